@@ -15,6 +15,7 @@
 
 #include "common/array.h"
 #include "reader/stats/durations.h"
+#include "reader/stats/osrt_class.h"
 
 #define VALUES_HELD (1u << 17) /* values of a median kept in memory: 1 MiB */
 #define SIGN (1ull << 63)
@@ -323,6 +324,41 @@ static void enum_label(sqlite3_context *context, int count, sqlite3_value **valu
 	}
 }
 
+static void osrt_class_value(sqlite3_context *context, int count, sqlite3_value **values)
+{
+	(void)count;
+	const char *name = (const char *)sqlite3_value_text(values[0]);
+	sqlite3_result_text(context, osrt_class(name ? name : ""), -1, SQLITE_STATIC);
+}
+
+static void osrt_arguments_value(sqlite3_context *context, int count, sqlite3_value **values)
+{
+	(void)count;
+	const char *name = (const char *)sqlite3_value_text(values[0]);
+	char *text = NULL;
+	size_t bytes;
+	FILE *out = open_memstream(&text, &bytes);
+	if (out)
+		osrt_arguments(out, name ? name : "", sqlite3_value_int64(values[1]));
+	if (!out || fclose(out))
+		sqlite3_result_error_nomem(context);
+	else if (bytes)
+		sqlite3_result_text(context, text, (int)bytes, SQLITE_TRANSIENT);
+	free(text);
+}
+
+/* Return "EAGAIN" for 11, NULL for 0, else the number. */
+static void errno_name(sqlite3_context *context, int count, sqlite3_value **values)
+{
+	(void)count;
+	int64_t number = sqlite3_value_int64(values[0]);
+	const char *name = number == (int)number ? strerrorname_np((int)number) : NULL;
+	if (name && number)
+		sqlite3_result_text(context, name, -1, SQLITE_STATIC);
+	else if (number)
+		sqlite3_result_int64(context, number);
+}
+
 /* Report an error: a column that a figure depends on is not in the database. */
 static void missing_column(sqlite3_context *context, int count, sqlite3_value **values)
 {
@@ -354,6 +390,9 @@ int functions_add(struct sql *s)
 		{"numbers_merged", 1, NULL, NULL, NULL, numbers_merged},
 		{"argument", 1, NULL, NULL, NULL, argument},
 		{"enum_label", 2, NULL, NULL, NULL, enum_label},
+		{"errno_name", 1, NULL, NULL, NULL, errno_name},
+		{"osrt_arguments", 2, NULL, NULL, NULL, osrt_arguments_value},
+		{"osrt_class", 1, NULL, NULL, NULL, osrt_class_value},
 	};
 	const int flags = SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_DIRECTONLY;
 	/* not deterministic: SQLite calls deterministic functions with constant arguments before

@@ -1,22 +1,35 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* osrt_class.c - classes of OS runtime functions. */
+/* osrt_class.c - classes and arguments of OS runtime functions. */
 #include "reader/stats/osrt_class.h"
 
+#include <inttypes.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "common/schema/fn_groups.h"
 
-#define FN(ret, name, version, group, rule, alias, ...) {#alias, group},
-#define FNV(name, version, group, rule, alias, ...) {#alias, group},
-#define HAND(ret, name, version, group, rule, alias, ...) {#alias, group},
+#define FN(ret, name, version, group, rule, alias, ...) {#alias, group, #__VA_ARGS__},
+#define FNV(name, version, group, rule, alias, ...) {#alias, group, #__VA_ARGS__},
+#define HAND(ret, name, version, group, rule, alias, ...) {#alias, group, #__VA_ARGS__},
 static const struct {
 	const char *name;
 	enum group group;
+	const char *arguments; /* triples (KIND, type, t_name), as in libc.def */
 } functions[] = {
 #include "common/schema/libc.def"
 };
+
+#define FUNCTIONS (sizeof(functions) / sizeof(functions[0]))
+
+static size_t function_find(const char *name)
+{
+	size_t i = 0;
+	while (i < FUNCTIONS && strcmp(functions[i].name, name))
+		i++;
+	return i;
+}
 
 /* Return true if a function waits. Needed for groups that contain both classes. */
 static bool waits(const char *name)
@@ -24,21 +37,38 @@ static bool waits(const char *name)
 	return strstr(name, "wait") || strstr(name, "suspend") || strstr(name, "pause");
 }
 
+/* The object of this function is the number of the system call, which is its first argument. */
+static bool is_syscall(const char *name)
+{
+	return !strcmp(name, "syscall");
+}
+
+/* Return true if a function of LOCK or WAIT releases, wakes or prepares, and so never waits. */
+static bool returns_at_once(const char *name)
+{
+	static const char *const words[] = {
+		"unlock", "post", "try", "signal", "broadcast", "init", "destroy"};
+	size_t i = 0;
+	while (i < sizeof(words) / sizeof(words[0]) && !strstr(name, words[i]))
+		i++;
+	return i < sizeof(words) / sizeof(words[0]);
+}
+
 const char *osrt_class(const char *function)
 {
-	size_t i = 0, count = sizeof(functions) / sizeof(functions[0]);
-	while (i < count && strcmp(functions[i].name, function))
-		i++;
-	switch (i < count ? functions[i].group : ADMIN) {
+	size_t i = function_find(function);
+	switch (i < FUNCTIONS ? functions[i].group : ADMIN) {
 	case LOCK:
-		return "lock";
+		return returns_at_once(function) ? "osrt" : "lock";
 	case WAIT:
+		return returns_at_once(function) ? "osrt" : "wait";
 	case SLEEP:
 	case EVENT:
 		return "wait";
 	case SIGNAL:
 	case PROCESS:
-		return waits(function) ? "wait" : "osrt";
+		/* system calls that are worth recording usually wait: futex, nanosleep */
+		return waits(function) || is_syscall(function) ? "wait" : "osrt";
 	case OPEN:
 	case IO:
 	case SYNC:
@@ -49,5 +79,25 @@ const char *osrt_class(const char *function)
 		return "net";
 	default:
 		return "osrt";
+	}
+}
+
+void osrt_arguments(FILE *out, const char *function, int64_t object)
+{
+	size_t i = function_find(function);
+	const char *at = i < FUNCTIONS ? functions[i].arguments : "";
+	for (bool first = true; (at = strchr(at, '(')); first = false) {
+		const char *kind = at + 1, *name = strstr(at, ", t_");
+		if (!name || !strncmp(kind, "NONE", 4))
+			return;
+		name += strlen(", t_");
+		at = name + strcspn(name, ")");
+		fprintf(out, "%s%.*s", first ? "" : ", ", (int)(at - name), name);
+		if (!strncmp(kind, "FD,", 3) || !strncmp(kind, "PID,", 4))
+			fprintf(out, " = %" PRId64, object);
+		else if (first && is_syscall(function))
+			fprintf(out, " = %" PRId64, object);
+		else if (!strncmp(kind, "ADDR,", 5) || !strncmp(kind, "ID,", 3))
+			fprintf(out, " = 0x%" PRIx64, (uint64_t)object);
 	}
 }

@@ -1,15 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * osrt_class.h - classes of OS runtime functions, by the groups of libc.def.
+ * osrt_class.h - classes and arguments of OS runtime functions, from the rows of libc.def.
  *
  * Constant data; any thread.
  */
 #ifndef READER_STATS_OSRT_CLASS_H
 #define READER_STATS_OSRT_CLASS_H
 
-/* Return the class of a function: "lock" (acquires a lock), "wait" (waits for time, threads,
+#include <stdint.h>
+#include <stdio.h>
+
+/* Return the class of a function: "lock" (waits for a lock), "wait" (waits for time, threads,
  * processes, signals or readiness), "io" (files and streams), "net" (sockets, data of other
  * processes), or "osrt" for all others and for names that are not in the table. */
 const char *osrt_class(const char *function);
+
+/* Print the names of a function's arguments, "fd = 5, buffer, count"; `object` is the value of the
+ * argument that is recorded. Prints nothing for names that are not in the table. */
+void osrt_arguments(FILE *out, const char *function, int64_t object);
 
 #endif

@@ -20,6 +20,7 @@ import libdevice as device  # noqa: E402
 PLACE = folder()
 MADE = os.path.join(PLACE, "made.sqlite")
 made.make(MADE)
+WAITING = {"lock", "wait", "sync", "io", "net", "mpi", "nvtx"}  # kinds that are never counted as busy
 EVIL = "</script><script>window.owned = 1</script><img src=x onerror='window.owned = 2'>\u2028\"]}"
 BUILT = b"built without npm" not in trace("report", "--html", "-o", os.path.join(PLACE, "first.html"), MADE).err
 
@@ -137,7 +138,7 @@ def page(name, *files):
 
 
 def rows_of(text):
-    """The rows of a track as the page decodes them: start, length, name, count, busy."""
+    """The rows of a track as the page decodes them: start, length, name, count, time taken, time busy (None for a single event, whose kind tells)."""
     data, numbers = base64.b64decode(text), []
     value = shift = 0
     for byte in data:
@@ -150,8 +151,8 @@ def rows_of(text):
     while at < len(numbers):
         last += numbers[at]
         length, several, name = numbers[at + 1] >> 1, numbers[at + 1] & 1, numbers[at + 2]
-        rows.append((last, length, name, *(numbers[at + 3:at + 5] if several else (1, length))))
-        at += 5 if several else 3
+        rows.append((last, length, name, *(numbers[at + 3:at + 6] if several else (1, length, None))))
+        at += 6 if several else 3
     return rows
 
 
@@ -175,12 +176,12 @@ def page_has_all_events():
     timeline = report["timeline"]
     names = {number: (kind, text, detail) for number, kind, text, detail in timeline["names"]}
     tracks = {track[0]: track[1:] for track in timeline["tracks"]}
-    shown = sorted((tracks[track][1], start, length, names[name][1]) for track, _, start, length, name, count, _ in level_rows(timeline["levels"][0]) if count == 1)
+    shown = sorted((tracks[track][1], start, length, names[name][1]) for track, _, start, length, name, count, *_ in level_rows(timeline["levels"][0]) if count == 1)
     query = "SELECT globalTid & 16777215, start, \"end\" - start, value FROM OSRT_API JOIN StringIds ON StringIds.id = nameId"
     wanted = sorted(tuple(row.values()) for row in json.loads(trace("query", "-f", "json", REPORT, query).out))
     tap.ok(len(timeline["levels"]) == 1 and shown == wanted and len(shown) > 5, f"the timeline has every call ({len(shown)})", (shown[:3], wanted[:3]))
     kinds = {text: kind for kind, text, _ in names.values()}
-    tap.ok(kinds.get("pthread_mutex_lock") == "lock" and kinds.get("pthread_join") == "wait", "calls are told apart by what they wait for", kinds)
+    tap.ok(kinds.get("pthread_mutex_lock") == "lock" and kinds.get("syscall") == "wait" and kinds.get("pthread_join") == "wait", "calls are told apart by what they wait for", kinds)
     overlap = [(a, b) for track in timeline["levels"][0]["track_rows"] for a, b in zip(rows_of(track[2]), rows_of(track[2])[1:]) if a[0] + a[1] > b[0] and track[1] < 63]
     tap.ok(not overlap, "events of a row do not overlap", overlap[:3])
     stats = json.loads(trace("stats", "-r", "osrt_sum", "-f", "json", REPORT).out)
@@ -210,7 +211,7 @@ def long_database():
     database = sqlite3.connect(path)
     for table in ("OSRT_API", "CUPTI_ACTIVITY_KIND_RUNTIME", "CUPTI_ACTIVITY_KIND_KERNEL", "CUPTI_ACTIVITY_KIND_MEMCPY", "CUPTI_ACTIVITY_KIND_MEMSET", "NVTX_EVENTS"):
         database.execute(f"DELETE FROM {table}")
-    name = database.execute("SELECT id, value FROM StringIds ORDER BY id LIMIT 5").fetchall()
+    name = database.execute("SELECT id, value FROM StringIds WHERE value IN ('main', 'worker', 'other', 'poll', 'read')").fetchall()
     columns = [row[1] for row in database.execute("PRAGMA table_info(OSRT_API)")]
     calls = []
     for number in range(60000):
@@ -232,8 +233,15 @@ def page_levels():
     """Each level of detail represents all events: none is lost or counted twice."""
     timeline = page("long", long_database())[0].reports[0]["timeline"]
     levels = timeline["levels"]
-    sums = [(sum(each[5] for each in rows), sum(each[6] for each in rows)) for rows in map(level_rows, levels)]
-    tap.ok(len(levels) >= 3 and len(set(sums)) == 1 and sums[0][0] == timeline["events"] > 60120, f"{len(levels)} levels have the same events and time", sums)
+    kinds = {number: kind for number, kind, _, _ in timeline["names"]}
+    busy_of = lambda each: each[7] if each[7] is not None else 0 if kinds[each[4]] in WAITING else each[3]  # noqa: E731
+    sums = [(sum(each[5] for each in rows), sum(each[6] for each in rows), sum(map(busy_of, rows))) for rows in map(level_rows, levels)]
+    tap.ok(len(levels) >= 3 and len(set(sums)) == 1 and sums[0][0] == timeline["events"] > 60120, f"{len(levels)} levels have the same events, time and busy time", sums)
+    query = "SELECT sum(end - start) FROM OSRT_API JOIN StringIds ON StringIds.id = nameId WHERE value NOT IN ('poll', 'read')"
+    database = sqlite3.connect(long_database())
+    working = database.execute(query).fetchone()[0]
+    database.close()
+    tap.ok(sums[0][2] == working > 0, "the busy time has no waits, and nothing that may wait", (sums[0], working))
     sizes = [level["rows"] for level in levels]
     tap.ok(all(b <= a / 2 for a, b in zip(sizes, sizes[1:])) and sizes[-1] <= 4096 * 3 and [level["rows"] for level in levels] == [len(level_rows(level)) for level in levels],
            "each level has at most half the rows of the one before", sizes)
@@ -401,6 +409,93 @@ def browser_hover(browser):
     picture(browser, "calls-all", whole=True)
 
 
+CANVAS = ".timeline .scroller canvas"
+ABOUT = ".timeline .details"
+
+
+def find_event(browser, *texts):
+    """Move the pointer over the timeline until the tip has all the texts; return where."""
+    x, y, width, height = browser.box(CANVAS)
+    for down in range(30, int(height), 8):
+        for part in range(16, 100, 2):
+            at = x + width * part / 100, y + down
+            browser.mouse("mouseMoved", *at)
+            shown = browser.evaluate("(() => { const t = document.querySelector('.tip'); return t && !t.hidden ? t.textContent : ''; })()")
+            if all(text in shown for text in texts):
+                return at
+    raise RuntimeError(f"no event with {texts}")
+
+
+def about(browser):
+    """Return what the page says about the selected event: a dict of its lines, and the frames of its callchain."""
+    lines = browser.evaluate(f"[...document.querySelectorAll('{ABOUT} dt')].map((t) => [t.textContent, t.nextElementSibling.textContent])")
+    return dict(lines), browser.evaluate(f"[...document.querySelectorAll('{ABOUT} ol li')].map((f) => f.textContent)")
+
+
+def browser_details(browser):
+    """A click shows all that the report has about an event."""
+    shows(browser, "a report of calls", page("calls", REPORT)[1])
+    browser.click(*find_event(browser, "pthread_mutex_lock", "held by"))
+    lines, frames = about(browser)
+    query = ("SELECT o.start, o.end - o.start AS ns, returnValue, object, holderTid FROM OSRT_API AS o JOIN StringIds AS s ON s.id = nameId "
+             "JOIN LIBTRACE_OSRT_CALL AS f ON f.id = o.rowid WHERE holderTid > 0")
+    call = json.loads(trace("query", "-f", "json", REPORT, query).out)[0]
+    tap.ok(lines.get("arguments") == f"mutex = {call['object']:#x}" and lines.get("returned") == "0" and f"held by thread {call['holderTid']}" in lines.get("what", "")
+           and lines.get("lasted") == f"{call['ns'] / 1e6:.2f} ms", "a click on a call shows its arguments, result and duration", (lines, call))
+    tap.ok(any(frame.startswith("main ") and "lock_holder.c:" in frame for frame in frames) and "pthread_mutex_lock" in frames[0], "and its callchain with files and lines", frames)
+    picture(browser, "calls-details", whole=True)
+    path, spool = os.path.join(PLACE, "failing.rep"), spool_folder()
+    run(["cat", PLACE], env=traced_env(path, spool, LIBTRACE_OSRT_FILE_ACCESS="true"))
+    wait_spool_gone(spool)
+    shows(browser, "a call that fails", page("failing", path)[1])
+    search(browser, "read")
+    lines = {}
+    for _ in range(20):
+        lines, _ = about(browser)
+        if lines.get("errno"):
+            break
+        next_match(browser)
+    tap.ok(lines.get("errno") == "EISDIR" and lines["returned"] == "-1" and lines["file"] == PLACE and re.fullmatch(r"fd = [0-9]+, \w+, \w+", lines["arguments"]),
+           "a call that failed has its errno, descriptor and file", lines)
+
+
+def search(browser, text):
+    browser.evaluate(f"(() => {{ const i = document.querySelector('.timeline input'); i.value = {json.dumps(text)}; i.dispatchEvent(new Event('input')); }})()")
+    browser.wait("document.querySelector('.timeline .matches').textContent.endsWith(' found')")
+    next_match(browser)
+
+
+def next_match(browser):
+    browser.evaluate("document.querySelector('.timeline input').dispatchEvent(new KeyboardEvent('keydown', {key: 'Enter'}))")
+
+
+def browser_launch(browser):
+    """A kernel and the call that launched it lead to each other; both have the NVTX ranges around the call."""
+    path = os.path.join(PLACE, "launch.sqlite")
+    d = made.Made(path)
+    d.nvtx(0, 100000, made.T1, "epoch 3")
+    d.nvtx(10000, 60000, made.T1, "forward")
+    d.nvtx(10000, 60000, made.T1B, "not around it")
+    d.api(20000, 30000, made.T1, "cudaLaunchKernel_v7000", 5)
+    d.api(40000, 50000, made.T2, "cudaLaunchKernel_v7000", 5)
+    d.kernel(50000, 90000, made.P1, 5, "void add<float>(float *, int)", "add")
+    d.db.execute("UPDATE CUPTI_ACTIVITY_KIND_RUNTIME SET callchainId = 1 WHERE globalTid = ?", (made.T1,))
+    d.db.execute("CREATE TABLE CUDA_CALLCHAINS (id INTEGER, symbol INTEGER, module INTEGER, unresolved INTEGER, originalIP INTEGER, stackDepth INTEGER)")
+    for depth, symbol in enumerate(("launch_it", "py::train:/src/train.py", "main")):
+        d.row("CUDA_CALLCHAINS", id=1, symbol=d.text(symbol), module=d.text("/usr/bin/app"), stackDepth=depth)
+    d.finish()
+    shows(browser, "a launch", page("launch", path)[1])
+    browser.click(*find_event(browser, "add", "GPU 0, stream 7"))
+    lines, frames = about(browser)
+    tap.ok("cudaLaunchKernel" in lines["launched by"] and lines["began after the call"] == "30.0 us" and lines["stream"] == "7" and lines["NVTX"] == "epoch 3 \u203a forward"
+           and "grid 1 x 1 x 1, block 128 x 1 x 1" in lines["what"], "a click on a kernel shows its launch, stream and NVTX ranges", lines)
+    tap.ok(frames == ["launch_it app", "train Python, /src/train.py", "main app"], "and the callchain of the launch, with Python's functions", frames)
+    browser.evaluate(f"document.querySelector('{ABOUT} .jump').click()")
+    lines, _ = about(browser)
+    tap.ok(text_of(browser, ABOUT + " h3") == "cudaLaunchKernel" and "thread main (1000)" not in lines["where"] and "add" in lines["on the GPU"] and lines["returned"] == "0"
+           and "(1000)" in lines["where"], "its link leads to the call of the same process, which has the kernel", (text_of(browser, ABOUT), lines))
+
+
 def browser_hostile(browser):
     _, path = page("hostile", hostile_database())
     shows(browser, "hostile names", path)
@@ -463,7 +558,7 @@ def browser_many_tracks(browser):
 
 
 def in_browser():
-    tests = (browser_timeline, browser_hover, browser_hostile, browser_two, browser_cuda, browser_many_tracks)
+    tests = (browser_timeline, browser_hover, browser_details, browser_launch, browser_hostile, browser_two, browser_cuda, browser_many_tracks)
     if not _browser.find():
         for test in tests:
             tap.skip(test.__name__, "no chromium here")

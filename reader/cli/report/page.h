@@ -16,7 +16,7 @@
 #include "reader/cli/database/stats.h"
 
 #define PAGE_REPORTS_MAX 2u
-#define PAGE_TIMELINE_BYTES (7u << 20) /* size of all timelines of the page together */
+#define PAGE_TIMELINE_BYTES (8u << 20) /* size of all timelines of the page together */
 
 /* Return whether the script was bundled into this program. */
 bool page_is_built(void);

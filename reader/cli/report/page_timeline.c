@@ -5,19 +5,19 @@
  * SQL prepares the rows (reports/shared/timeline.sql, timeline_level.sql). The finest level that
  * fits is written, and of the coarser levels those with at most half the rows of the one before. A
  * row of a level is, in base64 of LEB128 numbers: start (since the previous row), twice the
- * duration
- * (plus one if it stands for several events), number of the longest event's name; then, for several
- * events, their count and the time they take.
+ * duration (plus one if it stands for several events), number of the longest event's name; then,
+ * for several events, their count, the time they take and the part of it that is no wait. Details
+ * of the longest events come before the levels (page_details.h).
  */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "reader/cli/report/page_details.h"
 #include "reader/cli/report/page_json.h"
 #include "reader/cli/report/page_timeline.h"
 #include "reader/sql/reports.h"
-#include "reader/stats/osrt_class.h"
 
 #define CELLS_LEAST 1024u /* cells of the coarsest level: about a pixel each */
 #define ROWS_FEW 4000u    /* this many rows are drawn at once: no coarser level is needed */
@@ -90,14 +90,16 @@ static void number_put(struct level *l, uint64_t number)
 
 /* ---- one level ---- */
 
-enum { R_TRACK, R_ROW, R_START, R_END, R_BUSY, R_COUNT, R_LONGEST, R_FIELDS };
+enum { R_TRACK, R_ROW, R_START, R_END, R_TAKEN, R_BUSY, R_COUNT, R_LONGEST, R_FIELDS };
 
-static void name_use(struct level *l, uint32_t name)
+/* Mark a name as used. Returns the bytes that it adds to the page. */
+static size_t name_use(void *user, uint32_t name)
 {
-	if (name >= l->names->count || l->names->used[name])
-		return;
-	l->names->used[name] = 1;
-	l->name_bytes += l->names->bytes[name] + NAME_BYTES;
+	struct names *n = user;
+	if (name >= n->count || n->used[name])
+		return 0;
+	n->used[name] = 1;
+	return n->bytes[name] + NAME_BYTES;
 }
 
 static int row_put(void *user, const struct sql_value *v, int count)
@@ -122,9 +124,10 @@ static int row_put(void *user, const struct sql_value *v, int count)
 	number_put(l, name);
 	if (several) {
 		number_put(l, (uint64_t)v[R_COUNT].integer);
+		number_put(l, (uint64_t)v[R_TAKEN].integer);
 		number_put(l, (uint64_t)v[R_BUSY].integer);
 	}
-	name_use(l, name);
+	l->name_bytes += name_use(l->names, name);
 	l->start = start;
 	l->rows++;
 	if (l->rows % 1024 == 0)
@@ -147,7 +150,7 @@ static int level_print(struct timeline *t, int number, int64_t cell_ns, uint64_t
 	if (used_before)
 		memcpy(used_before, t->names.used, t->names.count);
 	snprintf(statement, sizeof(statement),
-		"SELECT track, row, start, \"end\", busy, count, longest FROM PAGE_ROWS "
+		"SELECT track, row, start, \"end\", taken, busy, count, longest FROM PAGE_ROWS "
 		"WHERE level = %d ORDER BY track, row, start",
 		number);
 	if (!error)
@@ -246,9 +249,8 @@ static int name_print(void *user, const struct sql_value *v, int count)
 	if (count != 4 || v[0].integer >= (int64_t)l->t->names.count ||
 		!l->t->names.used[v[0].integer])
 		return 0;
-	const char *class = v[1].text ? v[1].text : "", *text = v[2].text ? v[2].text : "";
 	fprintf(out, "%s[%" PRId64 ", \"%s\", ", l->count++ ? ",\n" : "", v[0].integer,
-		strcmp(class, "osrt") ? class : osrt_class(text));
+		v[1].text ? v[1].text : "");
 	page_value(out, &v[2]);
 	fputs(", ", out);
 	page_value(out, &v[3]);
@@ -290,7 +292,7 @@ static int names_print(struct timeline *t)
 	struct list l = {.t = t};
 	const struct sql_visitor visitor = {&l, NULL, name_print};
 	fputs("], \"names\": [\n", t->out);
-	int error = sql_run(t->s, "SELECT id, class, text, detail FROM PAGE_NAMES", &visitor);
+	int error = sql_run(t->s, "SELECT id, kind, text, detail FROM PAGE_NAMES", &visitor);
 	fputs("]", t->out);
 	return error;
 }
@@ -320,6 +322,23 @@ static int timeline_prepare(struct timeline *t)
 	return error;
 }
 
+/* Print the details of the longest events. The levels get the bytes that are left. */
+static int details_print(struct timeline *t)
+{
+	char *text = NULL;
+	size_t bytes = 0;
+	FILE *memory = open_memstream(&text, &bytes);
+	int error =
+		memory ? page_details(memory, t->s, t->bytes_left, name_use, &t->names) : -ENOMEM;
+	if (memory && fclose(memory) && !error)
+		error = -ENOMEM;
+	if (!error)
+		fwrite(text, 1, bytes, t->out);
+	t->bytes_left -= bytes < t->bytes_left / 2 ? bytes : t->bytes_left / 2;
+	free(text);
+	return error;
+}
+
 int page_timeline(FILE *out, struct sql *s, size_t bytes_most)
 {
 	struct timeline t = {.out = out, .s = s, .bytes_left = bytes_most};
@@ -327,8 +346,12 @@ int page_timeline(FILE *out, struct sql *s, size_t bytes_most)
 	if (!error) {
 		fprintf(out,
 			",\n\"timeline\": {\"start_ns\": %" PRId64 ", \"end_ns\": %" PRId64
-			", \"events\": %" PRId64 ", \"levels\": [\n",
+			", \"events\": %" PRId64 ",\n",
 			t.start_ns, t.end_ns, t.events);
+		error = details_print(&t);
+	}
+	if (!error) {
+		fputs(",\n\"levels\": [\n", out);
 		error = levels_print(&t);
 	}
 	if (!error)

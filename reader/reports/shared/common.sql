@@ -2,7 +2,7 @@
 -- Views shared by reports: events with their names, durations, and plain ids of process and thread.
 
 CREATE TEMP VIEW API_CALLS AS
-SELECT r.start, r."end", r."end" - r.start AS ns, r.globalTid, r.globalTid >> 24 & 0xffffff AS pid, r.globalTid & 0xffffff AS tid,
+SELECT r.id, r.start, r."end", r."end" - r.start AS ns, r.globalTid, r.globalTid >> 24 & 0xffffff AS pid, r.globalTid & 0xffffff AS tid,
        r.correlationId, r.returnValue, r.callchainId, s.value AS full_name, api_name(s.value) AS name
 FROM CUPTI_ACTIVITY_KIND_RUNTIME AS r LEFT JOIN StringIds AS s ON s.id = r.nameId
 -- A row of class 67 repeats a call that also has its own row, to add the callchain (nsys 2021 and 2022, --cudabacktrace).
@@ -32,12 +32,12 @@ FROM CUPTI_ACTIVITY_KIND_KERNEL AS k
      LEFT JOIN StringIds AS mangled ON mangled.id = k.mangledName;
 
 CREATE TEMP VIEW MEMORY_OPERATIONS AS
-SELECT m.start, m."end", m."end" - m.start AS ns, m.globalPid, m.globalPid >> 24 & 0xffffff AS pid, m.deviceId, m.contextId, m.greenContextId,
+SELECT m.id, m.start, m."end", m."end" - m.start AS ns, m.globalPid, m.globalPid >> 24 & 0xffffff AS pid, m.deviceId, m.contextId, m.greenContextId,
        m.streamId, m.correlationId, m.bytes, m.srcKind AS source_kind, m.dstKind AS target_kind, m.copyKind AS copy_kind,
        '[CUDA memcpy ' || coalesce(l.label, m.copyKind) || ']' AS name
 FROM CUPTI_ACTIVITY_KIND_MEMCPY AS m LEFT JOIN ENUM_CUDA_MEMCPY_OPER AS l ON l.id = m.copyKind
 UNION ALL
-SELECT start, "end", "end" - start, globalPid, globalPid >> 24 & 0xffffff, deviceId, contextId, greenContextId,
+SELECT id, start, "end", "end" - start, globalPid, globalPid >> 24 & 0xffffff, deviceId, contextId, greenContextId,
        streamId, correlationId, bytes, memKind, NULL, NULL, '[CUDA memset]'
 FROM CUPTI_ACTIVITY_KIND_MEMSET;
 

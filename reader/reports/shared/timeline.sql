@@ -1,16 +1,17 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- The timeline of 'trace report --html': tracks, names, and the events of each track, in rows in which events do not overlap.
--- A process is globalTid >> 24. Every event has a track (kind, process, thread or device) and a name (text and detail).
+-- A process is globalTid >> 24. Every event has a track (kind, process, thread or device) and a name (text and detail). An event's number is
+-- the id of its row << 4 plus its source: 0 NVTX, 1 CUDA API, 2 OS runtime, 3 kernel, 4 copy, 5 memory set, 6 graph, 7 to 10 MPI.
 
 CREATE TEMP TABLE PAGE_TRACKS (id INTEGER PRIMARY KEY, process, tid, what, device, stream, UNIQUE (process, tid, what, device, stream));
-CREATE TEMP TABLE PAGE_NAMES (id INTEGER PRIMARY KEY, class, text, detail, UNIQUE (class, text, detail));
+CREATE TEMP TABLE PAGE_NAMES (id INTEGER PRIMARY KEY, class, text, detail, kind, UNIQUE (class, text, detail));
 
--- A row of level 0 is one event; a row of a higher level may combine several. `busy` is their total duration; `longest` is the duration of
--- the longest, with the id of its name in the lower 21 bits.
-CREATE TEMP TABLE PAGE_ROWS (level, track, row, start, "end", busy, count, longest);
+-- A row of level 0 is one event; a row of a higher level may combine several. `taken` is their total duration, `busy` that of the ones that
+-- do not wait; `longest` is the duration of the longest, with the id of its name in the lower 21 bits.
+CREATE TEMP TABLE PAGE_ROWS (level, track, row, start, "end", taken, busy, count, longest, event);
 
 CREATE TEMP VIEW PAGE_EVENTS AS
-SELECT e.start, coalesce(e."end", e.start) AS "end", e.globalTid >> 24 AS process,
+SELECT e.id << 4 AS event, e.start, coalesce(e."end", e.start) AS "end", e.globalTid >> 24 AS process,
        CASE WHEN e.eventType IN (60, 71) THEN 0 ELSE e.globalTid & 0xffffff END AS tid, 'nvtx' AS what, 0 AS device, 0 AS stream,
        'nvtx' AS class, coalesce(e.text, s.value, '') AS text,
        CASE WHEN d.name IS NULL THEN '' ELSE 'domain ' || d.name END ||
@@ -20,31 +21,33 @@ FROM NVTX_EVENTS AS e
      LEFT JOIN NVTX_DOMAINS AS d ON d.pid = e.globalTid >> 24 & 0xffffff AND d.domainId = e.domainId
 WHERE e.eventType IN (34, 59, 60, 69, 70, 71) AND e.start IS NOT NULL AND e.globalTid IS NOT NULL
 UNION ALL
-SELECT start, "end", globalTid >> 24, tid, 'api', 0, 0, 'api', coalesce(name, ''),
+SELECT id << 4 | 1, start, "end", globalTid >> 24, tid, 'api', 0, 0, 'api', coalesce(name, ''),
        CASE WHEN coalesce(returnValue, 0) = 0 THEN '' ELSE 'returned ' || returnValue END
 FROM API_CALLS WHERE globalTid IS NOT NULL
 UNION ALL
-SELECT start, "end", globalTid >> 24, tid, 'osrt', 0, 0, 'osrt', coalesce(name, ''), coalesce('held by thread ' || holder, '')
+SELECT id << 4 | 2, start, "end", globalTid >> 24, tid, 'osrt', 0, 0, 'osrt', coalesce(name, ''), coalesce('held by thread ' || holder, '')
 FROM OSRT_CALLS WHERE globalTid IS NOT NULL
 UNION ALL
-SELECT k.start, k."end", coalesce(k.globalPid, 0) >> 24, 0, 'gpu', k.deviceId, k.streamId, 'kernel', coalesce(short.value, whole.value, ''),
+SELECT k.id << 4 | 3, k.start, k."end", coalesce(k.globalPid, 0) >> 24, 0, 'gpu', k.deviceId, k.streamId, 'kernel', coalesce(short.value, whole.value, ''),
        coalesce(whole.value, '') || ', grid ' || k.gridX || ' x ' || k.gridY || ' x ' || k.gridZ || ', block ' || k.blockX || ' x ' ||
        k.blockY || ' x ' || k.blockZ || ', ' || k.registersPerThread || ' registers'
 FROM CUPTI_ACTIVITY_KIND_KERNEL AS k
      LEFT JOIN StringIds AS whole ON whole.id = k.demangledName
      LEFT JOIN StringIds AS short ON short.id = k.shortName
 UNION ALL
-SELECT start, "end", coalesce(globalPid, 0) >> 24, 0, 'gpu', deviceId, streamId, CASE WHEN copy_kind IS NULL THEN 'memset' ELSE 'memcpy' END, name,
+SELECT id << 4 | CASE WHEN copy_kind IS NULL THEN 5 ELSE 4 END, start, "end", coalesce(globalPid, 0) >> 24, 0, 'gpu', deviceId, streamId,
+       CASE WHEN copy_kind IS NULL THEN 'memset' ELSE 'memcpy' END, name,
        coalesce(bytes || ' bytes', '')
 FROM MEMORY_OPERATIONS
 UNION ALL
-SELECT start, "end", coalesce(globalPid, 0) >> 24, 0, 'gpu', deviceId, streamId, 'graph', 'CUDA graph ' || graphId, 'graphExec ' || graphExecId
+SELECT id << 4 | 6, start, "end", coalesce(globalPid, 0) >> 24, 0, 'gpu', deviceId, streamId, 'graph', 'CUDA graph ' || graphId, 'graphExec ' || graphExecId
 FROM CUPTI_ACTIVITY_KIND_GRAPH_TRACE
 UNION ALL
-SELECT m.start, m."end", m.globalTid >> 24, m.globalTid & 0xffffff, 'mpi', 0, 0, 'mpi', coalesce(s.value, ''), ''
-FROM (SELECT start, "end", globalTid, textId FROM MPI_P2P_EVENTS UNION ALL SELECT start, "end", globalTid, textId FROM MPI_COLLECTIVES_EVENTS
-      UNION ALL SELECT start, "end", globalTid, textId FROM MPI_START_WAIT_EVENTS
-      UNION ALL SELECT start, "end", globalTid, textId FROM MPI_OTHER_EVENTS) AS m LEFT JOIN StringIds AS s ON s.id = m.textId
+SELECT m.event, m.start, m."end", m.globalTid >> 24, m.globalTid & 0xffffff, 'mpi', 0, 0, 'mpi', coalesce(s.value, ''), ''
+FROM (SELECT id << 4 | 7 AS event, start, "end", globalTid, textId FROM MPI_P2P_EVENTS
+      UNION ALL SELECT id << 4 | 8, start, "end", globalTid, textId FROM MPI_COLLECTIVES_EVENTS
+      UNION ALL SELECT id << 4 | 9, start, "end", globalTid, textId FROM MPI_START_WAIT_EVENTS
+      UNION ALL SELECT id << 4 | 10, start, "end", globalTid, textId FROM MPI_OTHER_EVENTS) AS m LEFT JOIN StringIds AS s ON s.id = m.textId
 WHERE m.globalTid IS NOT NULL;
 
 INSERT INTO PAGE_TRACKS (process, tid, what, device, stream)
@@ -53,9 +56,16 @@ SELECT DISTINCT process, tid, what, device, stream FROM PAGE_EVENTS ORDER BY pro
 INSERT INTO PAGE_NAMES (class, text, detail)
 SELECT DISTINCT class, text, detail FROM PAGE_EVENTS;
 
+-- CUDA calls that return when the GPU is done are waits; the other kinds come from the class or, for OS runtime calls, the function.
+UPDATE PAGE_NAMES SET kind = CASE
+WHEN class = 'osrt' THEN osrt_class(text)
+WHEN class = 'api' AND (text GLOB '*Synchronize*' OR (text GLOB '*Memcpy*' AND text NOT GLOB '*Async*' AND text NOT GLOB '*Graph*')) THEN 'sync'
+ELSE class END;
+
 INSERT INTO PAGE_ROWS
 SELECT 0, l.id, track_row(e.start, e."end") OVER (PARTITION BY l.id ORDER BY e.start, e."end" DESC ROWS UNBOUNDED PRECEDING), e.start, e."end",
-       e."end" - e.start, 1, min(max(e."end" - e.start, 0), 0x3ffffffffff) << 21 | CASE WHEN n.id < 0x200000 THEN n.id ELSE 0 END
+       e."end" - e.start, CASE WHEN n.kind IN ('kernel', 'memcpy', 'memset', 'graph', 'api', 'osrt') THEN e."end" - e.start ELSE 0 END, 1,
+       min(max(e."end" - e.start, 0), 0x3ffffffffff) << 21 | CASE WHEN n.id < 0x200000 THEN n.id ELSE 0 END, e.event
 FROM PAGE_EVENTS AS e
      JOIN PAGE_TRACKS AS l ON l.process = e.process AND l.tid = e.tid AND l.what = e.what AND l.device = e.device AND l.stream = e.stream
      JOIN PAGE_NAMES AS n ON n.class = e.class AND n.text = e.text AND n.detail = e.detail

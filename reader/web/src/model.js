@@ -2,9 +2,11 @@
 // The timeline's data: tracks of processes, and levels of detail whose rows are decoded on first use. A track has
 // several rows if its events overlap.
 import { bisectLeft } from 'd3-array';
+import { Details } from './details.js';
 
 // Decode a row of a track into typed arrays of equal length, in order of start. A count of 1 is one event; a
-// greater count is several events that are shown as one, named after the longest.
+// greater count is several events that are shown as one, named after the longest; `taken` is their time, and `busy`
+// that of the ones that do not wait.
 function decode(text) {
 	const bytes = atob(text),
 		end = bytes.length;
@@ -24,6 +26,7 @@ function decode(text) {
 		length = [],
 		name = [],
 		count = [],
+		taken = [],
 		busy = [];
 	for (let last = 0; at < end; ) {
 		last += number();
@@ -33,13 +36,15 @@ function decode(text) {
 		length.push((twice - several) / 2);
 		name.push(number());
 		count.push(several ? number() : 1);
-		busy.push(several ? number() : (twice - several) / 2);
+		taken.push(several ? number() : (twice - several) / 2);
+		busy.push(several ? number() : -1);
 	}
 	return {
 		start: Float64Array.from(start),
 		length: Float64Array.from(length),
 		name: Uint32Array.from(name),
 		count: Float64Array.from(count),
+		taken: Float64Array.from(taken),
 		busy: Float64Array.from(busy),
 	};
 }
@@ -60,6 +65,7 @@ export class Timeline {
 		}));
 		this.processes = this.tracksOf(data);
 		this.tracksLeftOut = data.tracks_left_out;
+		this.details = new Details(data.details, this);
 	}
 
 	tracksOf(data) {
@@ -104,6 +110,42 @@ export class Timeline {
 		return made;
 	}
 
+	// Return an event of a row as an object.
+	event(events, i, place) {
+		const name = this.name(events.name[i]);
+		return {
+			...place,
+			start: events.start[i],
+			length: events.length[i],
+			count: events.count[i],
+			taken: events.taken[i],
+			busy: events.busy[i] < 0 ? (WAITING.has(name.kind) ? 0 : events.length[i]) : events.busy[i],
+			name,
+		};
+	}
+
+	// Return the names of the NVTX ranges of an event's thread around it, the outermost first.
+	nvtxPath(hit) {
+		const found = [];
+		for (const track of hit.process.tracks) {
+			if (track.what !== 'nvtx' || track.tid !== hit.track.tid || !track.tid) continue;
+			for (let row = 0; row < track.rows; row++) {
+				const events = this.rowOf(this.levels[0], track.id, row);
+				for (
+					let i = events ? this.first(events, hit.start) : 0;
+					events && i < events.start.length && events.start[i] <= hit.start;
+					i++
+				) {
+					const end = events.start[i] + events.length[i],
+						same = track === hit.track && row === hit.row && events.start[i] === hit.start;
+					if (events.count[i] === 1 && end >= hit.start + hit.length && events.length[i] && !same)
+						found.push([events.start[i], -end, this.name(events.name[i]).text]);
+				}
+			}
+		}
+		return found.sort((a, b) => a[0] - b[0] || a[1] - b[1]).map((each) => each[2]);
+	}
+
 	name(id) {
 		return this.names.get(id) || this.unnamed;
 	}
@@ -125,17 +167,7 @@ export class Timeline {
 				for (let row = 0; row < track.rows; row++) {
 					const events = this.rowOf(this.levels[0], track.id, row);
 					for (let i = 0; events && i < events.start.length && found.length < most; i++) {
-						if (ids.has(events.name[i]))
-							found.push({
-								process,
-								track,
-								row,
-								start: events.start[i],
-								length: events.length[i],
-								count: events.count[i],
-								busy: events.busy[i],
-								name: this.name(events.name[i]),
-							});
+						if (ids.has(events.name[i])) found.push(this.event(events, i, { process, track, row }));
 					}
 				}
 			}
@@ -151,12 +183,16 @@ function trackTitle(what, tid, device, stream, thread) {
 	return `${of}: ${{ nvtx: 'NVTX', api: 'CUDA API', osrt: 'OS runtime', mpi: 'MPI' }[what] || what}`;
 }
 
+// Kinds of events that wait, or may wait, for something else: their time is never counted as busy.
+export const WAITING = new Set(['lock', 'wait', 'sync', 'io', 'net', 'mpi', 'nvtx']);
+
 const HUES = {
 	kernel: 150,
 	memcpy: 30,
 	memset: 52,
 	graph: 110,
 	api: 215,
+	sync: 320,
 	nvtx: 275,
 	lock: 0,
 	wait: 340,
@@ -171,6 +207,7 @@ export const KINDS = {
 	memset: 'memory sets',
 	graph: 'CUDA graphs',
 	api: 'CUDA API',
+	sync: 'CUDA calls that wait',
 	nvtx: 'NVTX',
 	lock: 'locks',
 	wait: 'waits',

@@ -4,8 +4,9 @@
 import { scaleLinear } from 'd3-scale';
 import { select } from 'd3-selection';
 import { zoom, zoomIdentity } from 'd3-zoom';
+import { panel } from './details.js';
 import { clipped, color, duration, element, fit, grouped, moment, tipHide, tipShow } from './dom.js';
-import { Timeline, colorOf, colorOfKind, KINDS } from './model.js';
+import { Timeline, colorOf, colorOfKind, KINDS, WAITING } from './model.js';
 
 const GUTTER = 210,
 	ROW = 17,
@@ -33,7 +34,8 @@ export class TimelineView {
 		this.content = element('div', {}, this.canvas); // as high as all tracks, while the canvas stays in view
 		this.scroller = element('div', { class: 'scroller' }, this.content);
 		this.status = element('div', { class: 'status' });
-		this.root.append(this.toolbar(), this.overview, this.axis, this.scroller, this.status, this.legend());
+		this.about = element('div', { 'aria-live': 'polite' }); // details of the selected event
+		this.root.append(this.toolbar(), this.overview, this.axis, this.scroller, this.status, this.legend(), this.about);
 		this.behavior();
 	}
 
@@ -241,6 +243,11 @@ export class TimelineView {
 		this.found.at = (this.found.at + step + found.length) % found.length;
 		const hit = found[this.found.at];
 		this.matches.textContent = `${grouped(this.found.at + 1)} of ${grouped(found.length)}`;
+		this.goTo(hit);
+	}
+
+	// Select an event and bring it into view.
+	goTo(hit) {
 		if (!hit.process.open) {
 			hit.process.open = true;
 			this.layout();
@@ -251,8 +258,13 @@ export class TimelineView {
 			hit.length * 3,
 			Math.min((this.domain[1] - this.domain[0]) / 2, (this.model.end - this.model.start) / 50),
 		);
-		this.selected = hit;
+		this.select(hit);
 		this.show(hit.start + hit.length / 2 - around, hit.start + hit.length / 2 + around);
+	}
+
+	select(hit) {
+		this.selected = hit;
+		this.about.replaceChildren(...(hit ? [panel(this, hit)] : []));
 	}
 
 	// ---- pointer ----
@@ -279,17 +291,7 @@ export class TimelineView {
 			const end = events.start[i] + events.length[i],
 				off = at < events.start[i] ? events.start[i] - at : at > end ? at - end : 0;
 			if (off <= slack && (!best || off <= best.off))
-				best = {
-					off,
-					start: events.start[i],
-					length: events.length[i],
-					count: events.count[i],
-					busy: events.busy[i],
-					name: this.model.name(events.name[i]),
-					track: line.track,
-					process: line.process,
-					row,
-				};
+				best = { off, ...this.model.event(events, i, { track: line.track, process: line.process, row }) };
 		}
 		return best;
 	}
@@ -298,7 +300,7 @@ export class TimelineView {
 		if (hit.count > 1) {
 			return [
 				`${grouped(hit.count)} events, the longest: ${hit.name.text}`,
-				`busy ${duration(hit.busy)} of ${duration(hit.length)}`,
+				`together ${duration(hit.taken)} of ${duration(hit.length)}${hit.busy ? `, busy ${duration(hit.busy)}` : ''}`,
 				`from ${moment(hit.start, hit.length)}`,
 				`${hit.track.title}, ${hit.process.name || 'process'} (${hit.process.pid})`,
 				this.model.levels[0].cell && hit.length <= this.model.levels[0].cell * 2
@@ -328,7 +330,7 @@ export class TimelineView {
 			this.layout();
 			return;
 		}
-		this.selected = this.hit(event);
+		this.select(this.hit(event));
 		this.draw();
 	}
 
@@ -464,7 +466,7 @@ export class TimelineView {
 			context.globalAlpha = lost
 				? 0.18
 				: several
-					? 0.35 + 0.5 * Math.min(1, events.length[i] ? events.busy[i] / events.length[i] : 1)
+					? 0.35 + 0.5 * Math.min(1, events.length[i] ? events.taken[i] / events.length[i] : 1)
 					: 1;
 			context.fillStyle = colorOf(name);
 			context.fillRect(x0, y + 1, width > 3 ? width - 0.6 : width, ROW - 3);
@@ -520,14 +522,15 @@ export class TimelineView {
 				for (let row = 0; row < track.rows; row++) {
 					const events = this.model.rowOf(level, track.id, row);
 					for (let i = 0; events && i < events.start.length; i++) {
-						const { kind } = this.model.name(events.name[i]);
-						if (kind === 'nvtx') continue;
+						const { busy, length, name } = this.model.event(events, i),
+							kind = WAITING.has(name.kind) ? 'osrt' : name.kind; // the longest of several may wait
+						if (!busy) continue;
 						if (!kinds.has(kind)) kinds.set(kind, new Float64Array(bins));
 						const into = kinds.get(kind),
 							first = Math.max(0, Math.floor((events.start[i] - this.model.start) / cell)),
 							end = events.start[i] + events.length[i];
 						const last = Math.min(bins - 1, Math.floor((end - this.model.start) / cell)),
-							share = events.length[i] ? events.busy[i] / events.length[i] : 0;
+							share = length ? busy / length : 0;
 						for (let bin = first; bin <= last; bin++) {
 							const begin = this.model.start + bin * cell;
 							into[bin] += (Math.max(0, Math.min(end, begin + cell) - Math.max(events.start[i], begin)) * share) / cell;

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+// Everything that the page has about one event of the timeline: a panel below it, filled by a click. The page has the
+// details of the longest events only (reader/cli/report/page_details.c).
+import { duration, element, grouped, moment } from './dom.js';
+
+const WITHIN_MOST = 12; // events listed for one that stands for several
+const PYTHON = /^py::(.*?):(.*)$/; // frame of Python as `python -X perf` names it
+
+// The details of a timeline, indexed on first use, so that a page opens fast.
+export class Details {
+	constructor(data, model) {
+		this.data = data;
+		this.model = model;
+		this.count = data ? data.events : 0;
+	}
+
+	index() {
+		if (this.places) return;
+		this.places = new Map(places(this.model));
+		this.rows = new Map();
+		this.launches = new Map();
+		for (const { labels, rows } of this.data ? this.data.lists : []) {
+			const correlation = labels.indexOf('#correlation');
+			for (const values of rows) {
+				const record = { labels, values, start: values[2], end: values[3] },
+					place = this.places.get(values[0]);
+				if (!place) continue;
+				add(this.rows, `${values[0]}/${values[1]}`, record);
+				if (correlation > 0 && values[correlation])
+					add(this.launches, `${place.process.process}/${values[correlation]}`, record);
+			}
+		}
+		for (const records of this.rows.values()) records.sort((a, b) => a.start - b.start);
+		this.chains = new Map(
+			(this.data ? this.data.chains : []).map(([source, chain, ...ids]) => [`${source}/${chain}`, ids]),
+		);
+		this.frames = new Map((this.data ? this.data.frames : []).map(([id, ...texts]) => [id, texts]));
+	}
+
+	// Return the record of an event, or undefined.
+	of(hit) {
+		this.index();
+		return (this.rows.get(`${hit.track.id}/${hit.row}`) || []).find(
+			(each) => each.start === hit.start && each.end === hit.start + hit.length,
+		);
+	}
+
+	// Return the records of the longest events that an event stands for.
+	within(hit) {
+		this.index();
+		return (this.rows.get(`${hit.track.id}/${hit.row}`) || [])
+			.filter((each) => each.start >= hit.start && each.end <= hit.start + hit.length)
+			.sort((a, b) => b.end - b.start - (a.end - a.start))
+			.slice(0, WITHIN_MOST);
+	}
+
+	// Return the event of a record, as the timeline's pointer finds it.
+	hit(record) {
+		const [track, row, start, end, name] = record.values;
+		return {
+			...this.places.get(track),
+			row,
+			start,
+			length: end - start,
+			count: 1,
+			taken: end - start,
+			busy: 0,
+			name: this.model.name(name),
+		};
+	}
+
+	// Return the records of the calls and operations with the same correlation id.
+	launch(hit) {
+		const record = this.of(hit),
+			id = record && value(record, '#correlation'),
+			all = (id && this.launches.get(`${hit.process.process}/${id}`)) || [];
+		const of = (what) => all.filter((each) => this.places.get(each.values[0]).track.what === what);
+		return { calls: of('api'), operations: of('gpu') };
+	}
+
+	// Return the texts of a callchain, the innermost frame first; null if the event has none.
+	chain(record) {
+		const cuda = value(record, '#cuda chain'),
+			chain = value(record, '#chain') || cuda;
+		if (!chain) return null;
+		return (this.chains.get(`${cuda ? 1 : 0}/${chain}`) || []).map(
+			(id) => this.frames.get(id) || ['(another function)', '', ''],
+		);
+	}
+}
+
+function add(map, key, record) {
+	if (map.has(key)) map.get(key).push(record);
+	else map.set(key, [record]);
+}
+
+function* places(model) {
+	for (const process of model.processes) for (const track of process.tracks) yield [track.id, { process, track }];
+}
+
+export function value(record, label) {
+	const at = record.labels.indexOf(label);
+	return at < 0 ? null : record.values[at];
+}
+
+function frame([symbol, module, line]) {
+	const python = symbol.match(PYTHON);
+	if (python) return element('li', {}, python[1], element('small', {}, ` Python, ${python[2]}`));
+	return element(
+		'li',
+		{},
+		symbol,
+		element('small', {}, ` ${[module.replace(/.*\//, ''), line].filter(Boolean).join(', ')}`),
+	);
+}
+
+// Return the panel of an event. `view` is the timeline, which shows what a link names.
+export function panel(view, hit) {
+	const { details } = view.model,
+		record = hit.count > 1 ? null : details.of(hit),
+		rows = [];
+	const row = (label, ...content) => rows.push(element('dt', {}, label), element('dd', {}, ...content));
+	const link = (other, text) =>
+		element('button', { class: 'jump', onclick: () => view.goTo(details.hit(other)) }, text);
+	const text = (other) => {
+		const found = details.hit(other);
+		return `${found.name.text}, ${found.track.title}, ${duration(found.length)}`;
+	};
+
+	if (hit.name.detail) row('what', hit.name.detail);
+	row('began', moment(hit.start, Math.max(1, hit.length)));
+	row('ended', moment(hit.start + hit.length, Math.max(1, hit.length)));
+	row('lasted', duration(hit.length));
+	row('where', `${hit.track.title}, ${hit.process.name || 'process'} (${hit.process.pid})`);
+	for (const [at, label] of record ? record.labels.entries() : [])
+		if (at > 4 && label[0] !== '#' && record.values[at] != null && record.values[at] !== '')
+			row(label, String(record.values[at]));
+
+	const { calls, operations } = record ? details.launch(hit) : { calls: [], operations: [] };
+	const call = hit.track.what === 'gpu' ? calls[0] : null;
+	if (call) {
+		row('launched by', link(call, text(call)));
+		row('began after the call', duration(hit.start - call.start));
+	}
+	if (hit.track.what === 'api')
+		for (const operation of operations.slice(0, WITHIN_MOST))
+			row('on the GPU', link(operation, text(operation)), ` after ${duration(operation.start - hit.start)}`);
+	const path = view.model.nvtxPath(call ? details.hit(call) : hit);
+	if (path.length) row('NVTX', path.join(' \u203a '));
+
+	const chain = record && details.chain(call || record);
+	return element(
+		'div',
+		{ class: 'details', role: 'region', 'aria-label': 'selected event' },
+		element('h3', {}, hit.count > 1 ? `${grouped(hit.count)} events, the longest: ${hit.name.text}` : hit.name.text),
+		element('dl', {}, ...rows),
+		hit.count > 1 ? several(details.within(hit), link, text) : null,
+		chain && chain.length
+			? element(
+					'div',
+					{},
+					element('h4', {}, 'callchain, the innermost function first'),
+					element('ol', {}, ...chain.map(frame)),
+				)
+			: null,
+		record || hit.count > 1
+			? null
+			: element(
+					'p',
+					{ class: 'hint' },
+					`This page has the details of the longest ${grouped(details.count)} events; trace query has those of all.`,
+				),
+	);
+}
+
+function several(records, link, text) {
+	return records.length
+		? element(
+				'div',
+				{},
+				element('h4', {}, 'the longest of them'),
+				element('ul', {}, ...records.map((each) => element('li', {}, link(each, text(each))))),
+			)
+		: element('p', { class: 'hint' }, 'Zoom in for each of them.');
+}
