@@ -496,6 +496,52 @@ def browser_launch(browser):
            and "(1000)" in lines["where"], "its link leads to the call of the same process, which has the kernel", (text_of(browser, ABOUT), lines))
 
 
+def pixels(browser, selector, down):
+    """Return the numbers of different colors in the quarters of a line of a canvas right of the titles."""
+    return browser.evaluate(f"(() => {{ const c = document.querySelector({json.dumps(selector)}), k = c.width / c.clientWidth, w = c.width - 220 * k; "
+                            f"return [0, 1, 2, 3].map((q) => new Set(new Uint32Array(c.getContext('2d').getImageData(220 * k + q * w / 4, {down} * k, w / 4, 1).data.buffer)).size); }})()")
+
+
+def browser_lifetimes(browser):
+    """A process that only computes is not empty, and the timeline ends where the run ends."""
+    path, spool = os.path.join(PLACE, "computes.rep"), spool_folder()
+    run(["sh", "-c", "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done"], env=traced_env(path, spool, threshold=10**10))
+    wait_spool_gone(spool)
+    made_page, file = page("computes", path)
+    timeline = made_page.reports[0]["timeline"]
+    ends = json.loads(trace("query", "-f", "json", path, "SELECT pid, start, end FROM LIBTRACE_PROCESS").out)[0]
+    tap.ok(timeline["end_ns"] == ends["end"] and timeline["start_ns"] == ends["start"] and [life[2:4] for life in timeline["lifetimes"] if not life[1]] == [[ends["start"], ends["end"]]],
+           "the timeline is as long as the run", (timeline["lifetimes"], ends))
+    shows(browser, "a process that computes", file)
+    x, y, width, _ = browser.box(CANVAS)
+    browser.mouse("mouseMoved", x + width * 0.6, y + 30)
+    tip = text_of(browser, ".tip")
+    tap.ok("no recorded call for" in tip and f"({ends['pid']})" in tip, "a thread that computes has a bar that says so", tip)
+    lit = browser.evaluate("(() => { const c = document.querySelector('.timeline .scroller canvas'), p = (y) => c.getContext('2d').getImageData(c.width * 0.6, y * c.width / c.clientWidth, 1, 1).data.join(); "
+                           "return [p(22 + 14), p(c.clientHeight - 3)]; })()")
+    tap.ok(lit[0] != lit[1], "the bar is drawn", lit)
+    picture(browser, "computes")
+
+
+def browser_waits(browser):
+    """Waits are hatched, and never counted as busy."""
+    for name, call, busy in (("waits", "poll", False), ("sync", None, False), ("works", "main", True)):
+        path = os.path.join(PLACE, name + ".sqlite")
+        d = made.Made(path)
+        if call:
+            d.osrt(0, 10**6, made.T1, call)
+        else:
+            d.api(0, 10**6, made.T1, "cudaDeviceSynchronize_v3020", 1)
+        d.finish()
+        shows(browser, f"one call: {name}", page(name, path)[1])
+        row = pixels(browser, CANVAS, 22 + 4)
+        tap.ok((row[2] > 1) != busy, f"{name}: {'plain' if busy else 'hatched'}", row)
+        filled = browser.evaluate("(() => { const c = document.querySelector('.timeline .overview'), d = c.getContext('2d').getImageData(c.width * 0.6, c.height - 8, 1, 1).data; return d[3] > 0; })()")
+        tap.ok(filled == busy, f"{name}: {'' if busy else 'not '}counted as busy", filled)
+        legend = browser.evaluate("[...document.querySelectorAll('.timeline .legend i.waits')].map((i) => i.parentNode.textContent)")
+        tap.ok(bool(legend) != busy, f"{name}: the legend marks it", legend)
+
+
 def browser_hostile(browser):
     _, path = page("hostile", hostile_database())
     shows(browser, "hostile names", path)
@@ -558,7 +604,7 @@ def browser_many_tracks(browser):
 
 
 def in_browser():
-    tests = (browser_timeline, browser_hover, browser_details, browser_launch, browser_hostile, browser_two, browser_cuda, browser_many_tracks)
+    tests = (browser_timeline, browser_hover, browser_details, browser_launch, browser_lifetimes, browser_waits, browser_hostile, browser_two, browser_cuda, browser_many_tracks)
     if not _browser.find():
         for test in tests:
             tap.skip(test.__name__, "no chromium here")

@@ -22,6 +22,7 @@
 #define CELLS_LEAST 1024u /* cells of the coarsest level: about a pixel each */
 #define ROWS_FEW 4000u    /* this many rows are drawn at once: no coarser level is needed */
 #define TRACKS_MOST 4000u
+#define LIFETIMES_MOST 8000u
 #define PROCESSES_MOST 4000u
 #define NAME_BYTES 24u /* bytes of a name besides its texts */
 #define NAME_BITS 21u  /* of `longest`; 0 = all names without a number there */
@@ -315,9 +316,11 @@ static int timeline_prepare(struct timeline *t)
 		error = sql_run(t->s, report_shared(before[i]), NULL);
 	if (!error)
 		error = sql_run(t->s,
-			"SELECT count(*), min(max(min(start), 0), 4611686018427387903), "
+			"SELECT sum(counted), min(max(min(start), 0), 4611686018427387903), "
 			"max(min(max(\"end\"), 4611686018427387903), 1), "
-			"(SELECT max(id) FROM PAGE_NAMES) FROM PAGE_ROWS",
+			"(SELECT max(id) FROM PAGE_NAMES) FROM "
+			"(SELECT 1 AS counted, start, \"end\" FROM PAGE_ROWS UNION ALL "
+			"SELECT 0, start, \"end\" FROM PAGE_LIFETIMES)",
 			&visitor);
 	return error;
 }
@@ -339,6 +342,10 @@ static int details_print(struct timeline *t)
 	return error;
 }
 
+#define THREAD_NAME                                                                              \
+	"coalesce((SELECT s.value FROM ThreadNames AS t JOIN StringIds AS s ON s.id = t.nameId " \
+	"WHERE t.globalTid = l.process << 24 | l.tid ORDER BY t.priority DESC LIMIT 1), '') "
+
 int page_timeline(FILE *out, struct sql *s, size_t bytes_most)
 {
 	struct timeline t = {.out = out, .s = s, .bytes_left = bytes_most};
@@ -358,13 +365,14 @@ int page_timeline(FILE *out, struct sql *s, size_t bytes_most)
 		error = names_print(&t);
 	if (!error)
 		error = list_print(&t, "tracks",
-			"SELECT l.id, l.process, l.tid, l.what, l.device, l.stream, coalesce("
-			"(SELECT s.value FROM ThreadNames AS t JOIN StringIds AS s ON s.id = "
-			"t.nameId "
-			"WHERE t.globalTid = l.process << 24 | l.tid ORDER BY t.priority DESC "
-			"LIMIT 1), '') "
+			"SELECT l.id, l.process, l.tid, l.what, l.device, l.stream, " THREAD_NAME
 			"FROM PAGE_TRACKS AS l ORDER BY l.id",
 			7, TRACKS_MOST);
+	if (!error)
+		error = list_print(&t, "lifetimes",
+			"SELECT l.process, l.tid, l.start, l.\"end\", " THREAD_NAME
+			"FROM PAGE_LIFETIMES AS l ORDER BY l.tid <> 0, l.start, l.process, l.tid",
+			5, LIFETIMES_MOST);
 	if (!error)
 		error = list_print(&t, "names_of_processes",
 			"SELECT DISTINCT globalPid >> 24, pid, coalesce(name, '') FROM PROCESSES",

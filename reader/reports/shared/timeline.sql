@@ -72,3 +72,24 @@ FROM PAGE_EVENTS AS e
 WHERE typeof(e.start) = 'integer' AND typeof(e."end") = 'integer' AND e."end" >= e.start
       AND e.start > -0x1000000000000000 AND e."end" < 0x1000000000000000; -- about 36 years; a greater number is not a time
 CREATE INDEX temp.PAGE_ROWS_ORDER ON PAGE_ROWS (level, track, row, start);
+
+-- Lifetimes: of a process (tid 0) until it ended, of a thread from its first to its last known moment. A thread of a traced process without
+-- a recorded end lived until the process ended.
+CREATE TEMP TABLE PAGE_LIFETIMES AS
+WITH ends (process, start, "end") AS MATERIALIZED (
+     SELECT globalPid >> 24, min(start), max("end") FROM LIBTRACE_PROCESS GROUP BY 1),
+lives (process, tid, start, "end") AS (
+     SELECT globalTid >> 24, globalTid & 0xffffff, start, "end" FROM THREAD_LIFETIMES
+     UNION ALL
+     SELECT l.process, l.tid, min(r.start), max(r."end")
+     FROM PAGE_TRACKS AS l JOIN PAGE_ROWS AS r ON r.level = 0 AND r.track = l.id
+     WHERE l.what IN ('nvtx', 'api', 'mpi') AND l.tid <> 0 GROUP BY l.id
+     UNION ALL
+     SELECT t.globalTid >> 24, t.globalTid & 0xffffff, e."end", e."end"
+     FROM LIBTRACE_THREAD_START AS t JOIN ends AS e ON e.process = t.globalTid >> 24
+     WHERE t.globalTid NOT IN (SELECT globalTid FROM LIBTRACE_THREAD_END WHERE globalTid IS NOT NULL) AND e."end" > t.timestamp
+     UNION ALL
+     SELECT process, 0, start, "end" FROM ends)
+SELECT process, tid, max(min(start), 0) AS start, max("end") AS "end"
+FROM lives WHERE typeof(start) = 'integer' AND typeof("end") = 'integer' AND "end" >= start AND start > -0x1000000000000000 AND "end" < 0x1000000000000000
+GROUP BY process, tid HAVING max("end") > 0;

@@ -29,7 +29,8 @@ function section(id, title, reports, make, hint) {
 function timelines(reports) {
 	const views = [];
 	const made = section('timeline', 'Timeline', reports, (report) => {
-		if (!report.timeline.events) return element('p', { class: 'hint' }, 'no events');
+		if (!report.timeline.events && !report.timeline.lifetimes.length)
+			return element('p', { class: 'hint' }, 'no events');
 		const view = new TimelineView(report.timeline);
 		views.push(view);
 		return view.root;

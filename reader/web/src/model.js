@@ -63,6 +63,7 @@ export class Timeline {
 			rows: level.rows,
 			trackRows: new Map(level.track_rows.map(([track, row, text]) => [`${track}/${row}`, text])),
 		}));
+		this.lifetimes = new Map(data.lifetimes.map(([process, tid, start, end]) => [`${process}/${tid}`, { start, end }]));
 		this.processes = this.tracksOf(data);
 		this.tracksLeftOut = data.tracks_left_out;
 		this.details = new Details(data.details, this);
@@ -74,24 +75,58 @@ export class Timeline {
 		for (const [track, row] of data.levels.length ? data.levels[0].track_rows : [])
 			depths.set(track, Math.max(depths.get(track) || 0, row + 1));
 		const processes = new Map();
-		for (const [id, process, tid, what, device, stream, thread] of data.tracks) {
-			if (!depths.has(id)) continue;
+		const processOf = (process) => {
 			if (!processes.has(process)) {
 				const known = names.get(process) || { pid: process % 0x1000000, name: '' };
-				processes.set(process, { process, pid: known.pid, name: known.name, tracks: [], open: true });
+				processes.set(process, {
+					process,
+					pid: known.pid,
+					name: known.name,
+					tracks: [],
+					open: true,
+					lifetime: this.lifetimes.get(`${process}/0`),
+				});
 			}
-			processes.get(process).tracks.push({
-				id,
-				tid,
-				what,
-				device,
-				stream,
-				thread,
-				rows: depths.get(id),
-				title: trackTitle(what, tid, device, stream, thread),
-			});
+			return processes.get(process);
+		};
+		for (const [id, process, tid, what, device, stream, thread] of data.tracks) {
+			if (!depths.has(id)) continue;
+			const title = trackTitle(what, tid, device, stream, thread);
+			processOf(process).tracks.push({ id, tid, what, device, stream, thread, rows: depths.get(id), title });
+		}
+		// The lifetime of a thread is behind its calls; a thread without a recorded call has a track of its own.
+		for (const [process, tid, , , thread] of data.lifetimes) {
+			const { tracks } = processOf(process),
+				lifetime = this.lifetimes.get(`${process}/${tid}`);
+			if (!tid) continue;
+			const own = tracks.filter((track) => track.tid === tid),
+				bearer = own.find((track) => track.what === 'osrt') || own[own.length - 1];
+			if (bearer) bearer.lifetime = lifetime;
+			else {
+				const title = trackTitle('alive', tid, 0, 0, thread);
+				tracks.push({ id: `alive ${tid}`, tid, what: 'alive', thread, rows: 1, title, lifetime });
+			}
 		}
 		return [...processes.values()];
+	}
+
+	// Return the time around `ns` in which a thread lived and was in no recorded call; null if there is none.
+	gap(process, track, ns) {
+		if (!track.lifetime || ns < track.lifetime.start || ns > track.lifetime.end) return null;
+		let { start, end } = track.lifetime;
+		for (const each of process.tracks.filter((other) => other.tid === track.tid && CALLS.has(other.what))) {
+			const events = this.rowOf(this.levels[0], each.id, 0);
+			for (let i = events ? this.first(events, ns) : 0; events && i < events.start.length; i++) {
+				const until = events.start[i] + events.length[i];
+				if (events.start[i] > ns) {
+					end = Math.min(end, events.start[i]);
+					break;
+				}
+				if (until >= ns) return null;
+				start = Math.max(start, until);
+			}
+		}
+		return { start, length: end - start };
 	}
 
 	// Return the coarsest level whose cells are not wider than a pixel of `ns`.
@@ -176,14 +211,18 @@ export class Timeline {
 	}
 }
 
+const CALLS = new Set(['api', 'osrt', 'mpi']); // tracks of a thread's calls
+const TITLES = { nvtx: 'NVTX', api: 'CUDA API', osrt: 'OS runtime', mpi: 'MPI', alive: 'no recorded call' };
+
 function trackTitle(what, tid, device, stream, thread) {
 	if (what === 'gpu') return `GPU ${device}, stream ${stream}`;
 	if (what === 'nvtx' && !tid) return 'NVTX start/end';
 	const of = thread ? `${thread} (${tid})` : `thread ${tid}`;
-	return `${of}: ${{ nvtx: 'NVTX', api: 'CUDA API', osrt: 'OS runtime', mpi: 'MPI' }[what] || what}`;
+	return `${of}: ${TITLES[what] || what}`;
 }
 
-// Kinds of events that wait, or may wait, for something else: their time is never counted as busy.
+// Kinds of events that wait; and those that may wait for something else, too: their time is never counted as busy.
+export const WAITS = new Set(['lock', 'wait', 'sync']);
 export const WAITING = new Set(['lock', 'wait', 'sync', 'io', 'net', 'mpi', 'nvtx']);
 
 const HUES = {

@@ -6,7 +6,7 @@ import { select } from 'd3-selection';
 import { zoom, zoomIdentity } from 'd3-zoom';
 import { panel } from './details.js';
 import { clipped, color, duration, element, fit, grouped, moment, tipHide, tipShow } from './dom.js';
-import { Timeline, colorOf, colorOfKind, KINDS, WAITING } from './model.js';
+import { Timeline, colorOf, colorOfKind, KINDS, WAITING, WAITS } from './model.js';
 
 const GUTTER = 210,
 	ROW = 17,
@@ -19,6 +19,7 @@ const GUTTER = 210,
 const OPEN_TRACKS = 60; // with more tracks, only the first processes are open at the start
 const CLOSED_TRACKS = 64; // maximum number of tracks shown in the head of a closed process
 const FOUND_MOST = 20000;
+const HATCH = 6; // distance of the lines across waits
 
 export class TimelineView {
 	constructor(data) {
@@ -80,9 +81,19 @@ export class TimelineView {
 				.filter((kind) => kinds.has(kind))
 				.map((kind) => {
 					const patch = element('i');
-					patch.style.background = colorOfKind(kind);
+					patch.style.backgroundColor = colorOfKind(kind);
+					if (WAITS.has(kind)) patch.classList.add('waits');
+					else if (WAITING.has(kind) && kind !== 'nvtx') patch.classList.add('may-wait');
 					return element('span', {}, patch, KINDS[kind]);
 				}),
+			this.model.lifetimes.size
+				? element('span', {}, element('i', { class: 'alive' }), 'alive: computes, or makes calls that are not recorded')
+				: null,
+			element(
+				'span',
+				{ class: 'hint' },
+				'hatched: waits \u00b7 line below: may wait (files, network, MPI) \u00b7 "busy" counts neither',
+			),
 			element(
 				'span',
 				{ class: 'hint' },
@@ -319,8 +330,32 @@ export class TimelineView {
 
 	hover(event) {
 		const hit = event.buttons ? null : this.hit(event);
-		if (hit) tipShow(event, this.describe(hit));
+		const lines = hit ? this.describe(hit) : event.buttons ? null : this.describeGap(event);
+		if (lines) tipShow(event, lines);
 		else tipHide();
+	}
+
+	// Describe the part of a lifetime at the pointer in which there is no event; null if there is none.
+	describeGap(event) {
+		const { line } = this.lineAt(event),
+			x = this.x(event);
+		if (!line || x < GUTTER) return null;
+		const ns = this.scale().invert(x),
+			{ process, track } = line,
+			life = (track || process).lifetime,
+			gap = track ? this.model.gap(process, track, ns) : life;
+		if (!life || !gap || ns < life.start || ns > life.end) return null;
+		const lived = life.end - life.start;
+		return [
+			...(track
+				? [
+						`no recorded call for ${duration(gap.length)}: computing, or short calls`,
+						`from ${moment(gap.start, gap.length)}`,
+					]
+				: []),
+			track ? track.title : `${process.name || 'process'} (${process.pid})`,
+			`lived ${duration(lived)}, from ${moment(life.start, lived)}`,
+		];
 	}
 
 	click(event) {
@@ -358,7 +393,9 @@ export class TimelineView {
 			head: color('--head'),
 			page: color('--page'),
 			mark: color('--mark'),
+			alive: color('--alive'),
 		};
+		this.hatch = this.hatch || hatch(context);
 		context.font = FONT;
 		context.textBaseline = 'middle';
 		this.drawGrid(context, scale);
@@ -393,6 +430,7 @@ export class TimelineView {
 	drawHead(context, scale, level, line, y) {
 		context.fillStyle = this.colors.head;
 		context.fillRect(0, y, this.width, HEAD - 2);
+		if (line.process.lifetime) this.drawLifetime(context, scale, line.process.lifetime, y, HEAD - 2);
 		if (!line.process.open) this.drawClosed(context, scale, level, line.process, y);
 		context.fillStyle = this.colors.text;
 		context.font = `600 ${FONT}`;
@@ -436,7 +474,20 @@ export class TimelineView {
 		context.globalAlpha = 1;
 	}
 
+	// Draw a lifetime: a band with a line below it, behind the events.
+	drawLifetime(context, scale, { start, end }, y, height) {
+		const x0 = Math.max(scale(start), GUTTER),
+			x1 = Math.min(scale(end), GUTTER + this.plotWidth());
+		if (x1 < GUTTER || x0 > GUTTER + this.plotWidth()) return;
+		context.fillStyle = this.colors.alive;
+		context.globalAlpha = 0.35;
+		context.fillRect(x0, y + 1, Math.max(x1 - x0, 1), height - 2);
+		context.globalAlpha = 1;
+		context.fillRect(x0, y + height - 3, Math.max(x1 - x0, 1), 2);
+	}
+
 	drawTrack(context, scale, level, line, y) {
+		if (line.track.lifetime) this.drawLifetime(context, scale, line.track.lifetime, y, ROW);
 		for (let row = 0; row < line.track.rows; row++) {
 			const events =
 				y + (row + 1) * ROW >= 0 && y + row * ROW <= this.height && this.model.rowOf(level, line.track.id, row);
@@ -470,6 +521,13 @@ export class TimelineView {
 					: 1;
 			context.fillStyle = colorOf(name);
 			context.fillRect(x0, y + 1, width > 3 ? width - 0.6 : width, ROW - 3);
+			if (width > 4 && WAITS.has(name.kind)) {
+				context.fillStyle = this.hatch;
+				context.fillRect(x0, y + 1, width - 0.6, ROW - 3);
+			} else if (width > 4 && WAITING.has(name.kind) && name.kind !== 'nvtx') {
+				context.fillStyle = '#15202b';
+				context.fillRect(x0, y + ROW - 4, width - 0.6, 1);
+			}
 			context.globalAlpha = 1;
 			reached = Math.floor(x0 + width);
 			if (
@@ -566,7 +624,7 @@ export class TimelineView {
 		}
 		context.font = FONT;
 		context.fillStyle = this.colors.dim;
-		context.fillText('busy, all tracks', 14, OVERVIEW / 2 + 4);
+		context.fillText('busy (waits left out)', 14, OVERVIEW / 2 + 4);
 		const x0 = base(this.domain[0]),
 			x1 = Math.max(base(this.domain[1]), x0 + 2);
 		context.fillStyle = color('--shade');
@@ -576,4 +634,19 @@ export class TimelineView {
 		context.lineWidth = 1;
 		context.strokeRect(x0 + 0.5, 0.5, Math.max(1, x1 - x0 - 1), OVERVIEW - 1);
 	}
+}
+
+// Return a pattern of diagonal lines: the mark of waits, besides their color.
+function hatch(context) {
+	const tile = element('canvas', { width: HATCH, height: HATCH }),
+		lines = tile.getContext('2d');
+	lines.strokeStyle = 'rgba(255, 255, 255, 0.55)';
+	lines.lineWidth = 1.4;
+	lines.beginPath();
+	for (const at of [-HATCH, 0, HATCH]) {
+		lines.moveTo(at, HATCH);
+		lines.lineTo(at + HATCH, 0);
+	}
+	lines.stroke();
+	return context.createPattern(tile, 'repeat');
 }
