@@ -10,22 +10,26 @@
 
 #include <stdio.h>
 
+#include "reader/export/timeline/timeline.h"
 #include "reader/stats/profile.h"
 
 /* Write one line per callchain in the format of flamegraph.pl and inferno. Returns 0 or -ENOMEM. */
 int folded_write(FILE *out, struct profile *p, enum profile_weight weight);
 
 /* Write one JSON object in the format of https://www.speedscope.app/file-format-schema.json: a
- * sampled profile per thread, one sample per callchain, whose weight is the sum of its calls.
- * `name` is shown as the name of the file. Returns 0 or -ENOMEM. */
-int speedscope_write(FILE *out, struct profile *p, enum profile_weight weight, const char *name);
+ * evented profile per thread (evented.h), then a sampled profile per thread, one sample per
+ * callchain, whose weight is the sum of its calls. `name` is shown as the name of the file. `t`: a
+ * timeline of the same contents that has been read. Returns 0 or a negative errno. */
+int speedscope_write(FILE *out, struct profile *p, struct timeline *t, enum profile_weight weight,
+	const char *name);
 
 /* Return the root of a profile whose node is `node`. */
 const struct profile_root *export_root(const struct profile *p, uint32_t node);
 
 /* Write "program (pid)" or "thread (tid)", at most `bytes`. */
-void export_process_name(const struct profile_root *root, char *out, size_t bytes);
-void export_thread_name(
-	const struct profile *p, const struct profile_root *root, char *out, size_t bytes);
+#define EXPORT_NAME_BYTES (PROCESS_LABEL_BYTES + 16)
+void export_process_name(
+	struct process_list *l, const struct process *process, char *out, size_t bytes);
+void export_thread_name(struct string_ref name, uint32_t tid, char *out, size_t bytes);
 
 #endif

@@ -308,9 +308,9 @@ static void head_write(struct nvtxt_export *w, const char *name)
 	fputs("\nTimeBase = Manual\n", w->out);
 	for (size_t i = 0; i < w->contents->processes.count; i++) {
 		const Libtrace__Process *f = w->contents->processes.rows[i]->facts;
-		const char *slash = f->executable ? strrchr(f->executable, '/') : NULL;
-		const char *program = slash ? slash + 1 : f->executable;
-		if (!program || f->pid > NVTXT_IDS_MAX)
+		char program[PROCESS_NAME_BYTES];
+		process_name(&w->contents->processes, w->contents->processes.rows[i], program);
+		if (f->pid > NVTXT_IDS_MAX)
 			continue;
 		title.text = (struct string_ref){program, (uint32_t)strlen(program)};
 		fprintf(w->out, "NameProcess, %u, ", f->pid);

@@ -495,31 +495,14 @@ void nvtx_payloads_ready(struct nvtx_payloads *p)
 
 /* ---- lookup ---- */
 
-/* Return the last process with the pid of the parent that started before the child. */
-static struct process *parent_find(const struct process_list *l, const struct process *child)
-{
-	struct process *found = NULL;
-	for (size_t i = 0; child->facts->forked && i < l->count; i++) {
-		struct process *p = l->rows[i];
-		if (p->facts->pid == child->facts->parent_pid &&
-			p->facts->start_ns <= child->facts->start_ns && p != child &&
-			(!found || p->facts->start_ns >= found->facts->start_ns))
-			found = p;
-	}
-	return found;
-}
-
 bool nvtx_seek_parent(const struct contents *c, struct nvtx_key *key)
 {
 	struct process_list *l = (struct process_list *)(uintptr_t)&c->processes;
 	struct process *child = process_find(l, key->process);
-	if (child && !child->has_looked_for_parent) {
-		child->forked_from = parent_find(l, child);
-		child->has_looked_for_parent = true;
-	}
-	if (!child || !child->forked_from)
+	const struct process *parent = child ? process_forked_from(l, child) : NULL;
+	if (!parent)
 		return false;
-	key->process = child->forked_from->id;
+	key->process = parent->id;
 	if (child->facts->has_start_ns && child->facts->start_ns < key->time_ns)
 		key->time_ns = child->facts->start_ns;
 	return true;

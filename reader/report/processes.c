@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* processes.c - processes of a report, merged from all entries that describe them. */
+#define _GNU_SOURCE
 #include "reader/report/processes.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/array.h"
+#include "common/utf8.h"
 
 /* greatest pid of Linux; bounds the memory that a hostile file can claim */
 #define PROCESSES_MAX (1u << 22)
@@ -34,6 +37,7 @@ void process_list_release(struct process_list *l)
 		process_free(l->rows[i]);
 	free(l->rows);
 	free(l->by_id);
+	free(l->by_pid);
 	*l = (struct process_list){0};
 }
 
@@ -139,6 +143,118 @@ int process_list_add_receipt(struct process_list *l, const Libtrace__Receipt *re
 		libtrace__receipt__free_unpacked(p->receipt, NULL);
 	p->receipt = copy;
 	return 0;
+}
+
+/* ---- names ---- */
+
+static int compare_pids(const void *a, const void *b)
+{
+	const struct process *x = *(struct process *const *)a, *y = *(struct process *const *)b;
+	if (x->facts->pid != y->facts->pid)
+		return x->facts->pid < y->facts->pid ? -1 : 1;
+	return (x->facts->start_ns > y->facts->start_ns) -
+		(x->facts->start_ns < y->facts->start_ns);
+}
+
+/* Sort the processes by pid and start, unless that has been done. Returns false if memory is
+ * exhausted. */
+static bool pids_sort(struct process_list *l)
+{
+	if (l->pid_count == l->count)
+		return true;
+	struct process **rows = realloc(l->by_pid, l->count * sizeof(struct process *));
+	if (!rows)
+		return false;
+	memcpy(rows, l->rows, l->count * sizeof(struct process *));
+	qsort(rows, l->count, sizeof(struct process *), compare_pids);
+	l->by_pid = rows;
+	l->pid_count = l->count;
+	return true;
+}
+
+struct process *process_forked_from(struct process_list *l, struct process *p)
+{
+	size_t low = 0, high = l->count;
+	if (p->has_looked_for_parent || !p->facts->forked || !pids_sort(l))
+		return p->forked_from;
+	while (low < high) { /* find the first process that is not before the child */
+		const size_t middle = low + (high - low) / 2;
+		const Libtrace__Process *f = l->by_pid[middle]->facts;
+		if (f->pid < p->facts->parent_pid ||
+			(f->pid == p->facts->parent_pid && f->start_ns <= p->facts->start_ns))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low && l->by_pid[low - 1] != p &&
+		l->by_pid[low - 1]->facts->pid == p->facts->parent_pid)
+		p->forked_from = l->by_pid[low - 1];
+	p->has_looked_for_parent = true;
+	return p->forked_from;
+}
+
+/* Copy the part of a path after its last slash, as UTF-8 and cut where it is longer than a file
+ * name can be. */
+static void base_name_copy(const char *path, size_t bytes, char ret_name[PROCESS_NAME_BYTES])
+{
+	const char *slash = bytes ? memrchr(path, '/', bytes) : NULL;
+	if (slash) {
+		bytes -= (size_t)(slash + 1 - path);
+		path = slash + 1;
+	}
+	bytes = strnlen(path, bytes);
+	while (utf8_clean_bytes(path, bytes) >= PROCESS_NAME_BYTES)
+		bytes--;
+	utf8_clean(path, bytes, ret_name);
+}
+
+static void file_name(const Libtrace__Process *f, char ret_name[PROCESS_NAME_BYTES])
+{
+	base_name_copy(f->executable ? f->executable : "",
+		f->executable ? strlen(f->executable) : 0, ret_name);
+}
+
+#define PARENTS_MAX 64 /* maximum number of ancestors of a forked process */
+
+/* Return the process that executed the program: a forked process has neither a file nor arguments
+ * of its own. */
+static const struct process *executor_of(struct process_list *l, const struct process *p)
+{
+	for (int n = 0; n < PARENTS_MAX; n++) {
+		const struct process *parent = p->facts->executable || p->facts->n_arguments
+			? NULL
+			: process_forked_from(l, process_find(l, p->id));
+		if (!parent)
+			break;
+		p = parent;
+	}
+	return p;
+}
+
+void process_name(
+	struct process_list *l, const struct process *p, char ret_name[PROCESS_NAME_BYTES])
+{
+	const Libtrace__Process *f = executor_of(l, p)->facts;
+	const char *text = f->n_arguments ? (const char *)f->arguments[0].data : NULL;
+	size_t bytes = text ? f->arguments[0].len : 0;
+	bool is_login = bytes > 1 && *text == '-'; /* "-bash": a login shell */
+	*ret_name = 0;
+	if (bytes)
+		base_name_copy(text + is_login, bytes - is_login, ret_name);
+	if (!*ret_name)
+		file_name(f, ret_name);
+	if (!*ret_name)
+		strcpy(ret_name, "?");
+}
+
+void process_label(
+	struct process_list *l, const struct process *p, char ret_label[PROCESS_LABEL_BYTES])
+{
+	char name[PROCESS_NAME_BYTES], file[PROCESS_NAME_BYTES];
+	process_name(l, p, name);
+	file_name(executor_of(l, p)->facts, file);
+	snprintf(ret_label, PROCESS_LABEL_BYTES, *file && strcmp(file, name) ? "%s [%s]" : "%s",
+		name, file);
 }
 
 uint64_t process_dropped(const struct process *p)

@@ -40,7 +40,9 @@ struct process_list {
 	struct process **rows; /* processes in order of first mention */
 	size_t count;
 	uint32_t capacity, ids;
-	struct process **by_id; /* NULL = no process with this id; `ids` elements */
+	struct process **by_id;  /* NULL = no process with this id; `ids` elements */
+	struct process **by_pid; /* sorted by pid and start, as of `pid_count` processes */
+	size_t pid_count;
 };
 
 void process_list_init(struct process_list *l);
@@ -56,6 +58,24 @@ struct process *process_get(struct process_list *l, uint32_t id);
 /* Merge an entry; the caller keeps the message. Returns 0, -EBADMSG or -ENOMEM. */
 int process_list_add(struct process_list *l, const Libtrace__Process *facts);
 int process_list_add_receipt(struct process_list *l, const Libtrace__Receipt *receipt);
+
+/* Return the process that a forked process was started by: the last one with the pid of its parent
+ * that began before it. NULL = not forked, or unknown. */
+struct process *process_forked_from(struct process_list *l, struct process *p);
+
+#define PROCESS_NAME_BYTES 256u
+#define PROCESS_LABEL_BYTES (2 * PROCESS_NAME_BYTES + 4)
+
+/* Write what a process is called, as UTF-8: the base name of what was executed (its first
+ * argument), else of its file. A forked process has the name of its parent. "?" = unknown. All
+ * outputs that name processes use this name, or the label. */
+void process_name(
+	struct process_list *l, const struct process *p, char ret_name[PROCESS_NAME_BYTES]);
+
+/* Like process_name(), with the base name of the file beside it where that differs:
+ * "cc [x86_64-linux-gnu-gcc-12]". */
+void process_label(
+	struct process_list *l, const struct process *p, char ret_label[PROCESS_LABEL_BYTES]);
 
 /* Return the number of missing events, from the receipt or, without a receipt, from GAP rows. */
 uint64_t process_dropped(const struct process *p);

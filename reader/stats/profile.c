@@ -75,9 +75,7 @@ void profile_release(struct profile *p)
 	*p = (struct profile){0};
 }
 
-/* Return the index + 1 of a frame, which is added if needed; 0 = out of memory. Texts are in one
- * pool, so equal texts have the same address. */
-static uint32_t frame_find(struct profile *p, const struct profile_frame *frame)
+uint32_t profile_frame(struct profile *p, const struct profile_frame *frame)
 {
 	uint64_t function = (uintptr_t)frame->function, module = (uintptr_t)frame->module;
 	uint32_t found = map_get(&p->tables->frames, function, module);
@@ -94,7 +92,7 @@ static uint32_t frame_find(struct profile *p, const struct profile_frame *frame)
 static uint32_t child_find(
 	struct profile *p, uint32_t parent, const struct profile_frame *frame, int *ret_error)
 {
-	uint32_t number = frame_find(p, frame);
+	uint32_t number = profile_frame(p, frame);
 	*ret_error = -ENOMEM;
 	if (!number)
 		return 0;
@@ -191,6 +189,27 @@ static uint32_t chain_node(struct profile *p, const struct process *process, uin
 		}
 	}
 	return at.node;
+}
+
+int profile_callers(struct profile *p, const struct process *process, uint32_t *root,
+	uint32_t chain, uint64_t ns, uint32_t ret_frames[PROFILE_CHAIN_MAX], uint32_t *ret_count)
+{
+	int error = 0;
+	*ret_count = 0;
+	if (!chain)
+		return 0;
+	if (!*root)
+		*root = node_new(p, 0, 0, &error);
+	uint32_t inner = *root ? chain_node(p, process, *root, chain, ns, &error) : 0;
+	for (uint32_t node = inner; node && node != *root && *ret_count < PROFILE_CHAIN_MAX;
+		node = p->nodes[node].parent)
+		ret_frames[(*ret_count)++] = p->nodes[node].frame;
+	for (uint32_t i = 0; i < *ret_count / 2; i++) {
+		const uint32_t frame = ret_frames[i];
+		ret_frames[i] = ret_frames[*ret_count - 1 - i];
+		ret_frames[*ret_count - 1 - i] = frame;
+	}
+	return inner ? 0 : error;
 }
 
 static struct profile_root *root_of(
@@ -385,16 +404,22 @@ static int visit_batch(void *user, struct walk *walk, const struct event_batch *
 	return take_batch(passes->profile, walk, b);
 }
 
+int profile_batches(
+	struct profile *p, const struct report *report, const struct contents_visitor *visitor)
+{
+	struct passes passes = {p, visitor};
+	const struct contents_visitor second = {&passes, visit_block, visit_batch, NULL};
+	return contents_batches(report, &second);
+}
+
 /* Two passes, because modules are complete only after the first one. */
 int profile_read(
 	struct profile *p, const struct report *report, const struct contents_visitor *visitor)
 {
-	struct passes passes = {p, visitor};
-	const struct contents_visitor first = {visitor->user, visitor->block, NULL,
-					      visitor->problem},
-				      second = {&passes, visit_block, visit_batch, NULL};
+	const struct contents_visitor first = {
+		visitor->user, visitor->block, NULL, visitor->problem};
 	int error = contents_read(p->contents, report, &first);
-	return error ? error : contents_batches(report, &second);
+	return error ? error : profile_batches(p, report, visitor);
 }
 
 static void totals_sum(struct profile *p)

@@ -81,6 +81,22 @@ void profile_release(struct profile *p);
 int profile_read(
 	struct profile *p, const struct report *report, const struct contents_visitor *visitor);
 
+/* Like the second pass of profile_read(), for a report whose first pass has filled `contents`. */
+int profile_batches(
+	struct profile *p, const struct report *report, const struct contents_visitor *visitor);
+
+#define PROFILE_CHAIN_MAX (CALLCHAIN_FRAMES_MAX * 4u) /* functions, with inlined ones */
+
+/* Return the index + 1 of a frame, which is added if needed; 0 = out of memory. Its texts must be
+ * in the pool of `symbols`, so equal texts have the same address. */
+uint32_t profile_frame(struct profile *p, const struct profile_frame *frame);
+
+/* Write the frames of a callchain, the outermost first: at most PROFILE_CHAIN_MAX of the innermost
+ * ones. The tree is used as a cache: *root is the root of these nodes, 0 before the first call, and
+ * they have no weight. `ns`: as for symbols_find(). Returns 0 or a negative errno. */
+int profile_callers(struct profile *p, const struct process *process, uint32_t *root,
+	uint32_t chain, uint64_t ns, uint32_t ret_frames[PROFILE_CHAIN_MAX], uint32_t *ret_count);
+
 /* A node in depth-first order. */
 struct profile_entry {
 	uint32_t node, depth; /* children of a root have depth 0 */

@@ -119,16 +119,17 @@ def speedscope():
         scope = json.loads(exported("speedscope", "--weight", weight))
         frames = [frame["name"] for frame in scope["shared"]["frames"]]
         sums = 0
-        for profile in scope["profiles"]:
+        weighted = [profile for profile in scope["profiles"] if profile["type"] != "evented"]
+        for profile in weighted:
             held = (profile["type"], profile["unit"], profile["startValue"]) == ("sampled", unit, 0)
             held &= len(profile["samples"]) == len(profile["weights"]) and sum(profile["weights"]) == profile["endValue"]
             held &= all(0 <= frame < len(frames) for sample in profile["samples"] for frame in sample)
             tap.ok(held, f"speedscope, {weight}: {profile['name']!r} is consistent", profile)
             sums += profile["endValue"]
-        chains = [[frames[i] for i in sample] for profile in scope["profiles"] for sample in profile["samples"]]
+        chains = [[frames[i] for i in sample] for profile in weighted for sample in profile["samples"]]
         tap.ok(NESTED in chains and sums == whole, f"speedscope, {weight}: chains and sum", chains)
     raw = json.loads(exported("speedscope", "--no-symbols"))
-    called = {raw["shared"]["frames"][sample[-1]]["name"] for profile in raw["profiles"] for sample in profile["samples"]}
+    called = {json.loads(line)["function"] for line in trace("dump", "--json", "--kind", "osrt_call", REPORT).splitlines()}
     unnamed = [f for f in raw["shared"]["frames"] if f["name"] not in called and (not UNNAMED.fullmatch(f["name"]) or "line" in f)]
     tap.ok(raw["profiles"] and not unnamed, "speedscope --no-symbols: module and offset alone", unnamed)
     path = schema_path()
@@ -147,6 +148,42 @@ def speedscope():
             tap.ok(False, "speedscope's own schema", error)
 
 
+def stacks_of(events):
+    """Replay the events of an evented profile: [(time, stack)] after each time; None if they are not well-formed."""
+    stack, last, found = [], 0, []
+    for event in events:
+        if event["at"] < last or (event["type"] == "C" and (not stack or stack.pop() != event["frame"])):
+            return None
+        if event["type"] == "O":
+            stack.append(event["frame"])
+        if found and found[-1][0] == event["at"]:
+            found.pop()
+        found.append((event["at"], tuple(stack)))
+        last = event["at"]
+    return None if stack else found
+
+
+def over_time():
+    """Events are compared with the calls that `trace dump` prints."""
+    scope = json.loads(exported("speedscope"))
+    frames = [frame["name"] for frame in scope["shared"]["frames"]]
+    kinds = [profile["type"] for profile in scope["profiles"]]
+    tap.ok(kinds[0] == "evented" and kinds == sorted(kinds) and "sampled" in kinds, "the first profiles are over time, the weighted ones behind them", kinds)
+    calls = [json.loads(line) for line in trace("dump", "--json", "--kind", "osrt_call", REPORT).splitlines()]
+    seen = 0
+    for profile in (p for p in scope["profiles"] if p["type"] == "evented"):
+        steps = stacks_of(profile["events"])
+        tid = int(re.search(r"\((\d+)\), over time$", profile["name"])[1])
+        tap.ok(steps is not None and steps[-1][0] <= profile["endValue"] and profile["startValue"] == 0, f"{profile['name']!r}: frames nest, and end", profile)
+        for call in (c for c in calls if c["tid"] == tid and c["duration_ns"]):
+            at = max(step for step in (steps or [(0, ())]) if step[0] <= call["start_ns"])
+            names = [frames[i] for i in at[1]]
+            chain = [f["function"] for f in reversed(call.get("callchain", ())) if f["function"]]
+            tap.ok(names[-1:] == [call["function"]] and [n for n in names if n in chain] == chain, f"{call['function']} at {call['start_ns']} is open below its callers", (names, call))
+            seen += 1
+    tap.ok(seen >= 5, "calls were compared", seen)
+
+
 def default_names():
     trace("export", "--type", "speedscope", REPORT)
     trace("export", "--type", "folded", REPORT)
@@ -159,11 +196,13 @@ def without_callchains():
     subprocess.run([MAKER, "--save-without", empty], check=True, timeout=30)
     table = trace("stats", "-r", "callchain_tree", empty).decode()
     tap.ok("does not contain callchain data" in table, "a report without callchains says so", table)
-    for kind in ("folded", "speedscope"):
-        done = subprocess.run([TRACE, "export", "-t", kind, empty], capture_output=True, timeout=60, check=False)
-        tap.ok(done.returncode == 2 and done.stderr.endswith(f"nothing to export as {kind}\n".encode()) and os.listdir(PLACE).count(f"sample.{kind}") == 0,
-               f"{kind}: a report without callchains is not exported", done)
+    done = subprocess.run([TRACE, "export", "-t", "folded", empty], capture_output=True, timeout=60, check=False)
+    tap.ok(done.returncode == 2 and done.stderr.endswith(b"nothing to export as folded\n") and not os.path.exists(os.path.join(PLACE, "sample.folded")),
+           "folded: a report without callchains is not exported", done)
+    scope = json.loads(trace("export", "-t", "speedscope", "-o", "-", empty))
+    kinds = {profile["type"] for profile in scope["profiles"]}
+    tap.ok(kinds == {"evented"}, "speedscope: a report without callchains gives profiles over time alone", scope)
 
 
 subprocess.run([MAKER, "--save", REPORT], check=True, timeout=30)
-main(dump_is_json, dump_is_for_grep, statistics_agree, folded, speedscope, default_names, without_callchains)
+main(dump_is_json, dump_is_for_grep, statistics_agree, folded, speedscope, over_time, default_names, without_callchains)

@@ -18,7 +18,7 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import libdevice as device  # noqa: E402
-from lib import app, main, recorded, tap, trace  # noqa: E402
+from lib import app, folder, main, recorded, tap, trace  # noqa: E402
 from libwire import fields, fixed, one, real, signed  # noqa: E402
 
 SLICES = ("osrt_call", "nvtx_range", "nvtx_start_end", "cuda_api", "cuda_kernel", "cuda_memcpy", "cuda_memset", "cuda_graph_trace", "cuda_sync",
@@ -387,6 +387,31 @@ def nothing_half_written():
     tap.ok(max(map(len, narrow.splitlines())) <= 80 and narrow.split()[0] == "Format", "the list of formats fits a terminal of 80 columns", narrow)
 
 
+def processes_are_called_what_was_executed():
+    """A program that is started by another name of its file, as `cc` is, and a child of it that executes nothing."""
+    place = folder()
+    called, bash = os.path.join(place, "called-so"), os.path.realpath("/bin/bash")
+    os.symlink(bash, called)
+    report = recorded([called, "-c", "(sleep 0.01); (exec 3</dev/null; exec 3<&-); true"], name="called-so")
+    if not report:
+        return
+    label = f"called-so [{os.path.basename(bash)}]"
+    found = {}
+    chrome = json.loads(trace("export", "-t", "chrome", "-o", "-", report.path).out)["traceEvents"]
+    found["chrome"] = {e["args"]["name"] for e in chrome if e["name"] == "process_name"}
+    perfetto = Perfetto(exported(report, "perfetto", "perfetto-trace")[0])
+    found["perfetto"] = {one(fields(one(track, 3)), 6).decode() for track in perfetto.tracks.values() if 3 in track}
+    scope = json.loads(trace("export", "-t", "speedscope", "-o", "-", report.path).out)["profiles"]
+    found["speedscope"] = {re.match(r"(.*) \(\d+\) .* \(\d+\), (over time|by callchain)$", p["name"])[1] for p in scope}
+    for kind, names in found.items():
+        tap.ok(names in ({label, "sleep"}, {label, "sleep [coreutils]"}), f"{kind}: processes are called what was executed, with their file", names)
+    names = {row.split(",")[0] for row in trace("query", "-f", "csv", report.path, "SELECT name FROM PROCESSES").out.decode().split()[1:]}
+    names_too = {row.split(",")[0] for row in trace("query", "-f", "csv", report.path, "SELECT name FROM LIBTRACE_PROCESS").out.decode().split()[1:]}
+    tap.ok(names == {"called-so", "sleep"} == names_too, "the names in a database", (names, names_too))
+    text = trace("export", "-t", "nvtxt", "-o", "-", report.path)
+    tap.ok(b"called-so" in text.out or text.status == 2, "the names in NVTXT", text)
+
+
 def input_is_no_output():
     """No command overwrites its input, under any name of the same file, whatever --force-overwrite says."""
     report = recorded(["/bin/true"])
@@ -419,4 +444,4 @@ def input_is_no_output():
 
 
 if __name__ == "__main__":
-    main(of_a_device, steps, of_nvtx, nothing_half_written, input_is_no_output)
+    main(of_a_device, steps, of_nvtx, nothing_half_written, processes_are_called_what_was_executed, input_is_no_output)

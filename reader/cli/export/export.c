@@ -15,6 +15,7 @@
 #include "reader/ncu/pages/dump_results.h"
 #include "reader/cli/events.h"
 #include "reader/cli/export/codexl.h"
+#include "reader/cli/export/flame.h"
 #include "reader/cli/export/list.h"
 #include "reader/cli/export/ncu.h"
 #include "reader/cli/export/nvtxt.h"
@@ -26,9 +27,7 @@
 #include "reader/cli/base/python.h"
 #include "reader/cli/base/select.h"
 #include "reader/cli/database/open.h"
-#include "reader/cli/stats/stats.h"
 #include "reader/cli/base/stop.h"
-#include "reader/export/exporters.h"
 #include "reader/export/output.h"
 #include "reader/export/sqlite/export.h"
 
@@ -102,43 +101,6 @@ static int write_json(
 	return events_print(out, r, v, &all, &form);
 }
 
-static int write_profile(struct cli_report *r, const struct options *o, FILE *out,
-	const struct contents_visitor *v, bool speedscope)
-{
-	static const uint32_t of_osrt[] = {KIND_OSRT_CALL, 0},
-			      of_nvtx[] = {KIND_NVTX_RANGE, KIND_NVTX_START_END, KIND_NVTX_MARK, 0};
-	struct contents c;
-	struct symbols symbols;
-	struct profile profile;
-	const struct cursor_filter all = {0};
-	const char *slash = strrchr(r->path, '/');
-	enum profile_weight weight =
-		option_is(o, OPT_export_weight, "count") ? PROFILE_COUNT : PROFILE_TIME;
-	contents_init(&c);
-	symbols_init(&symbols, &c, o->value[OPT_export_symbol_path]);
-	symbols.no_names = o->value[OPT_export_no_symbols];
-	int error = profile_init(&profile, &c, &symbols, &all,
-		option_is(o, OPT_export_source, "nvtx") ? PROFILE_NVTX : PROFILE_OSRT, true);
-	if (!error)
-		error = profile_read(&profile, &r->report, v);
-	if (!error && speedscope)
-		error = speedscope_write(out, &profile, weight, slash ? slash + 1 : r->path);
-	else if (!error)
-		error = folded_write(out, &profile, weight);
-	if (!error || error == -ENODATA) {
-		const char *format = speedscope ? "speedscope" : "folded";
-		export_note_others(
-			r->path, format, &c, profile.source == PROFILE_NVTX ? of_nvtx : of_osrt);
-		export_note_results(r->path, format, &c);
-		stats_note_left_out(r->path, &profile);
-		cli_note_cut_off(r, &c);
-	}
-	profile_release(&profile);
-	symbols_release(&symbols);
-	contents_release(&c);
-	return error;
-}
-
 static bool ends_with(const char *text, const char *end)
 {
 	const size_t bytes = text ? strlen(text) : 0;
@@ -167,7 +129,7 @@ static int write_format(struct cli_report *r, const struct options *o, const cha
 	if (!strcmp(format, "atp") || !strcmp(format, "csv") || !strcmp(format, "occupancy"))
 		return export_codexl(out, r, o, format, v);
 	if (!strcmp(format, "folded") || !strcmp(format, "speedscope"))
-		return write_profile(r, o, out, v, !strcmp(format, "speedscope"));
+		return export_flame(out, r, o, format, v);
 	return export_timeline(out, r, o, format, v);
 }
 
@@ -188,9 +150,13 @@ static int export_to(struct cli_report *r, const struct options *o,
 		error = -EINTR;
 	else if (!error && out.temporary && ftello(out.file) == 0)
 		error = -ENODATA;
+	const bool is_full = error == -EFBIG || error == -ENOSPC || error == -EDQUOT;
 	if (error == -ENODATA)
 		export_found_nothing(r, format->name);
-	int status = error == -ENODATA ? STATUS_FAILED
+	else if (is_full)
+		cli_write_failed(name, error,
+			"no room for a temporary file; set TMPDIR to use another folder");
+	int status = error == -ENODATA || is_full ? STATUS_FAILED
 		: error && error != -EPIPE
 		? stop_signal ? STATUS_FAILED : cli_failed(r, error)
 		: cli_finish(out.file, to_stdout ? "standard output" : name);

@@ -14,31 +14,6 @@
 #include "reader/export/timeline/perfetto.h"
 #include "reader/export/xplane/xplane.h"
 
-struct indexing {
-	struct timeline *timeline;
-	const struct contents_visitor *visitor;
-};
-
-static int visit_block(void *user, const struct report_block *block)
-{
-	struct indexing *x = user;
-	int error = timeline_visit_block(x->timeline, block);
-	return error ? error : x->visitor->block(x->visitor->user, block);
-}
-
-static int visit_batch(void *user, struct walk *walk, const struct event_batch *batch)
-{
-	struct indexing *x = user;
-	(void)walk;
-	return timeline_visit_batch(x->timeline, batch);
-}
-
-static void visit_problem(void *user, uint64_t offset, const char *cause)
-{
-	struct indexing *x = user;
-	x->visitor->problem(x->visitor->user, offset, cause);
-}
-
 void export_found_nothing(const struct cli_report *r, const char *format)
 {
 	cli_error("'%s': nothing to export as %s", r->path, format);
@@ -129,18 +104,12 @@ static int export_all(FILE *const *out, struct cli_report *r, const struct optio
 	const char *format, const struct contents_visitor *visitor)
 {
 	static struct timeline t;
-	struct indexing x = {&t, visitor};
-	const struct contents_visitor index = {&x, visit_block, visit_batch, visit_problem};
 	int error = timeline_init(&t, &r->report, o->value[OPT_export_symbol_path]);
 	t.symbols.no_names = o->value[OPT_export_no_symbols];
 	if (!error)
-		error = contents_read(&t.contents, &r->report, &index);
-	if (!error) {
-		t.loaded = visitor->block;
-		t.user = visitor->user;
-		timeline_start(&t);
+		error = timeline_read(&t, visitor);
+	if (!error)
 		error = write_as(out, &t, o, format);
-	}
 	if (!error) {
 		note_tally(r, &t, format);
 		note_steps(r->path, &t, o->value[OPT_export_steps], format);

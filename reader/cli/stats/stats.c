@@ -264,16 +264,17 @@ static bool list_has(const char *list, enum stats_source source)
 	}
 }
 
-void stats_note_left_out(const char *file, const struct profile *p)
+void stats_note_left_out(const char *file, const struct profile *p, const char *of)
 {
 	const char *what = p->source == PROFILE_NVTX ? "NVTX events" : "calls";
 	if (p->without_chain && p->unfinished)
-		cli_note("'%s': left out %" PRIu64 " %s without a callchain and %" PRIu64
+		cli_note("'%s': left out%s %" PRIu64 " %s without a callchain and %" PRIu64
 			 " unfinished ones",
-			file, p->without_chain, what, p->unfinished);
+			file, of, p->without_chain, what, p->unfinished);
 	else if (p->without_chain || p->unfinished)
-		cli_note("'%s': left out %" PRIu64 " %s %s", file, p->without_chain + p->unfinished,
-			what, p->unfinished ? "that did not end" : "without a callchain");
+		cli_note("'%s': left out%s %" PRIu64 " %s %s", file, of,
+			p->without_chain + p->unfinished, what,
+			p->unfinished ? "that did not end" : "without a callchain");
 	chains_note_unresolved(p->symbols);
 }
 
@@ -285,7 +286,7 @@ static int profile_gather(struct stats_data *d, struct cli_report *r, const stru
 	if (!error)
 		error = profile_read(&d->profile, &r->report, visitor);
 	if (!error)
-		stats_note_left_out(r->path, &d->profile);
+		stats_note_left_out(r->path, &d->profile, "");
 	return error;
 }
 

@@ -50,7 +50,7 @@ int stats_print(const char *file, const char *list, const struct stats_form *for
 	const char *out_name);
 
 /* Print notes on stderr about the number of events that a profile left out, and why functions have
- * no name. */
-void stats_note_left_out(const char *file, const struct profile *p);
+ * no name. `of`: " of ...", what they are left out of; "" = of everything. */
+void stats_note_left_out(const char *file, const struct profile *p, const char *of);
 
 #endif

@@ -20,22 +20,17 @@ const struct profile_root *export_root(const struct profile *p, uint32_t node)
 	return &p->roots[low];
 }
 
-void export_process_name(const struct profile_root *root, char *out, size_t bytes)
+void export_process_name(
+	struct process_list *l, const struct process *process, char *out, size_t bytes)
 {
-	const char *path = root->process->facts->executable,
-		   *slash = path ? strrchr(path, '/') : NULL;
-	snprintf(out, bytes, "%.200s (%u)",
-		slash          ? slash + 1
-			: path ? path
-			       : "?",
-		root->process->facts->pid);
+	char label[PROCESS_LABEL_BYTES];
+	process_label(l, process, label);
+	snprintf(out, bytes, "%s (%u)", label, process->facts->pid);
 }
 
-void export_thread_name(
-	const struct profile *p, const struct profile_root *root, char *out, size_t bytes)
+void export_thread_name(struct string_ref name, uint32_t tid, char *out, size_t bytes)
 {
-	struct string_ref name = string_table_get(&p->contents->strings, root->name);
-	snprintf(out, bytes, "%.200s (%u)", name.bytes ? name.text : "thread", root->tid);
+	snprintf(out, bytes, "%.200s (%u)", name.bytes ? name.text : "thread", tid);
 }
 
 /* Print a name without ';', which separates frames, and without newlines, which separate
@@ -54,12 +49,13 @@ static void print_name(FILE *out, const char *text)
 
 static void print_root(FILE *out, const struct profile *p, uint32_t node)
 {
-	char name[256];
+	char name[EXPORT_NAME_BYTES];
 	const struct profile_root *root = export_root(p, node);
-	export_process_name(root, name, sizeof(name));
+	export_process_name(&p->contents->processes, root->process, name, sizeof(name));
 	print_name(out, name);
 	putc_unlocked(';', out);
-	export_thread_name(p, root, name, sizeof(name));
+	export_thread_name(
+		string_table_get(&p->contents->strings, root->name), root->tid, name, sizeof(name));
 	print_name(out, name);
 }
 

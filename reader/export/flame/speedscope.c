@@ -6,6 +6,7 @@
 
 #include "reader/base/print.h"
 #include "reader/export/exporters.h"
+#include "reader/export/flame/evented.h"
 
 static void print_frames(FILE *out, const struct profile *p)
 {
@@ -68,13 +69,14 @@ static void print_weights(const struct speedscope *w, uint32_t first, uint32_t e
 /* Print the profile of one root, whose entries are [first, end). */
 static void print_profile(const struct speedscope *w, uint32_t first, uint32_t end)
 {
-	char process[256], thread[256], name[600];
+	char process[EXPORT_NAME_BYTES], thread[256], name[EXPORT_NAME_BYTES + 300];
 	uint32_t node = w->p->nodes[w->entries[first].node].parent;
 	const struct profile_root *root = export_root(w->p, node);
 	const struct profile_node *total = &w->p->nodes[node];
-	export_process_name(root, process, sizeof(process));
-	export_thread_name(w->p, root, thread, sizeof(thread));
-	snprintf(name, sizeof(name), "%s %s", process, thread);
+	export_process_name(&w->p->contents->processes, root->process, process, sizeof(process));
+	export_thread_name(string_table_get(&w->p->contents->strings, root->name), root->tid,
+		thread, sizeof(thread));
+	snprintf(name, sizeof(name), "%s %s, by callchain", process, thread);
 	fputs("{\"type\":\"sampled\",\"name\":", w->out);
 	print_json_string(w->out, name);
 	fprintf(w->out, ",\"unit\":\"%s\",\"startValue\":0,\"endValue\":%llu,\"samples\":[",
@@ -87,12 +89,34 @@ static void print_profile(const struct speedscope *w, uint32_t first, uint32_t e
 	fputs("]}", w->out);
 }
 
-int speedscope_write(FILE *out, struct profile *p, enum profile_weight weight, const char *name)
+/* Print a profile for each root that has entries. */
+static void print_profiles(const struct speedscope *w, uint32_t count, const char *comma)
+{
+	for (uint32_t i = 0, end; i < count; i = end) {
+		for (end = i + 1; end < count && w->entries[end].depth; end++)
+			;
+		while (end < count &&
+			w->p->nodes[w->entries[end].node].parent ==
+				w->p->nodes[w->entries[i].node].parent)
+			for (end++; end < count && w->entries[end].depth; end++)
+				;
+		fputs(comma, w->out);
+		comma = ",\n";
+		print_profile(w, i, end);
+	}
+}
+
+/* The evented profiles are first, because a viewer shows the first profile, over time. */
+int speedscope_write(FILE *out, struct profile *p, struct timeline *t, enum profile_weight weight,
+	const char *name)
 {
 	uint32_t count;
+	struct evented evented;
 	struct profile_entry *entries = profile_order(p, weight, &count);
 	struct speedscope w = {out, p, entries, weight, malloc(p->node_count * sizeof(uint32_t))};
 	int error = !w.path || (!entries && p->node_count > p->root_count + 1) ? -ENOMEM : 0;
+	int failed = evented_read(&evented, t, p);
+	error = error ? error : failed;
 	if (!error) {
 		fputs("{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\","
 		      "\"exporter\":\"libtrace " LIBTRACE_VERSION "\",\"name\":",
@@ -101,21 +125,15 @@ int speedscope_write(FILE *out, struct profile *p, enum profile_weight weight, c
 		fputs(",\"shared\":{\"frames\":[", out);
 		print_frames(out, p);
 		fputs("]},\n\"profiles\":[", out);
+		error = evented_print(&evented, out);
 	}
-	for (uint32_t i = 0, end; !error && i < count; i = end) {
-		for (end = i + 1; end < count && entries[end].depth; end++)
-			;
-		while (end < count &&
-			p->nodes[entries[end].node].parent == p->nodes[entries[i].node].parent)
-			for (end++; end < count && entries[end].depth; end++)
-				;
-		if (i)
-			fputs(",\n", out);
-		print_profile(&w, i, end);
-	}
-	if (!error)
+	if (!error) {
+		print_profiles(&w, count, evented.count ? ",\n" : "");
 		fputs("]}\n", out);
+	}
+	const bool is_evented = evented.count != 0;
+	evented_release(&evented);
 	free(w.path);
 	free(entries);
-	return !error && !count ? -ENODATA : error;
+	return !error && !count && !is_evented ? -ENODATA : error;
 }

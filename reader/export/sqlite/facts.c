@@ -31,10 +31,6 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-#define PARENTS_MAX 64 /* maximum number of ancestors of a forked process */
-
-enum { BY_GLOBAL_PID, BY_PID }; /* second key of the map of programs */
-
 /* Map each process to the index + 1 of the row of the last program it ran. */
 static int programs_find(const struct sqlite_export *x, struct map *ret_programs)
 {
@@ -42,33 +38,24 @@ static int programs_find(const struct sqlite_export *x, struct map *ret_programs
 	int error = 0;
 	for (uint32_t i = 0; !error && i < l->count; i++) {
 		const Libtrace__Process *f = l->rows[i]->facts;
-		const uint64_t keys[] = {
-			[BY_GLOBAL_PID] = (uint64_t)global_id(&x->threads, l->rows[i], 0),
-			[BY_PID] = f->pid};
-		for (uint64_t by = BY_GLOBAL_PID; !error && by <= BY_PID; by++) {
-			uint32_t found = map_get(ret_programs, keys[by], by);
-			if (!found || l->rows[found - 1]->facts->start_ns <= f->start_ns)
-				error = map_put(ret_programs, keys[by], by, i + 1);
-		}
+		const uint64_t pid = (uint64_t)global_id(&x->threads, l->rows[i], 0);
+		uint32_t found = map_get(ret_programs, pid, 0);
+		if (!found || l->rows[found - 1]->facts->start_ns <= f->start_ns)
+			error = map_put(ret_programs, pid, 0, i + 1);
 	}
 	return error;
 }
 
-/* Return the program of a process; a forked process runs the program of its parent. */
-static const char *program_name(
-	const struct process_list *l, const struct map *programs, int64_t global_pid)
+/* Write the name of a process by its global id, as nsys writes an unknown one. */
+static void program_name(struct process_list *l, const struct map *programs, int64_t global_pid,
+	char ret_name[PROCESS_NAME_BYTES])
 {
-	uint32_t found = map_get(programs, (uint64_t)global_pid, BY_GLOBAL_PID);
-	for (uint32_t n = 0; n < PARENTS_MAX; n++) {
-		const Libtrace__Process *f = found ? l->rows[found - 1]->facts : NULL;
-		const char *name = f ? base_name(f->executable) : NULL;
-		if (name && *name)
-			return name;
-		if (!f || !f->forked)
-			break;
-		found = map_get(programs, f->parent_pid, BY_PID);
-	}
-	return "[Unknown]";
+	uint32_t found = map_get(programs, (uint64_t)global_pid, 0);
+	strcpy(ret_name, "?");
+	if (found)
+		process_name(l, l->rows[found - 1], ret_name);
+	if (!strcmp(ret_name, "?"))
+		strcpy(ret_name, "[Unknown]");
 }
 
 /* Name threads without a name after their program, as the kernel does. */
@@ -79,12 +66,13 @@ static int unnamed_threads_name(struct sqlite_export *x, const struct map *progr
 		struct export_thread *t = &x->threads.rows[i];
 		const int64_t pid = t->global_tid & ~INT64_C(0xffffff);
 		uint32_t text = 0;
+		char name[PROCESS_NAME_BYTES];
 		if (t->name ||
 			((t->global_tid & GLOBAL_VID_BITS) != x->threads.vid &&
-				!map_get(programs, (uint64_t)pid, BY_GLOBAL_PID)))
+				!map_get(programs, (uint64_t)pid, 0)))
 			continue;
-		error = text_id(
-			&x->texts, program_name(&x->contents.processes, programs, pid), &text);
+		program_name(&x->contents.processes, programs, pid, name);
+		error = text_id(&x->texts, name, &text);
 		t->name = text + 1;
 	}
 	return error;
@@ -94,13 +82,15 @@ static int unnamed_threads_name(struct sqlite_export *x, const struct map *progr
 static int processes_put(struct sqlite_export *x)
 {
 	struct map programs = {0};
-	const struct process_list *l = &x->contents.processes;
+	char name[PROCESS_NAME_BYTES];
+	struct process_list *l = &x->contents.processes;
 	int error = programs_find(x, &programs);
 	for (uint32_t i = 0; !error && i < l->count; i++) {
 		const int64_t pid = global_id(&x->threads, l->rows[i], 0);
-		if (map_get(&programs, (uint64_t)pid, BY_GLOBAL_PID) == i + 1)
+		program_name(l, &programs, pid, name);
+		if (map_get(&programs, (uint64_t)pid, 0) == i + 1)
 			error = database_row(&x->database, "PROCESSES", "iit", pid,
-				(int64_t)l->rows[i]->facts->pid, program_name(l, &programs, pid));
+				(int64_t)l->rows[i]->facts->pid, name);
 	}
 	if (!error)
 		error = unnamed_threads_name(x, &programs);
@@ -142,19 +132,20 @@ static const char PROCESS_COLUMNS[] =
 	"globalPid INTEGER NOT NULL, processId INTEGER NOT NULL, pid INTEGER, parentPid INTEGER, "
 	"previousId INTEGER, start INTEGER, end INTEGER, executable TEXT, workDirectory TEXT, "
 	"arguments TEXT, argumentsTruncated INTEGER, endHow TEXT, exitStatus INTEGER, traced TEXT, "
-	"reason TEXT, forked INTEGER, uid INTEGER, threshold INTEGER, dropped INTEGER";
+	"reason TEXT, forked INTEGER, uid INTEGER, threshold INTEGER, dropped INTEGER, name TEXT";
 
 static int process_put(struct sqlite_export *x, const struct process *p)
 {
 	static const char *const ends[] = {"running", "exit", "exec", "killed"},
 				 *const traced[] = {"yes", "no", "partly"};
 	const Libtrace__Process *f = p->facts;
-	char *arguments = arguments_text(f);
+	char *arguments = arguments_text(f), name[PROCESS_NAME_BYTES];
 	if (!arguments)
 		return -ENOMEM;
+	process_name(&x->contents.processes, p, name);
 	/* globalPid processId pid | parentPid previousId start end | executable workDirectory
 	 * arguments | argumentsTruncated | endHow | exitStatus | traced reason | forked | uid
-	 * threshold | dropped */
+	 * threshold | dropped name */
 	int error = database_row(&x->database, "LIBTRACE_PROCESS",
 		"iii"
 		"oooo"
@@ -165,7 +156,7 @@ static int process_put(struct sqlite_export *x, const struct process *p)
 		"tt"
 		"i"
 		"oo"
-		"i",
+		"it",
 		global_id(&x->threads, p, 0), (int64_t)p->id, (int64_t)f->pid, f->has_parent_pid,
 		(int64_t)f->parent_pid, f->has_previous_id, (int64_t)f->previous_id,
 		f->has_start_ns, export_time(x, f->start_ns), f->has_end_ns,
@@ -174,7 +165,7 @@ static int process_put(struct sqlite_export *x, const struct process *p)
 		f->has_end && (unsigned)f->end < 4 ? ends[f->end] : NULL, f->has_exit_status,
 		(int64_t)f->exit_status, (unsigned)f->traced < 3 ? traced[f->traced] : NULL,
 		f->reason, (int64_t)f->forked, f->has_uid, (int64_t)f->uid, f->has_threshold_ns,
-		(int64_t)f->threshold_ns, (int64_t)process_dropped(p));
+		(int64_t)f->threshold_ns, (int64_t)process_dropped(p), name);
 	free(arguments);
 	return error;
 }

@@ -126,12 +126,13 @@ static void print_metadata(struct chrome *w, const struct track *track, const ch
 
 static void print_process(struct chrome *w, const struct track *track)
 {
-	char name[300];
+	char label[PROCESS_LABEL_BYTES], name[PROCESS_LABEL_BYTES + 50];
+	process_label(&w->timeline->contents.processes, track->key.process, label);
 	if (is_of_device(track))
-		snprintf(name, sizeof(name), "GPU %u, %.200s (%u)", track->key.device,
-			timeline_program(track->key.process), track->key.process->facts->pid);
+		snprintf(name, sizeof(name), "GPU %u, %s (%u)", track->key.device, label,
+			track->key.process->facts->pid);
 	else
-		snprintf(name, sizeof(name), "%.200s", timeline_program(track->key.process));
+		snprintf(name, sizeof(name), "%s", label);
 	print_metadata(w, track, "process_name", name, strlen(name));
 }
 

@@ -113,12 +113,6 @@ struct string_ref timeline_counter_name(const struct timeline *t, const struct t
 		nvtx ? map_get(&t->counter_names, track->key.process->id, track->key.id) : 0);
 }
 
-const char *timeline_program(const struct process *process)
-{
-	const char *path = process->facts->executable, *slash = path ? strrchr(path, '/') : NULL;
-	return slash ? slash + 1 : path ? path : "?";
-}
-
 /* ---- names ---- */
 
 static const char *label(uint32_t event, uint64_t value)

@@ -160,11 +160,12 @@ static uint64_t uuid_of(const struct track *track)
 	return UUID_OF_TRACKS | track->number;
 }
 
-static void process_put(struct proto *p, const struct process *process)
+static void process_put(struct proto *p, struct process_list *l, const struct process *process)
 {
+	char name[PROCESS_LABEL_BYTES];
 	const Libtrace__Process *f = process->facts;
-	const char *name = timeline_program(process);
 	size_t message = proto_open(p, DESCRIPTOR_PROCESS);
+	process_label(l, process, name);
 	proto_u64(p, PROCESS_PID, f->pid);
 	proto_clean(p, PROCESS_NAME, name, strlen(name));
 	for (size_t i = 0; i < f->n_arguments; i++)
@@ -212,7 +213,7 @@ static void put_track(struct perfetto *w, struct track *track)
 	size_t packet = packet_open(p, NEEDS_STATE), descriptor = proto_open(p, PACKET_TRACK);
 	proto_u64(p, DESCRIPTOR_UUID, uuid_of(track));
 	if (track->key.kind == TRACK_PROCESS) {
-		process_put(p, track->key.process);
+		process_put(p, &w->timeline->contents.processes, track->key.process);
 	} else if (track->key.kind == TRACK_THREAD && is_itself) {
 		thread_put(p, w->timeline, &track->key);
 	} else {

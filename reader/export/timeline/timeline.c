@@ -92,15 +92,37 @@ void timeline_release(struct timeline *t)
 	free(t->rows);
 }
 
-int timeline_visit_block(struct timeline *t, const struct report_block *block)
+/* ---- first pass ---- */
+
+static int visit_block(void *user, const struct report_block *block)
 {
-	return cursor_add_block(&t->cursor, block);
+	struct timeline *t = user;
+	int error = cursor_add_block(&t->cursor, block);
+	return error ? error : contents_visit_block(t->visitor, block);
 }
 
-void timeline_start(struct timeline *t)
+static int visit_batch(void *user, struct walk *walk, const struct event_batch *batch)
 {
+	(void)walk;
+	return timeline_visit_batch(user, batch);
+}
+
+static void visit_problem(void *user, uint64_t offset, const char *cause)
+{
+	const struct timeline *t = user;
+	contents_report_problem(t->visitor, offset, cause);
+}
+
+int timeline_read(struct timeline *t, const struct contents_visitor *visitor)
+{
+	const struct contents_visitor first = {t, visit_block, visit_batch, visit_problem};
+	t->visitor = visitor;
+	int error = contents_read(&t->contents, t->cursor.report, &first);
+	if (error)
+		return error;
 	nvtx_payloads_ready(&t->payloads);
 	cursor_start(&t->cursor);
+	return 0;
 }
 
 /* ---- rows ---- */
@@ -138,7 +160,7 @@ static int row_next(struct timeline *t, struct event_row *row)
 	while ((error = cursor_next(&t->cursor, row)) > 0) {
 		if (t->loads != t->cursor.loads) {
 			t->loads = t->cursor.loads;
-			int stop = t->loaded ? t->loaded(t->user, &t->cursor.block) : 0;
+			int stop = contents_visit_block(t->visitor, &t->cursor.block);
 			if (stop)
 				return stop;
 		}

@@ -3,8 +3,7 @@
  * timeline.h - events of a report as slices, moments and counters on tracks, in order of their
  * start, for viewers of timelines. timeline.def lists the events that are shown.
  *
- *   timeline_init(); contents_read() with timeline_visit_block(), timeline_visit_batch();
- *   timeline_start(); timeline_next() ...; timeline_release()
+ *   timeline_init(); timeline_read(); timeline_next() ...; timeline_release()
  *
  * Of items with the same start, the longest is first, so a nested slice follows the slice around
  * it. Memory: as cursor.h, plus the tracks and all names used. One thread; allocates.
@@ -107,12 +106,9 @@ struct timeline {
 	struct map thread_numbers, counter_names;
 	struct timeline_thread *threads;
 	uint32_t thread_count, thread_capacity;
-	/* called like `block` of contents_visitor, before the first event of a block; may be
-	 * NULL */
-	int (*loaded)(void *user, const struct report_block *block);
-	void *user;
-	uint64_t items;                  /* items that timeline_next() returned */
-	uint64_t loads;                  /* loads of the cursor that `loaded` was called for */
+	const struct contents_visitor *visitor; /* of timeline_read() */
+	uint64_t items;                         /* items that timeline_next() returned */
+	uint64_t loads;                  /* loads of the cursor that the visitor was called for */
 	uint64_t left_out[SCHEMA_KINDS]; /* rows that were not shown, by kind */
 	uint64_t steps;                  /* steps that timeline_is_step() found */
 	uint64_t crossed;                /* slices left out because too many overlap without
@@ -127,13 +123,12 @@ struct timeline {
 int timeline_init(struct timeline *t, const struct report *report, const char *symbol_path);
 void timeline_release(struct timeline *t);
 
-/* Collect data in the first pass, as functions of a visitor of contents_read(). Return 0 or a
- * negative errno. */
-int timeline_visit_block(struct timeline *t, const struct report_block *block);
-int timeline_visit_batch(struct timeline *t, const struct event_batch *batch);
+/* Read the report once, and begin the items. `visitor` must outlive `t`: its `block` is called
+ * again as items are read. Returns 0 or a negative errno. */
+int timeline_read(struct timeline *t, const struct contents_visitor *visitor);
 
-/* Begin the items, after the pass. */
-void timeline_start(struct timeline *t);
+/* Collect what items need from a batch, in the first pass. Returns 0 or a negative errno. */
+int timeline_visit_batch(struct timeline *t, const struct event_batch *batch);
 
 /* Return the next item, which is valid until the next call. Returns 1, 0 at the end, or a negative
  * errno. */
@@ -165,8 +160,5 @@ bool timeline_is_step(struct timeline *t, const struct timeline_item *i, const c
 
 /* Return true if several processes called CUDA, so that correlation ids are not unique. */
 bool timeline_several(const struct timeline *t);
-
-/* Return the name of the program without folders; never NULL. */
-const char *timeline_program(const struct process *process);
 
 #endif

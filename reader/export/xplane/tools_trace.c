@@ -105,12 +105,12 @@ static void device_put(struct tools *t, const struct track *first)
 	const struct tracks *l = &t->x.timeline->tracks;
 	const uint64_t number = device_of(first);
 	struct proto *p = &t->message;
-	char name[TRACK_NAME_BYTES];
+	char label[PROCESS_LABEL_BYTES], name[PROCESS_LABEL_BYTES + 20];
+	process_label(&t->x.timeline->contents.processes, first->key.process, label);
 	if (first->key.kind == TRACK_STREAM)
 		snprintf(name, sizeof(name), "/device:GPU:%u", first->key.device);
 	else
-		snprintf(name, sizeof(name), "%.200s (%u)", timeline_program(first->key.process),
-			first->key.process->facts->pid);
+		snprintf(name, sizeof(name), "%s (%u)", label, first->key.process->facts->pid);
 	size_t entry = proto_open(p, TRACE_DEVICE);
 	proto_u64(p, MAP_KEY, number);
 	size_t device = proto_open(p, MAP_VALUE);

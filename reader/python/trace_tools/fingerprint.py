@@ -168,10 +168,10 @@ def read_libraries(db: Database, facts: dict[str, str]) -> None:
 def read_end(db: Database, profile: Profile) -> None:
     """Check whether the run is complete."""
     root = {row[0] for row in db.rows("LIBTRACE_REPORT", "SELECT rootPid FROM LIBTRACE_REPORT")}
-    for pid, executable, how, status, dropped in db.rows(
-        "LIBTRACE_PROCESS", "SELECT pid, executable, endHow, exitStatus, dropped FROM LIBTRACE_PROCESS"
+    for pid, program, how, status, dropped in db.rows(
+        "LIBTRACE_PROCESS", f"SELECT pid, {db.process_names()}, endHow, exitStatus, dropped FROM LIBTRACE_PROCESS"
     ):
-        name = os.path.basename(executable or "?")
+        name = os.path.basename(program or "?")
         if dropped:
             profile.problems.append(f"{dropped} events of {name} ({pid}) were dropped")
         if pid in root and how == "exit" and status:

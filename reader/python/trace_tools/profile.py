@@ -122,6 +122,10 @@ class Database:
         except (sqlite3.Error, OverflowError) as error:
             raise Failure(f"'{self.name}': {table}: {error}") from None
 
+    def process_names(self) -> str:
+        """Return the column of LIBTRACE_PROCESS with the name of a process; older databases have only its file."""
+        return "name" if self.has("LIBTRACE_PROCESS", "name") else "executable"
+
     def columns(self, table: str, sql: str, count: int) -> Integers:
         """Return the rows of a statement as arrays of 64-bit integers, one for each column."""
         rows = self.rows(table, sql)
@@ -484,7 +488,7 @@ class Reader:
         """
         rows = self.db.rows(
             "LIBTRACE_PROCESS",
-            'SELECT globalPid, executable, start, "end" FROM LIBTRACE_PROCESS '
+            f'SELECT globalPid, {self.db.process_names()}, start, "end" FROM LIBTRACE_PROCESS '
             "WHERE traced = 'yes' AND NOT (forked AND processId IN (SELECT previousId FROM LIBTRACE_PROCESS WHERE "
             "previousId IS NOT NULL))",
         )

@@ -15,8 +15,8 @@ FROM (SELECT *, row_number() OVER (PARTITION BY globalTid >> 24 ORDER BY ns DESC
 WHERE place = 1 AND ns >= 100000000
 UNION ALL
 SELECT 'short processes', sum(ns), count(*), NULL, program
-FROM (SELECT "end" - start AS ns, coalesce(executable, name) AS program
-      FROM LIBTRACE_PROCESS LEFT JOIN (SELECT globalPid, min(name) AS name FROM PROCESSES GROUP BY 1) USING (globalPid)
+FROM (SELECT "end" - start AS ns, coalesce(p.name, executable, n.name) AS program
+      FROM LIBTRACE_PROCESS AS p LEFT JOIN (SELECT globalPid, min(name) AS name FROM PROCESSES GROUP BY 1) AS n USING (globalPid)
       WHERE "end" > start AND NOT (coalesce(forked, 0) AND processId IN (SELECT previousId FROM LIBTRACE_PROCESS WHERE previousId IS NOT NULL)))
 WHERE ns < 500000000
 GROUP BY program

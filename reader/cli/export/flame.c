@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * flame.c - `trace export` to the formats of callchain viewers.
+ */
+#include "reader/cli/export/flame.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "reader/cli/export/timeline.h"
+#include "reader/cli/stats/stats.h"
+#include "reader/export/exporters.h"
+
+static void notes_print(
+	const struct cli_report *r, const char *format, const struct profile *p, bool with_slices)
+{
+	static const uint32_t of_osrt[] = {KIND_OSRT_CALL, 0},
+			      of_nvtx[] = {KIND_NVTX_RANGE, KIND_NVTX_START_END, KIND_NVTX_MARK, 0},
+			      of_osrt_over_time[] = {KIND_OSRT_CALL, KIND_NVTX_RANGE, KIND_CUDA_API,
+				      KIND_CODEXL_CALL, 0},
+			      of_nvtx_over_time[] = {KIND_OSRT_CALL, KIND_NVTX_RANGE, KIND_CUDA_API,
+				      KIND_CODEXL_CALL, KIND_NVTX_START_END, KIND_NVTX_MARK, 0};
+	const bool nvtx = p->source == PROFILE_NVTX;
+	const uint32_t *carried = with_slices ? nvtx ? of_nvtx_over_time : of_osrt_over_time
+		: nvtx                        ? of_nvtx
+					      : of_osrt;
+	export_note_others(r->path, format, p->contents, carried);
+	export_note_results(r->path, format, p->contents);
+	stats_note_left_out(r->path, p, with_slices ? " of the profiles by callchain" : "");
+	cli_note_cut_off(r, p->contents);
+}
+
+int export_flame(FILE *out, struct cli_report *r, const struct options *o, const char *format,
+	const struct contents_visitor *visitor)
+{
+	static struct timeline t;
+	struct profile profile;
+	const struct cursor_filter all = {0};
+	const bool speedscope = !strcmp(format, "speedscope");
+	const char *slash = strrchr(r->path, '/');
+	const enum profile_weight weight =
+		option_is(o, OPT_export_weight, "count") ? PROFILE_COUNT : PROFILE_TIME;
+	const enum profile_source source =
+		option_is(o, OPT_export_source, "nvtx") ? PROFILE_NVTX : PROFILE_OSRT;
+	int error = timeline_init(&t, &r->report, o->value[OPT_export_symbol_path]);
+	t.symbols.no_names = o->value[OPT_export_no_symbols];
+	int failed = profile_init(&profile, &t.contents, &t.symbols, &all, source, true);
+	error = error ? error : failed;
+	if (!error)
+		error = timeline_read(&t, visitor);
+	if (!error)
+		error = profile_batches(&profile, &r->report, visitor);
+	if (!error)
+		error = speedscope
+			? speedscope_write(out, &profile, &t, weight, slash ? slash + 1 : r->path)
+			: folded_write(out, &profile, weight);
+	if (!error || error == -ENODATA)
+		notes_print(r, format, &profile, speedscope);
+	profile_release(&profile);
+	timeline_release(&t);
+	return error;
+}
