@@ -38,7 +38,7 @@
 #include <stdint.h>
 
 #define SPOOL_MAGIC 0x316c6f6f70536c54ull /* "TlSpool1" */
-#define SPOOL_VERSION 7u
+#define SPOOL_VERSION 8u
 #define RECORD_BYTES 32u
 #define CHUNK_BYTES 65536u /* 2048 records: a chunk switch costs about 40 ns for all of them */
 #define CHUNK_FIRST_BYTES 16384u /* reserved of the first chunk at first: enough for most threads */
@@ -156,8 +156,11 @@ enum record_kind {
 				  cuda_call */
 	REC_CUDA_ROW = 0xf21,  /* tick is ns, a = number of the event << 32 | number of columns that
 				  follow, b =  duration in ns; payload these columns as varints */
-	REC_CUDA_CUBIN = 0xf22 /* a piece of a module's code, no event: a = hash; payload struct
-				  cuda_cubin, bytes */
+	REC_CUDA_CUBIN = 0xf22, /* a piece of a module's code, no event: a = hash; payload struct
+				   cuda_cubin, bytes */
+	REC_CPU_SAMPLE = 0xf30 /* a = CPU << 48 | periods that it stands for, b = ns of processor time
+				  since the thread's last sample; RECORD_NESTED: it interrupted the
+				  tracer, and has no callchain */
 };
 
 #define NVTX_HAS_ATTRIBUTES 0x8000u
@@ -418,6 +421,33 @@ enum node_flag {
 	NODE_LOST = 4   /* its caller was not found */
 };
 
+/* Why the threads of a process, or some of them, have no CPU samples. */
+enum cpu_off {
+	CPU_ON = 0,
+	CPU_OFF_KERNEL,  /* its CPU timers interrupt system calls, or it is no x86-64 */
+	CPU_OFF_ACTION,  /* SIGURG was ignored or handled at the start, or gets an action */
+	CPU_OFF_FD,      /* signalfd() with SIGURG */
+	CPU_OFF_FILTER,  /* a system call filter */
+	CPU_OFF_REFUSED, /* the kernel refused the handler */
+	CPU_OFF_REASONS
+};
+
+/* What became of the CPU samples of a process; written by its threads. */
+struct cpu_counts {
+	uint64_t hz;              /* samples per second of processor time; 0 = none are wanted */
+	uint64_t samples;         /* records written or kept aside */
+	uint64_t periods;         /* that they stand for */
+	uint64_t sampled_ns;      /* processor time that they stand for */
+	uint64_t process_ns;      /* processor time of the process, when last read */
+	uint64_t in_tracer;       /* samples that interrupted the tracer: without a callchain */
+	uint64_t late;            /* ticks without a place for a record; the next sample has them */
+	uint64_t threads;         /* threads that got a timer */
+	uint64_t blocked;         /* how often threads had SIGURG blocked: not sampled meanwhile */
+	uint64_t threads_refused; /* threads without timer or memory */
+	uint32_t off;             /* enum cpu_off */
+	uint32_t pad;
+};
+
 struct spool_header {
 	uint64_t magic; /* stored last: a spool without it was never ready and holds nothing */
 	uint32_t version;
@@ -465,6 +495,7 @@ struct spool_header {
 	uint32_t pad;
 	uint64_t nvtx_span_chunk[NVTX_SPAN_CHUNKS_MAX]; /* offsets of the tables; 0 = none yet */
 	uint64_t cuda_offset; /* offset of struct cuda_page; 0 = CUDA was not used */
+	struct cpu_counts cpu;
 };
 _Static_assert(sizeof(struct spool_header) <= SPOOL_HEADER_BYTES, "the header must fit its place");
 

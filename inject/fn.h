@@ -106,6 +106,10 @@ extern struct real real __attribute__((visibility("hidden")));
 void real_open(void);
 void real_resolve(unsigned fn);
 
+/* Return the function of that name after this library in the search order, for one that has no row;
+ * NULL = there is none. */
+void *real_next(const char *name);
+
 /*
  * Start tracing before our constructor, at the first call that a constructor of another library
  * makes; relocate_check() at any call. Return false if that was tried already, or if the C library

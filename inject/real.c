@@ -96,6 +96,15 @@ void real_resolve(unsigned fn)
 	__atomic_store_n(real_place(row), found, __ATOMIC_RELEASE);
 }
 
+void *real_next(const char *name)
+{
+	const struct real_name row = {name, NULL, 0};
+	if (!scope.count)
+		rtld_next_open(&scope, _DYNAMIC);
+	void *found = rtld_next_find(&scope, name, NULL);
+	return found || !libc.dlsym ? found : real_find_by_loader(&row);
+}
+
 void real_open(void)
 {
 	/* Look all up at once under Valgrind, which reports a race where one thread stores an

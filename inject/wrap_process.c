@@ -10,12 +10,20 @@
 #include <stdarg.h>
 #include <syslog.h>
 
+#include "tracer/cpu/cpu.h"
 #include "tracer/session/child.h"
 #include "tracer/session/child_record.h"
 #include "tracer/session/thread_end.h"
 
 /* ---- fork: the atfork handler (preload.c) does the child's side, before other handlers run
  * ---- */
+
+/* A child that computes without a call is sampled from its begin. */
+FORKED_TEXT static void child_begun(void)
+{
+	if (session.config.cpu && cpu_is_on && gate_is_open() && !thread_self.lane)
+		thread_attach(&thread_self);
+}
 
 static void end_fork(const struct call *call, unsigned fn, pid_t pid, enum child_how how)
 {
@@ -31,10 +39,12 @@ FORKED_TEXT static pid_t fork_real(void)
 {
 	session_before_fork();
 	pid_t pid = REAL(fork)();
-	if (pid == 0)
+	if (pid == 0) {
 		session_child_handler();
-	else
+		child_begun();
+	} else {
 		thread_forked(&thread_self);
+	}
 	return pid;
 }
 
@@ -61,10 +71,12 @@ WRAPPER(pid_t, _Fork, (void))
 	if (!call_begin(&call, FN__Fork))
 		call.t = NULL;
 	pid_t pid = REAL(_Fork)();
-	if (pid == 0)
+	if (pid == 0) {
 		session_child();
-	else if (call.t)
+		child_begun();
+	} else if (call.t) {
 		end_fork(&call, FN__Fork, pid, CHILD_FORK);
+	}
 	return pid;
 }
 
@@ -110,6 +122,7 @@ static int clone_child(void *argument)
 	struct clone_start start = *(struct clone_start *)argument;
 	thread_left(&thread_self);
 	session_child();
+	child_begun();
 	return start.function(start.argument);
 }
 
@@ -265,8 +278,10 @@ __attribute__((visibility("hidden"))) long syscall_traced(
 	if (number == SYS_exit_group)
 		session_end((int)a);
 	bool restricted = session.restricted;
-	if (number == SYS_seccomp && (a == SECCOMP_SET_MODE_STRICT || a == SECCOMP_SET_MODE_FILTER))
+	if (number == SYS_seccomp && (a == SECCOMP_SET_MODE_STRICT || a == SECCOMP_SET_MODE_FILTER)) {
+		cpu_switch_off(CPU_OFF_FILTER);
 		session_restrict();
+	}
 	if (number == SYS_execve || number == SYS_execveat)
 		session_exec();
 	bool begun = call_begin(&call, FN_syscall);
@@ -293,6 +308,7 @@ __attribute__((visibility("hidden"))) long syscall_forking(
 	long result = REAL(syscall)(number, a, b, c, d, e, f);
 	if (result == 0) {
 		session_child();
+		child_begun();
 		return 0;
 	}
 	if (!begun)
@@ -312,8 +328,10 @@ static void before_prctl(int option, unsigned long value)
 		(option == PR_SET_TSC && value == PR_TSC_SIGSEGV))
 		gate_shut("the program disables reading of the time stamp counter (prctl "
 			  "PR_SET_TSC)");
-	if (option == PR_SET_SECCOMP)
+	if (option == PR_SET_SECCOMP) {
+		cpu_switch_off(CPU_OFF_FILTER);
 		session_restrict();
+	}
 }
 
 WRAPPER(int, prctl, (int t_option, ...))

@@ -1,47 +1,206 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * wrap_signals.c - functions that set the action of a signal: if the handler of the capture range
- * was set before, the program reads the default action.
+ * wrap_signals.c - functions that set the action of a signal, or what is blocked: the program sees
+ * neither the handler of the capture range nor that of CPU samples.
+ *
+ * SIGURG, the signal of CPU samples: the program reads the default action while the handler is ours.
+ * Once it sets another one, the signal is its own, and no samples are taken any more. While a thread
+ * blocks SIGURG, its timer is stopped. Handlers on a signal stack, which may have no room for another
+ * frame, get SIGURG into their mask, and the program does not see it there.
  */
 #define _GNU_SOURCE
 #include "inject/fn.h"
 
+#include <sys/signalfd.h>
+
 #include "inject/capture.h"
+#include "tracer/cpu/cpu.h"
+
+#define EXPORTED(ret, name, params)                                                   \
+	ret wrap_##name params __asm__(#name) __attribute__((visibility("default"))); \
+	ret wrap_##name params
+
+/* ---- what hides the handler of CPU samples ---- */
+
+static struct sigaction urgent;      /* SIGURG's action, as the program set it while ours is there */
+static bool urgent_known;            /* `urgent` has been read */
+static uint8_t urgent_added[NSIG];   /* SIGURG was added to the mask of this signal's handler */
+static bool urgent_named;            /* the program itself has blocked SIGURG somewhere */
+
+/* The C library's functions are no part of this library. */
+#define URGENT_BIT (1ul << (SIGURG - 1))
+static bool set_has(const sigset_t *set)
+{
+	return set->__val[0] & URGENT_BIT;
+}
+
+static bool is_sampler(const struct sigaction *action)
+{
+	return action->sa_flags & SA_SIGINFO &&
+		(void *)(uintptr_t)action->sa_sigaction == (void *)(uintptr_t)cpu_entry;
+}
+
+static bool is_handler(sighandler_t handler)
+{
+	return handler != SIG_DFL && handler != SIG_IGN;
+}
+
+/* The program is about to set an action. Return true if ours is to be installed again then. */
+static bool urgent_before(int number, sighandler_t handler)
+{
+	if (number != SIGURG || !cpu_is_on)
+		return false;
+	if (handler == SIG_DFL)
+		return true;
+	cpu_switch_off(CPU_OFF_ACTION);
+	return false;
+}
+
+/* The program has set the default action: keep what it reads, and go on. */
+static void urgent_after(bool again)
+{
+	if (!again || REAL(sigaction)(SIGURG, NULL, &urgent) != 0)
+		return;
+	urgent_known = true;
+	if (!cpu_install())
+		cpu_switch_off(CPU_OFF_REFUSED);
+}
+
+static void urgent_hide(struct sigaction *action)
+{
+	if (urgent_known)
+		*action = urgent;
+	else
+		*action = (struct sigaction){.sa_handler = SIG_DFL};
+}
+
+/* Return the action to set: a copy with SIGURG blocked, for a handler on a signal stack. */
+static const struct sigaction *with_room(
+	int number, const struct sigaction *action, struct sigaction *copy)
+{
+	if (!cpu_is_on || !action || number <= 0 || number >= NSIG || number == SIGURG)
+		return action;
+	bool names = is_handler(action->sa_handler) && set_has(&action->sa_mask);
+	bool adds = is_handler(action->sa_handler) && action->sa_flags & SA_ONSTACK && !names;
+	urgent_named |= names;
+	urgent_added[number] = adds;
+	if (!adds)
+		return action;
+	*copy = *action;
+	copy->sa_mask.__val[0] |= URGENT_BIT;
+	return copy;
+}
+
+/* ---- actions ---- */
 
 static bool is_ours(const struct sigaction *action)
 {
 	return !(action->sa_flags & SA_SIGINFO) && action->sa_handler == capture_on_signal;
 }
 
+static void hide(struct sigaction *before, bool added)
+{
+	if (is_ours(before))
+		*before = (struct sigaction){.sa_handler = SIG_DFL};
+	else if (is_sampler(before))
+		urgent_hide(before);
+	else if (added && is_handler(before->sa_handler))
+		before->sa_mask.__val[0] &= ~URGENT_BIT;
+}
+
 WRAPPER(int, sigaction,
 	(int t_signal, const struct sigaction *t_action, struct sigaction *t_before))
 {
 	struct call call = {0};
+	struct sigaction copy;
 	bool traced = call_begin(&call, FN_sigaction);
-	int result = REAL(sigaction)(t_signal, t_action, t_before);
-	if (result == 0 && t_before && is_ours(t_before))
-		*t_before = (struct sigaction){.sa_handler = SIG_DFL};
+	bool again = t_action && urgent_before(t_signal, t_action->sa_handler);
+	bool added = t_signal > 0 && t_signal < NSIG && urgent_added[t_signal];
+	int result = REAL(sigaction)(t_signal, with_room(t_signal, t_action, &copy), t_before);
+	if (result == 0 && t_before)
+		hide(t_before, added);
+	if (result == 0)
+		urgent_after(again);
 	if (traced)
 		osrt_end(&call, FN_sigaction, FN_BITS(result), osrt_object(0, FN_ERRNO(result)));
 	return result;
 }
 
 /* signal() and its variants, which return the previous action. */
-#define SIGNAL_WRAPPER(name)                                                    \
-	WRAPPER(sighandler_t, name, (int t_signal, sighandler_t t_handler))     \
-	{                                                                       \
-		struct call call = {0};                                         \
-		bool traced = call_begin(&call, FN_##name);                     \
-		sighandler_t before = REAL(name)(t_signal, t_handler);          \
-		if (before == capture_on_signal)                                \
-			before = SIG_DFL;                                       \
-		if (traced)                                                     \
-			osrt_end(&call, FN_##name, FN_BITS(before),             \
-				osrt_object(0, before == SIG_ERR ? errno : 0)); \
-		return before;                                                  \
+#define SIGNAL_WRAPPER(name)                                                             \
+	WRAPPER(sighandler_t, name, (int t_signal, sighandler_t t_handler))              \
+	{                                                                                \
+		struct call call = {0};                                                  \
+		bool traced = call_begin(&call, FN_##name);                              \
+		bool again = urgent_before(t_signal, t_handler);                         \
+		sighandler_t before = REAL(name)(t_signal, t_handler);                   \
+		if (before == capture_on_signal ||                                       \
+			(void *)(uintptr_t)before == (void *)(uintptr_t)cpu_entry)       \
+			before = SIG_DFL;                                                \
+		urgent_after(again &&before != SIG_ERR);                                 \
+		if (before != SIG_ERR && t_signal > 0 && t_signal < NSIG && cpu_is_on)   \
+			urgent_added[t_signal] = 0;                                      \
+		if (traced)                                                              \
+			osrt_end(&call, FN_##name, FN_BITS(before),                      \
+				osrt_object(0, before == SIG_ERR ? errno : 0));          \
+		return before;                                                           \
 	}
 SIGNAL_WRAPPER(signal)
 SIGNAL_WRAPPER(ssignal)
 SIGNAL_WRAPPER(sysv_signal)
 SIGNAL_WRAPPER(__sysv_signal)
 SIGNAL_WRAPPER(sigset)
+
+/* ---- what is blocked: interposed, not recorded ---- */
+
+typedef int (*mask_fn)(int how, const sigset_t *set, sigset_t *before);
+
+static int set_mask(mask_fn real_mask, int how, const sigset_t *set, sigset_t *before)
+{
+	if (!cpu_is_on)
+		return real_mask(how, set, before);
+	struct thread *t = &thread_self;
+	bool named = urgent_named, has = set && set_has(set);
+	bool blocks = has && how != SIG_UNBLOCK;
+	bool unblocks = set && (how == SIG_SETMASK ? !has : has && how == SIG_UNBLOCK);
+	if (blocks) {
+		urgent_named = true;
+		cpu_pause(t);
+	}
+	int result = real_mask(how, set, before);
+	if (result == 0 && before && !named) /* it is there because a handler of this thread runs */
+		before->__val[0] &= ~URGENT_BIT;
+	if (result == 0 ? unblocks : blocks)
+		cpu_resume(t);
+	return result;
+}
+
+#define MASK_WRAPPER(name)                                                                      \
+	EXPORTED(int, name, (int t_how, const sigset_t *t_set, sigset_t *t_before))             \
+	{                                                                                       \
+		static mask_fn real_mask;                                                       \
+		if (__builtin_expect(!real_mask, 0)) {                                          \
+			relocate_check();                                                       \
+			real_mask = (mask_fn)(uintptr_t)real_next(#name);                       \
+		}                                                                               \
+		return real_mask ? set_mask(real_mask, t_how, t_set, t_before) : ENOSYS;        \
+	}
+MASK_WRAPPER(sigprocmask)
+MASK_WRAPPER(pthread_sigmask)
+
+/* A signal of the program must reach its descriptor, and interrupt nothing. */
+EXPORTED(int, signalfd, (int t_fd, const sigset_t *t_set, int t_flags))
+{
+	static int (*real_signalfd)(int fd, const sigset_t *set, int flags);
+	relocate_check();
+	if (!real_signalfd)
+		*(void **)(void *)&real_signalfd = real_next("signalfd");
+	if (!real_signalfd) {
+		errno = ENOSYS;
+		return -1;
+	}
+	int result = real_signalfd(t_fd, t_set, t_flags);
+	if (result >= 0 && cpu_is_on && set_has(t_set))
+		cpu_switch_off(CPU_OFF_FD);
+	return result;
+}

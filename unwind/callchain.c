@@ -194,11 +194,15 @@ static bool step_guess(struct walk *w, struct registers *r, struct callchain_fre
 
 /* Step out of a frame whose way out depends on other registers: walk again up to here, with all of
  * them. */
-static bool step_all(struct registers *r, struct callchain_fresh *f)
+static bool step_all(
+	const struct registers_all *from, struct registers *r, struct callchain_fresh *f)
 {
 	struct registers_all all;
 	f->flags |= FRAME_OPAQUE;
-	registers_here(&all);
+	if (from)
+		all = *from;
+	else
+		registers_here(&all);
 	for (int i = 0; i < ALL_FRAMES_MAX; i++) {
 		bool found = all.r[CFI_SP] == r->sp && all.r[CFI_IP] == r->ip;
 		if (!registers_step(&all))
@@ -236,7 +240,7 @@ static __attribute__((noinline)) bool step_rare(
 		stepped = step_guess(w, r, f);
 		break;
 	default:
-		stepped = step_all(r, f);
+		stepped = step_all(w->thread->from, r, f);
 		w->unknown = !stepped;
 	}
 	if (!stepped)
@@ -458,7 +462,8 @@ static ALWAYS_INLINE uint32_t settle(struct walk *w)
 #define ROOM_BYTES 4096u
 #define ROOM_BYTES_LIBUNWIND 24576u
 
-static bool begin(struct callchain_thread *thread, uint64_t sp, uint32_t depth, uint32_t flags)
+static ALWAYS_INLINE bool begin(struct callchain_thread *thread, uint64_t sp, uint32_t depth,
+	uint32_t flags, uint64_t room_bytes)
 {
 	uint32_t now = __atomic_load_n(&generation, __ATOMIC_ACQUIRE);
 	flags &= CALLCHAIN_FRAME_POINTERS;
@@ -472,8 +477,7 @@ static bool begin(struct callchain_thread *thread, uint64_t sp, uint32_t depth, 
 	}
 	if (__builtin_expect(sp >= thread->range[0].low && sp < thread->range[0].high, 1))
 		return true;
-	return stack_ranges_switch(thread->range, sp,
-		fallback_ready() ? ROOM_BYTES_LIBUNWIND : ROOM_BYTES, setup.main_top);
+	return stack_ranges_switch(thread->range, sp, room_bytes, setup.main_top);
 }
 
 /* ---- libunwind ---- */
@@ -559,7 +563,7 @@ static ALWAYS_INLINE uint32_t take(struct callchain_thread *thread, struct regis
 	thread->cut = w.end == CALLCHAIN_CUT;
 	if (__builtin_expect(w.end == CALLCHAIN_LOST, 0)) {
 		thread->count = 0;
-		uint32_t other = w.unknown && fallback_ready()
+		uint32_t other = w.unknown && !thread->from && fallback_ready()
 			? take_by_libunwind(start.ip, depth, ret_result)
 			: 0;
 		node = other ? other : node;
@@ -571,6 +575,12 @@ static __attribute__((noinline)) uint32_t take_by_rbp(struct callchain_thread *t
 	struct registers start, uint32_t depth, struct callchain_result *ret_result)
 {
 	return take(thread, start, depth, true, ret_result);
+}
+
+static __attribute__((noinline)) uint32_t take_interrupted(struct callchain_thread *thread,
+	struct registers start, uint32_t depth, struct callchain_result *ret_result)
+{
+	return take(thread, start, depth, false, ret_result);
 }
 
 __attribute__((noinline)) uint32_t callchain_take(struct callchain_thread *thread, uint32_t depth,
@@ -587,13 +597,33 @@ __attribute__((noinline)) uint32_t callchain_take(struct callchain_thread *threa
 		return take_by_libunwind(frame[1], depth, ret_result);
 	if (__builtin_expect(!rules_cache, 0) && !rules_open())
 		return 0;
-	if (!begin(thread, start.sp, depth, flags))
+	if (!begin(thread, start.sp, depth, flags,
+		    fallback_ready() ? ROOM_BYTES_LIBUNWIND : ROOM_BYTES))
 		return 0;
 	if (flags & CALLCHAIN_FRAME_POINTERS)
 		return take_by_rbp(thread, start, depth, ret_result);
 	uint32_t id = take(thread, start, depth, false, ret_result);
 	if (__builtin_expect(flags & CALLCHAIN_CHECK, 0))
 		compare(start.ip, depth, id);
+	return id;
+}
+
+uint32_t callchain_take_at(struct callchain_thread *thread, const struct registers_all *from,
+	uint32_t depth, uint32_t flags, struct callchain_result *ret_result)
+{
+	struct registers start = {.ip = from->r[CFI_IP],
+		.sp = from->r[CFI_SP],
+		.bp = from->r[CFI_BP],
+		.flags = FRAME_EXACT | FRAME_OPAQUE};
+	*ret_result = (struct callchain_result){.end = CALLCHAIN_LOST};
+	if (!RULES_HERE || start.sp & 7 || (!rules_cache && !rules_open()) ||
+		!begin(thread, start.sp, depth, flags, 0))
+		return 0;
+	thread->from = from;
+	uint32_t id = flags & CALLCHAIN_FRAME_POINTERS
+		? take_by_rbp(thread, start, depth, ret_result)
+		: take_interrupted(thread, start, depth, ret_result);
+	thread->from = NULL;
 	return id;
 }
 

@@ -20,6 +20,7 @@
 
 #include "common/spool.h"
 #include "unwind/nodes.h"
+#include "unwind/registers.h"
 #include "unwind/stack.h"
 
 #define CALLCHAIN_DEPTH_MAX 128u
@@ -73,6 +74,7 @@ struct callchain_thread {
 	uint32_t generation;
 	uint32_t depth, flags; /* depth and flags of the last chain */
 	uint32_t cut;
+	const struct registers_all *from; /* of the interrupted code, in callchain_take_at() */
 	struct callchain_check check[2 * CALLCHAIN_DEPTH_MAX]; /* outermost first */
 	struct callchain_frame frame[CALLCHAIN_DEPTH_MAX];     /* outermost first */
 	struct callchain_fresh fresh[CALLCHAIN_DEPTH_MAX + 1]; /* innermost first */
@@ -105,6 +107,14 @@ void callchain_init(const struct callchain_setup *setup);
  */
 uint32_t callchain_take(struct callchain_thread *thread, uint32_t depth, uint32_t flags,
 	struct callchain_result *ret_result);
+
+/*
+ * Take the chain of code that a signal has interrupted, from its registers: as callchain_take(), but
+ * the innermost frame is the interrupted instruction, a node with NODE_EXACT. The handler may run on
+ * another stack. x86-64 only; never asks libunwind.
+ */
+uint32_t callchain_take_at(struct callchain_thread *thread, const struct registers_all *from,
+	uint32_t depth, uint32_t flags, struct callchain_result *ret_result);
 
 /* Forget all that is remembered about addresses in [begin, end): their modules were unloaded.
  * Lock-free; any thread. */

@@ -6,6 +6,7 @@
 
 #include <stddef.h>
 
+#include "writer/cpu/samples.h"
 #include "writer/cuda/cubins.h"
 #include "writer/cuda/open.h"
 #include "writer/cuda/results.h"

@@ -24,7 +24,8 @@ REPEAT = int(os.environ.get("REPEAT", 50 if TORTURE else 3))
 PROGRAMS = os.path.join(SRC, "tests/e2e/programs")
 APPS = os.path.dirname(app("x"))
 OPTIONS = (dict(threshold=None), dict(threshold=0), dict(threshold=0, LIBTRACE_OSRT_LOCKS="all", LIBTRACE_OSRT_FILE_ACCESS="1", LIBTRACE_COMPRESS="zstd",
-                                                         LIBTRACE_OSRT_BACKTRACE_THRESHOLD="0"))
+                                                         LIBTRACE_OSRT_BACKTRACE_THRESHOLD="0", LIBTRACE_SAMPLE="process-tree",
+                                                         LIBTRACE_SAMPLING_FREQUENCY="1000"))
 INTERPRETERS = {".sh": ["bash"], ".py": [sys.executable], ".js": ["node"], ".java": ["java"], ".pl": ["perl"]}
 ALLOCATORS = ("libjemalloc.so.2", "libtcmalloc_minimal.so.4", "libmimalloc.so.2")
 FORKS = "fork vfork _Fork clone spawn spawnp system popen daemon double handler atfork thread all".split()

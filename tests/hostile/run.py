@@ -46,6 +46,9 @@ def rows():
 FUNCTIONS, ACTIONS, CALLS, LAYOUT = rows() if os.path.exists(PROGRAM) else ([], [], [], [0] * 4)
 
 
+FIXED = {}  # options of all programs, by --set
+
+
 def tracer_options(seed):
     """Return the tracer's options for a seed, and whether `trace run` starts the program (otherwise: LD_PRELOAD)."""
     chance = random.Random(seed)
@@ -61,6 +64,9 @@ def tracer_options(seed):
     # Options that were added later are drawn last, so that those of kept seeds stay the same.
     options["LIBTRACE_MEMORY"] = chance.choice((None, None, None, 1))
     options["LIBTRACE_EXIT_WAIT"] = chance.choice((None, None, 0))
+    options["LIBTRACE_SAMPLE"] = chance.choice((None, None, "process-tree"))
+    options["LIBTRACE_SAMPLING_FREQUENCY"] = chance.choice((None, 1000))
+    options.update(FIXED)
     return {name: str(value) for name, value in options.items() if value is not None}, by_command
 
 
@@ -397,6 +403,7 @@ def arguments():
     parser.add_argument("--seconds", type=float, default=float(os.environ.get("HOSTILE_SECONDS") or (3600 if TORTURE else 30)), help="how long fresh seeds are run")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--keep", default=os.path.join(BUILD, "hostile-failed"), help="folder for reports of failed seeds")
+    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="an option of the tracer for all programs, such as LIBTRACE_SAMPLE=process-tree")
     return parser.parse_args()
 
 
@@ -405,6 +412,7 @@ def main():
     chosen = given.first is not None
     if not chosen and os.environ.get("CI"):
         given.first = CI_FIRST
+    FIXED.update(text.split("=", 1) for text in given.set)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     without = names_of(given.without) + (names_of("only:" + given.only) if given.only else [])
     seeds, left_out = kept()

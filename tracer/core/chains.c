@@ -192,7 +192,8 @@ void chains_start(void)
 	limits_use();
 	rules_init(setup.find_object); /* registers_in_handler() needs them, whatever chains are
 					  wanted */
-	if (!c->backtrace_depth || c->backtrace == BACKTRACE_NONE || !any_wanted(c))
+	bool wanted = c->backtrace_depth && c->backtrace != BACKTRACE_NONE && any_wanted(c);
+	if (!wanted && !c->cpu)
 		return;
 	own_range(&setup);
 	callchain_init(&setup);
@@ -208,7 +209,7 @@ void chains_start(void)
 							 : 0;
 	if (c->backtrace == BACKTRACE_CHECK || c->backtrace == BACKTRACE_LIBUNWIND)
 		load_libunwind();
-	for (unsigned i = 0; i < CHAIN_CLASSES; i++)
+	for (unsigned i = 0; wanted && i < CHAIN_CLASSES; i++)
 		if (c->backtrace_ns[i] != UINT64_MAX)
 			limits[i] = session_ticks(c->backtrace_ns[i]);
 	limits_use();
@@ -245,10 +246,15 @@ void chains_end(void)
 
 /* ---- taking a chain ---- */
 
+static bool marks_are_there(void)
+{
+	return marked || sys_mmap_table((void **)(void *)&marked, MARKED_BYTES);
+}
+
 static struct callchain_thread *memory_for(struct thread *t)
 {
 	struct callchain_thread **kept = &memory_of_lane[t->lane->index];
-	if (!marked && !sys_mmap_table((void **)(void *)&marked, MARKED_BYTES))
+	if (!marks_are_there())
 		return NULL;
 	if (!*kept)
 		*kept = sys_mmap_private(sizeof(**kept));
@@ -353,14 +359,34 @@ static uint32_t take(struct thread *t, uint32_t *ret_method)
 	return id;
 }
 
-struct record *chains_room(struct thread *t, uint64_t tick, unsigned *slots)
+/* Make room for an event and the record of its chain, if there is one. */
+static struct record *room(
+	struct thread *t, uint64_t tick, uint32_t chain, uint32_t method, unsigned *slots)
 {
-	/* A forked child's thresholds read 0: a chain seems to be due, though none is taken
-	 * there. */
-	uint32_t method = 0, chain = t->lane && is_on ? take(t, &method) : 0;
 	*slots += chain != 0;
 	struct record *r = lane_room(t, *slots);
 	if (r && chain)
 		*r++ = (struct record){tick, REC_CALLCHAIN, chain, method};
 	return r;
+}
+
+struct record *chains_room(struct thread *t, uint64_t tick, unsigned *slots)
+{
+	/* A forked child's thresholds read 0: a chain seems to be due, though none is taken
+	 * there. */
+	uint32_t method = 0, chain = t->lane && is_on ? take(t, &method) : 0;
+	return room(t, tick, chain, method, slots);
+}
+
+struct record *chains_room_at(struct thread *t, uint64_t tick, struct callchain_thread *memory,
+	const struct registers_all *from, unsigned *slots)
+{
+	struct callchain_result result;
+	uint32_t depth = session.config.backtrace == BACKTRACE_NONE ? 1 : CALLCHAIN_DEPTH_MAX;
+	uint32_t chain = is_on && marks_are_there()
+		? callchain_take_at(memory, from, depth, flags & CALLCHAIN_FRAME_POINTERS, &result)
+		: 0;
+	if (chain && !is_marked(chain))
+		modules_record(chain);
+	return room(t, tick, chain, chain ? method_of(&result) : 0, slots);
 }

@@ -22,7 +22,9 @@
 #include "tracer/core/gate.h"
 #include "tracer/core/thread.h"
 
-struct dl_phdr_info; /* declared in <link.h> */
+struct callchain_thread; /* unwind/callchain.h */
+struct registers_all;    /* unwind/registers.h */
+struct dl_phdr_info;     /* declared in <link.h> */
 
 /* Return true if an event of the class that lasted `ticks` ticks is to carry a callchain. */
 static inline bool chains_due(enum chain_class class, uint64_t ticks)
@@ -69,5 +71,10 @@ int chains_iterate_modules(int (*callback)(struct dl_phdr_info *, size_t, void *
  * was found. Owning thread, thread.busy set; async-signal-safe.
  */
 struct record *chains_room(struct thread *t, uint64_t tick, unsigned *slots);
+
+/* As chains_room(), for an event of code that a signal has interrupted, in its handler: the chain
+ * begins at the registers of that code. `memory` is the thread's, for such chains alone. */
+struct record *chains_room_at(struct thread *t, uint64_t tick, struct callchain_thread *memory,
+	const struct registers_all *from, unsigned *slots);
 
 #endif

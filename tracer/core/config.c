@@ -18,6 +18,11 @@ const char *config_lookup(char **envp, const char *name)
 	return NULL;
 }
 
+/* Samples per second of processor time. The default is no divisor of the kernel's tick, nor of the
+ * rates at which programs do things. */
+#define SAMPLE_HZ 97u
+#define SAMPLE_HZ_MAX 10000u
+
 /* An option: its variable, kind, unit and member. */
 enum kind {
 	KIND_BOOL,
@@ -46,6 +51,8 @@ struct option {
 static const struct option options[] = {
 #define PRODUCER(name, ...) {"LIBTRACE_TRACE", KIND_LIST, 0, #name, AT(name)},
 #include "tracer/producers.def"
+	{"LIBTRACE_SAMPLE", KIND_WORD, 0, "process-tree", AT(cpu)},
+	{"LIBTRACE_SAMPLING_FREQUENCY", KIND_NUMBER, 1, NULL, UP_TO(SAMPLE_HZ_MAX, sample_hz)},
 	{"LIBTRACE_FORCE_OVERWRITE", KIND_BOOL, 0, NULL, AT(overwrite)},
 	{"LIBTRACE_FOLLOW", KIND_BOOL, 0, NULL, AT(follow)},
 	{"LIBTRACE_SECCOMP", KIND_WORD, 0, "trace", AT(filtered)},
@@ -254,6 +261,7 @@ void config_read(struct config *c, char **envp)
 	*c = (struct config){
 #define PRODUCER(name, is_default, ...) .name = is_default,
 #include "tracer/producers.def"
+		.sample_hz = SAMPLE_HZ,
 		.cuda_memory = true,
 		.cuda_unified_memory = true,
 		.cuda_flush_ns = 500000000u,
@@ -270,6 +278,10 @@ void config_read(struct config *c, char **envp)
 		const char *value = config_lookup(envp, options[i].name);
 		if (value && !option_apply(c, &options[i], value) && !c->bad)
 			c->bad = options[i].name;
+	}
+	if (!c->sample_hz) {
+		c->sample_hz = SAMPLE_HZ;
+		c->bad = c->bad ? c->bad : "LIBTRACE_SAMPLING_FREQUENCY";
 	}
 }
 

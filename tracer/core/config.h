@@ -31,8 +31,9 @@ enum chain_class {
 
 struct config {
 /* A member for each source: true = LIBTRACE_TRACE names it. */
-#define PRODUCER(name, ...) bool name;
+#define PRODUCER(name, ...) bool name; /* cpu: LIBTRACE_SAMPLE=process-tree, too */
 #include "tracer/producers.def"
+	uint64_t sample_hz;    /* LIBTRACE_SAMPLING_FREQUENCY */
 	bool overwrite;        /* LIBTRACE_FORCE_OVERWRITE */
 	bool filtered;         /* LIBTRACE_SECCOMP=trace: record under system call filters, too */
 	bool follow;           /* LIBTRACE_FOLLOW: trace children, too */

@@ -85,7 +85,7 @@ static bool chunk_wait(struct lane *lane, uint64_t n)
 	struct writer_wait p;
 	uint64_t begin = clock_ticks();
 	bool ready = false;
-	if (!lane->chunk_count || !writer_helps() || !writer_wait_begin(&p))
+	if (thread_self.sampling || !lane->chunk_count || !writer_helps() || !writer_wait_begin(&p))
 		return false;
 	do {
 		lane_wake_writer();

@@ -101,6 +101,7 @@ struct lane *thread_attach(struct thread *t)
 	uint64_t all = UINT64_MAX,
 		 before; /* signals are blocked: a handler's calls would have no lane yet */
 	SYS4(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before, sizeof(all));
+	t->signals_before = before;
 	thread_enter(t);
 	struct lane *lane = attach(t);
 	thread_leave(t);

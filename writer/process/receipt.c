@@ -87,9 +87,43 @@ static uint64_t clock_error(struct writer *w, const struct spool *spool)
 	return clockfit_error(&w->clock.fit);
 }
 
+static const char *off_text(uint32_t reason)
+{
+	static const char *const texts[CPU_OFF_REASONS] = {[CPU_OFF_KERNEL] =
+			"the kernel (before 5.11) or the machine cannot take them without "
+			"interrupting system calls",
+		[CPU_OFF_ACTION] = "the program ignores or handles SIGURG itself",
+		[CPU_OFF_FD] = "the program reads SIGURG by signalfd()",
+		[CPU_OFF_FILTER] = "the program entered a system call filter",
+		[CPU_OFF_REFUSED] = "the kernel refused the handler of SIGURG"};
+	return reason < CPU_OFF_REASONS ? texts[reason] : NULL;
+}
+
+/* The counts are the process's, which may write anything there. */
+static void cpu_fill(Libtrace__CpuReceipt *r, const struct cpu_counts *counts)
+{
+	const struct cpu_counts c = *counts;
+	libtrace__cpu_receipt__init(r);
+#define FILL(member) r->has_##member = (r->member = c.member) != 0
+	r->has_frequency = 1;
+	r->frequency = c.hz;
+	FILL(samples);
+	FILL(periods);
+	FILL(sampled_ns);
+	FILL(process_ns);
+	FILL(in_tracer);
+	FILL(late);
+	FILL(threads);
+	FILL(blocked);
+	FILL(threads_refused);
+#undef FILL
+	r->off = (char *)(uintptr_t)off_text(c.off);
+}
+
 void receipt_put(struct writer *w, struct spool *spool, uint64_t unaccounted)
 {
 	Libtrace__Receipt receipt = LIBTRACE__RECEIPT__INIT;
+	Libtrace__CpuReceipt cpu;
 	Libtrace__Drop drops[DROP_REASONS], *list[DROP_REASONS];
 	struct tally sum = {0};
 	uint64_t dropped = 0;
@@ -120,6 +154,10 @@ void receipt_put(struct writer *w, struct spool *spool, uint64_t unaccounted)
 	receipt.has_clock_breaks = receipt.clock_breaks != 0;
 	receipt.has_damaged_lanes = (receipt.damaged_lanes = spool->damaged_lanes) != 0;
 	receipt.unaccounted = unaccounted + lanes_unaccounted(spool);
+	if (h->cpu.hz) {
+		cpu_fill(&cpu, &h->cpu);
+		receipt.cpu = &cpu;
+	}
 	put_receipt(w, &receipt, &sum, dropped);
 }
 

@@ -51,6 +51,26 @@ static void print_session(FILE *out, const struct info *i)
 	fputs("}", out);
 }
 
+static void print_cpu(FILE *out, const Libtrace__CpuReceipt *c)
+{
+	fprintf(out, ", \"cpu\": {\"frequency\": %" PRIu64, c->frequency);
+	number_member(out, "samples", c->samples);
+	number_member(out, "periods", c->periods);
+	number_member(out, "sampled_ns", c->sampled_ns);
+	number_member(out, "process_ns", c->process_ns);
+	number_member(out, "in_tracer", c->in_tracer);
+	number_member(out, "late", c->late);
+	number_member(out, "threads", c->threads);
+	number_member(out, "blocked", c->blocked);
+	number_member(out, "threads_refused", c->threads_refused);
+	fputs(", \"off\": ", out);
+	if (c->off)
+		print_json_string(out, c->off);
+	else
+		fputs("null", out);
+	fputs("}", out);
+}
+
 static void print_receipt(FILE *out, const Libtrace__Receipt *t)
 {
 	fprintf(out, ", \"receipt\": {\"produced\": %" PRIu64, t->produced);
@@ -72,7 +92,10 @@ static void print_receipt(FILE *out, const Libtrace__Receipt *t)
 		number_member(out, "last_ns", t->drops[n]->last_ns);
 		fputs("}", out);
 	}
-	fputs("]}", out);
+	fputs("]", out);
+	if (t->cpu)
+		print_cpu(out, t->cpu);
+	fputs("}", out);
 }
 
 static void print_counts(FILE *out, const uint64_t *events)

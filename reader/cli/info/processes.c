@@ -139,11 +139,35 @@ static void print_receipt(FILE *out, const Libtrace__Receipt *r, unsigned indent
 	fputs("\n", out);
 }
 
+/* Print what became of the CPU samples, and what was not sampled. */
+static void print_cpu(FILE *out, const Libtrace__CpuReceipt *c, unsigned indent)
+{
+	fprintf(out, "%*sCPU samples: %" PRIu64 " of %" PRIu64 " threads, %.3f s", (int)indent, "",
+		c->samples, c->threads, (double)c->sampled_ns / 1e9);
+	if (c->process_ns)
+		fprintf(out, " of %.3f s of processor time", (double)c->process_ns / 1e9);
+	fprintf(out, ", at %" PRIu64 " Hz", c->frequency);
+	print_part(out, c->in_tracer, "in the tracer");
+	print_part(out, c->late, "late");
+	print_part(out, c->blocked, "times a thread blocked SIGURG, and was not sampled");
+	print_part(out, c->threads_refused, "threads without a timer");
+	if (c->off) {
+		fputs("; off: ", out);
+		print_text(out, c->off, strlen(c->off));
+	}
+	fputs("\n", out);
+}
+
 /* Return whether the short form should show this receipt, too. */
 static bool is_remarkable(const Libtrace__Receipt *r)
 {
 	return r->n_drops || r->impossible_times || r->clock_breaks || r->produced != r->written ||
 		r->unaccounted;
+}
+
+static bool cpu_is_remarkable(const Libtrace__CpuReceipt *c)
+{
+	return c->off || c->blocked || c->threads_refused;
 }
 
 static void print_imported(FILE *out, const struct process *p, unsigned indent)
@@ -185,6 +209,8 @@ static void print_process(FILE *out, const struct process *p, unsigned depth, bo
 	fputc('\n', out);
 	if (p->receipt && (verbose || is_remarkable(p->receipt)))
 		print_receipt(out, p->receipt, indent + 4);
+	if (p->receipt && p->receipt->cpu && (verbose || cpu_is_remarkable(p->receipt->cpu)))
+		print_cpu(out, p->receipt->cpu, indent + 4);
 }
 
 /* A process in order of start. Its parent is the latest earlier process with the parent's pid, so
@@ -281,10 +307,26 @@ static void print_drops(FILE *out, const uint64_t *drops)
 		fputc('\n', out);
 }
 
+/* The processor time of a process that was killed is not known, then neither is the sum. */
+static void add_cpu(Libtrace__CpuReceipt *sum, const Libtrace__CpuReceipt *c)
+{
+	bool known = c->process_ns && (sum->process_ns || !sum->frequency);
+	sum->process_ns = known ? sum->process_ns + c->process_ns : 0;
+	sum->frequency = c->frequency > sum->frequency ? c->frequency : sum->frequency;
+	sum->samples += c->samples;
+	sum->sampled_ns += c->sampled_ns;
+	sum->in_tracer += c->in_tracer;
+	sum->late += c->late;
+	sum->threads += c->threads;
+	sum->blocked += c->blocked;
+	sum->threads_refused += c->threads_refused;
+}
+
 /* Print the sum of all receipts. */
 static void print_total(FILE *out, const struct process_list *l)
 {
 	Libtrace__Receipt total = LIBTRACE__RECEIPT__INIT;
+	Libtrace__CpuReceipt cpu = LIBTRACE__CPU_RECEIPT__INIT;
 	uint64_t drops[REASONS_TOLD + 1] = {0}, receipts = 0;
 	for (size_t n = 0; n < l->count; n++) {
 		const Libtrace__Receipt *r = l->rows[n]->receipt;
@@ -304,10 +346,14 @@ static void print_total(FILE *out, const struct process_list *l)
 		if (r->clock_breaks > total.clock_breaks)
 			total.clock_breaks = r->clock_breaks;
 		add_drops(r, drops);
+		if (r->cpu)
+			add_cpu(&cpu, r->cpu);
 	}
 	fputs("\nall processes together:\n", out);
 	if (receipts) {
 		print_receipt(out, &total, 2);
+		if (cpu.frequency)
+			print_cpu(out, &cpu, 2);
 		print_drops(out, drops);
 	} else {
 		fputs("  receipt: none\n", out);

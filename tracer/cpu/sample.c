@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * sample.c - the handler: from the registers of the interrupted code to records in the thread's
+ * lane.
+ */
+#define _GNU_SOURCE
+#include "tracer/cpu/cpu.h"
+
+#include <signal.h>
+#include <stddef.h>
+#include <sys/ucontext.h>
+
+#include "common/clock.h"
+#include "common/sys.h"
+#include "tracer/core/chains.h"
+#include "tracer/core/gate.h"
+#include "tracer/core/lane.h"
+#include "tracer/core/state.h"
+#include "unwind/registers.h"
+
+#define COUNT(member, n) __atomic_add_fetch(&session.spool->cpu.member, (n), __ATOMIC_RELAXED)
+
+/* Return the number of the CPU: the limit of a segment that the kernel sets up for the vdso. */
+static uint64_t processor(void)
+{
+	uint32_t limit = 0;
+#if defined(__x86_64__)
+	__asm__ volatile("lsl %1, %0" : "=r"(limit) : "r"(0x7bu) : "cc");
+#endif
+	return limit & 0xfff;
+}
+
+/* Write the record. Return false if the lane cannot be used now. */
+static bool put(struct thread *t, const struct registers_all *from, struct record record)
+{
+	if (!t->lane || t->shared || t->muted || t->orphan || t->vfork_pid || !session.spool)
+		return false;
+	if (!thread_try_enter(t)) {
+		lane_put_nested(t, &record);
+		COUNT(in_tracer, 1);
+		return true;
+	}
+	unsigned slots = 1;
+	t->sampling = 1;
+	struct record *r =
+		t->lane ? chains_room_at(t, record.tick, cpu_chain_memory(t), from, &slots) : NULL;
+	t->sampling = 0;
+	if (r) {
+		*r = record;
+		lane_publish(t, slots);
+	}
+	thread_give(t);
+	return true;
+}
+
+/* What finds no place belongs to the next sample, time and periods; what the capture gate keeps out
+ * belongs to none. */
+void cpu_sample(struct thread *t, const struct registers_all *from, uint64_t periods)
+{
+	uint64_t now_ns = sys_clock_ns(CLOCK_THREAD_CPUTIME_ID), ns = now_ns - t->sample_mark;
+	if (!GATE_LOOKS_OPEN(session_mask)) {
+		t->sample_mark = now_ns;
+		t->sample_owed = 0;
+		return;
+	}
+	periods += t->sample_owed;
+	const struct record record = {
+		clock_ticks(), REC_CPU_SAMPLE, processor() << 48 | periods, ns};
+	if (!put(t, from, record)) {
+		t->sample_owed = (uint32_t)periods;
+		if (session.spool)
+			COUNT(late, 1);
+		return;
+	}
+	t->sample_mark = now_ns;
+	t->sample_owed = 0;
+	COUNT(samples, 1);
+	COUNT(periods, periods);
+	COUNT(sampled_ns, ns);
+}
+
+#if defined(__x86_64__)
+
+/*
+ * The entry goes to the stack of samples at once: on the program's stack, which may be a small
+ * signal stack, lies the kernel's frame alone. A signal that is not of our timer does nothing: the
+ * program's action is the default one, which ignores it. The timer names the thread, too: code that
+ * runs with another thread's memory is not sampled.
+ */
+#define TEXT_OF(number) #number
+#define TEXT(number) TEXT_OF(number)
+#define SAMPLE_STACK_AT 240
+#define CODE_AT 8
+#define OVERRUN_AT 20
+#define VALUE_AT 24
+_Static_assert(offsetof(struct thread, sample_stack) == SAMPLE_STACK_AT, "the entry knows it");
+_Static_assert(offsetof(siginfo_t, si_code) == CODE_AT && SI_TIMER == -2 &&
+		offsetof(siginfo_t, si_overrun) == OVERRUN_AT &&
+		offsetof(siginfo_t, si_value) == VALUE_AT,
+	"the entry knows them");
+
+/* clang-format off */
+__asm__(".text\n"
+	"	.globl cpu_entry\n"
+	"	.hidden cpu_entry\n"
+	"	.type cpu_entry, @function\n"
+	"	.p2align 4\n"
+	"cpu_entry:\n"
+	"	.cfi_startproc\n"
+	"	endbr64\n"
+	"	cmpl	$-2, " TEXT(CODE_AT) "(%rsi)\n"
+	"	jne	1f\n"
+	"	movq	thread_self@gottpoff(%rip), %rax\n"
+	"	addq	%fs:0, %rax\n"
+	"	cmpq	" TEXT(VALUE_AT) "(%rsi), %rax\n"
+	"	jne	1f\n"
+	"	movq	" TEXT(SAMPLE_STACK_AT) "(%rax), %rax\n"
+	"	testq	%rax, %rax\n"
+	"	je	1f\n"
+	"	pushq	%rbp\n"
+	"	.cfi_def_cfa_offset 16\n"
+	"	.cfi_offset %rbp, -16\n"
+	"	movq	%rsp, %rbp\n"
+	"	.cfi_def_cfa_register %rbp\n"
+	"	movq	%rax, %rsp\n"
+	"	call	cpu_handle\n"
+	"	movq	%rbp, %rsp\n"
+	"	popq	%rbp\n"
+	"	.cfi_def_cfa %rsp, 8\n"
+	"1:	ret\n"
+	"	.cfi_endproc\n"
+	"	.size cpu_entry, . - cpu_entry\n");
+/* clang-format on */
+
+__attribute__((visibility("hidden"), used)) void cpu_handle(
+	int number, const siginfo_t *info, const ucontext_t *context);
+
+void cpu_handle(int number, const siginfo_t *info, const ucontext_t *context)
+{
+	/* The kernel's order of registers, in the order of DWARF's numbers. */
+	static const uint8_t order[CFI_REGISTERS] = {REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI,
+		REG_RDI, REG_RBP, REG_RSP, REG_R8, REG_R9, REG_R10, REG_R11, REG_R12, REG_R13,
+		REG_R14, REG_R15, REG_RIP};
+	struct registers_all from = {.exact = true};
+	(void)number;
+	if (session.restricted || !cpu_is_on)
+		return;
+	for (unsigned i = 0; i < CFI_REGISTERS; i++)
+		from.r[i] = (uint64_t)context->uc_mcontext.gregs[order[i]];
+	cpu_sample(&thread_self, &from, 1 + (uint64_t)(uint32_t)info->si_overrun);
+}
+
+#else
+
+/* Never installed. */
+void cpu_entry(int number, void *info, void *context)
+{
+	(void)number, (void)info, (void)context;
+}
+
+#endif

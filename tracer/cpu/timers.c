@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * timers.c - the timers of the threads, and when there are none.
+ */
+#define _GNU_SOURCE
+#include "tracer/cpu/cpu.h"
+
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/utsname.h>
+
+#include "common/clock.h"
+#include "common/sys.h"
+#include "tracer/core/gate.h"
+#include "tracer/core/state.h"
+#include "tracer/cpu/hooks.h"
+#include "unwind/callchain.h"
+
+bool cpu_is_on;
+static enum cpu_off reason_off; /* why it is not */
+
+/* Samples of threads that have one lane after the other run in the same memory: a page that nobody
+ * may touch, the stack, the callchain that is remembered. */
+#define GUARD_BYTES 4096u
+#define STACK_BYTES 32768u
+#define MEMORY_BYTES (GUARD_BYTES + STACK_BYTES + sizeof(struct callchain_thread))
+static char *memory_of_lane[SPOOL_LANES_MAX];
+
+static uint32_t timer_of_lane[SPOOL_LANES_MAX]; /* 1 + the kernel's number; 0 = none */
+static uint32_t timers, timers_most;
+static uint64_t period_ns;
+
+#define COUNT(member, n) __atomic_add_fetch(&session.spool->cpu.member, (n), __ATOMIC_RELAXED)
+
+struct callchain_thread *cpu_chain_memory(const struct thread *t)
+{
+	return (struct callchain_thread *)(void *)t->sample_stack;
+}
+
+/* ---- the handler ---- */
+
+/* As the kernel has it. */
+struct action {
+	void (*handler)(int, void *, void *);
+	uint64_t flags;
+	void (*restorer)(void);
+	uint64_t mask;
+};
+#define FLAG_RESTORER 0x04000000u
+
+#if defined(__x86_64__)
+/* Debuggers and unwinders know the way back from a handler by these bytes. */
+__asm__(".text\n\tnop\n\t.p2align 4\n\t.type cpu_return, @function\ncpu_return:\n"
+	"\tmovq $15, %rax\n\tsyscall\n\t.size cpu_return, . - cpu_return\n");
+void cpu_return(void) __attribute__((visibility("hidden")));
+#define RETURN cpu_return
+#else
+#define RETURN NULL
+#endif
+
+bool cpu_install(void)
+{
+	/* All signals are blocked, those of the C library, too. */
+	const struct action action = {
+		cpu_entry, SA_SIGINFO | SA_RESTART | SA_ONSTACK | FLAG_RESTORER, RETURN, UINT64_MAX};
+	return SYS4(SYS_rt_sigaction, SIGURG, &action, NULL, sizeof(action.mask)) == 0;
+}
+
+static bool action_is(void (*handler)(int, void *, void *))
+{
+	struct action action = {0};
+	return SYS4(SYS_rt_sigaction, SIGURG, NULL, &action, sizeof(action.mask)) == 0 &&
+		action.handler == handler;
+}
+
+/* Return true if the kernel makes the signals of CPU timers on the way to user mode. In a version
+ * before 5.11 they interrupt system calls. */
+static bool kernel_is_new(void)
+{
+	struct utsname name = {0};
+	unsigned major = 0, minor = 0;
+	const char *s = name.release;
+	if (SYS1(SYS_uname, &name) != 0)
+		return false;
+	for (; *s >= '0' && *s <= '9'; s++)
+		major = major * 10 + (unsigned)(*s - '0');
+	for (s += *s == '.'; *s >= '0' && *s <= '9'; s++)
+		minor = minor * 10 + (unsigned)(*s - '0');
+	return major > 5 || (major == 5 && minor >= 11);
+}
+
+static enum cpu_off reason_at_start(void)
+{
+#if !defined(__x86_64__)
+	return CPU_OFF_KERNEL;
+#endif
+	if (!kernel_is_new())
+		return CPU_OFF_KERNEL;
+	if (!action_is(NULL))
+		return CPU_OFF_ACTION;
+	return cpu_install() ? CPU_ON : CPU_OFF_REFUSED;
+}
+
+void cpu_start(void)
+{
+	struct rlimit limit = {0};
+	if (!session.config.cpu)
+		return;
+	/* Each timer counts against the signals that the user may have pending: leave him half. */
+	if (SYS4(SYS_prlimit64, 0, RLIMIT_SIGPENDING, NULL, &limit) == 0)
+		timers_most = limit.rlim_cur / 2 < SPOOL_LANES_MAX ? (uint32_t)limit.rlim_cur / 2
+								   : SPOOL_LANES_MAX;
+	period_ns = 1000000000u / session.config.sample_hz;
+	reason_off = reason_at_start();
+	session.spool->cpu.off = reason_off;
+	cpu_is_on = reason_off == CPU_ON;
+}
+
+void cpu_describe(struct spool_header *spool)
+{
+	if (!session.config.cpu)
+		return;
+	spool->cpu.hz = session.config.sample_hz;
+	spool->cpu.off = reason_off;
+}
+
+/* ---- timers ---- */
+
+static bool timer_set(uint32_t timer, uint64_t first_ns, struct itimerspec *ret_before)
+{
+	const struct itimerspec when = {
+		.it_interval = {(time_t)(period_ns / 1000000000u), (long)(period_ns % 1000000000u)},
+		.it_value = {(time_t)(first_ns / 1000000000u), (long)(first_ns % 1000000000u)}};
+	return SYS4(SYS_timer_settime, timer - 1, 0, &when, ret_before) == 0;
+}
+
+/* The first period of a thread ends at a random time: a thread shorter than a period has its
+ * share of samples, too. */
+static uint64_t first_ns(void)
+{
+	uint64_t hash = (clock_ticks() ^ (uint64_t)sys_gettid()) * UINT64_C(0x9e3779b97f4a7c15);
+	return 1 + (hash >> 32) % period_ns;
+}
+
+static bool memory_get(struct thread *t)
+{
+	char **memory = &memory_of_lane[t->lane->index];
+	if (!*memory) {
+		char *got = sys_mmap_private(MEMORY_BYTES);
+		if (!got)
+			return false;
+		SYS3(SYS_mprotect, got, GUARD_BYTES, PROT_NONE);
+		*memory = got;
+	}
+	t->sample_stack = *memory + GUARD_BYTES + STACK_BYTES;
+	callchain_forget(cpu_chain_memory(t));
+	return true;
+}
+
+static bool timer_create_for(struct thread *t)
+{
+	struct sigevent event = {.sigev_value.sival_ptr = t,
+		.sigev_signo = SIGURG,
+		.sigev_notify = SIGEV_THREAD_ID};
+	int number = -1;
+	event._sigev_un._tid = (pid_t)t->tid;
+	if (__atomic_add_fetch(&timers, 1, __ATOMIC_RELAXED) > timers_most ||
+		SYS3(SYS_timer_create, CLOCK_THREAD_CPUTIME_ID, &event, &number) != 0) {
+		__atomic_sub_fetch(&timers, 1, __ATOMIC_RELAXED);
+		return false;
+	}
+	t->sample_timer = (uint32_t)number + 1;
+	__atomic_store_n(&timer_of_lane[t->lane->index], t->sample_timer, __ATOMIC_SEQ_CST);
+	return true;
+}
+
+static void timer_delete_of(struct thread *t)
+{
+	uint32_t timer = t->sample_timer;
+	t->sample_timer = 0;
+	t->sample_stack = NULL;
+	if (timer && __atomic_exchange_n(&timer_of_lane[t->lane->index], 0, __ATOMIC_SEQ_CST)) {
+		SYS1(SYS_timer_delete, timer - 1);
+		__atomic_sub_fetch(&timers, 1, __ATOMIC_RELAXED);
+	}
+}
+
+/* Give the thread its timer. Its handler is tested, too: a raw system call may have set another. */
+static void arm(struct thread *t)
+{
+	if (!action_is(cpu_entry) || !memory_get(t)) {
+		COUNT(threads_refused, 1);
+		return;
+	}
+	t->sample_mark = sys_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	if (!timer_create_for(t)) {
+		t->sample_stack = NULL;
+		COUNT(threads_refused, 1);
+		return;
+	}
+	timer_set(t->sample_timer, first_ns(), NULL);
+	COUNT(threads, 1);
+	if (!__atomic_load_n(&cpu_is_on, __ATOMIC_SEQ_CST)) /* switched off meanwhile */
+		timer_delete_of(t);
+}
+
+void cpu_switch_off(enum cpu_off reason)
+{
+	if (!__atomic_exchange_n(&cpu_is_on, false, __ATOMIC_SEQ_CST))
+		return;
+	for (uint32_t i = 0; i < SPOOL_LANES_MAX; i++) {
+		uint32_t timer = __atomic_exchange_n(&timer_of_lane[i], 0, __ATOMIC_SEQ_CST);
+		if (timer)
+			SYS1(SYS_timer_delete, timer - 1);
+	}
+	reason_off = reason;
+	if (session.spool)
+		session.spool->cpu.off = reason;
+}
+
+#define SIGURG_BIT (UINT64_C(1) << (SIGURG - 1))
+
+/* In thread_attach(): not for a second lane, nor after the thread's end, of which nothing is told
+ * here. */
+void cpu_thread_start(struct thread *t)
+{
+	if (!cpu_is_on || t != &thread_self || t->gone || session.restricted)
+		return;
+	if (t->signals_before & SIGURG_BIT) {
+		t->sample_left = first_ns();
+		COUNT(blocked, 1);
+		return;
+	}
+	arm(t);
+}
+
+void cpu_thread_end(struct thread *t)
+{
+	timer_delete_of(t);
+	cpu_flush();
+}
+
+/* Timers are not inherited. */
+void cpu_forked(void)
+{
+	for (uint32_t i = 0; i < SPOOL_LANES_MAX; i++)
+		if (timer_of_lane[i])
+			timer_of_lane[i] = 0;
+	timers = 0;
+}
+
+void cpu_flush(void)
+{
+	if (session.spool && session.spool->cpu.hz && !session.restricted)
+		session.spool->cpu.process_ns = sys_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+}
+
+static bool may_touch(const struct thread *t)
+{
+	return cpu_is_on && t->lane && own_words.alive && !t->vfork_pid && !t->shared && !t->gone &&
+		!session.restricted;
+}
+
+void cpu_pause(struct thread *t)
+{
+	struct itimerspec left = {{0, 0}, {0, 0}};
+	if (!may_touch(t) || t->sample_left || !t->sample_timer)
+		return;
+	timer_set(t->sample_timer, 0, &left);
+	t->sample_left =
+		1 + (uint64_t)left.it_value.tv_sec * 1000000000u + (uint64_t)left.it_value.tv_nsec;
+	COUNT(blocked, 1);
+}
+
+void cpu_resume(struct thread *t)
+{
+	uint64_t left = t->sample_left;
+	if (!may_touch(t) || !left)
+		return;
+	t->sample_left = 0;
+	if (t->sample_timer)
+		timer_set(t->sample_timer, left, NULL);
+	else
+		arm(t);
+}
