@@ -258,6 +258,9 @@ void act_crash(struct task *t)
 		reap(t, pid);
 		return;
 	}
+	struct task own = *t; /* *t may be on the stack of a thread that is not in this process: a
+			       * new thread may get that stack */
+	t = &own;
 	book_begin(0);
 	crash_calls = 0;
 	unsigned end = roll(t, 5), threads = 0;

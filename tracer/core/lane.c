@@ -11,6 +11,7 @@
 #include "common/text.h"
 #include "tracer/core/writer_wait.h"
 #include "tracer/core/diagnostic.h"
+#include "tracer/core/gate.h"
 #include "tracer/core/state.h"
 #include "tracer/core/spool_file.h"
 
@@ -42,31 +43,42 @@ static void refresh_clock_point(void)
 	__atomic_store_n(&spool->last_sequence, sequence + 2, __ATOMIC_RELEASE);
 }
 
+/* Store a chunk of the lane under number `n`, unless that has been done since `held` and `ready`
+ * were read: a handler may have forked by an instruction, and the child continues here, too. */
+static void chunk_store(
+	struct lane *lane, uint64_t n, uint64_t offset, uint64_t held, uint64_t ready)
+{
+	__atomic_compare_exchange_n(&lane->chunk[n % LANE_CHUNKS_MAX], &held, offset, false,
+		__ATOMIC_RELEASE, __ATOMIC_RELAXED);
+	__atomic_compare_exchange_n(
+		&lane->chunks_ready, &ready, n + 1, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+}
+
 /* Make the chunk for number `n` usable, if the writer has emptied it or a new chunk is available.
  * Only once per chunk: the code that made it usable may have been interrupted for good before it
  * wrote there. */
 static bool chunk_ready(struct lane *lane, uint64_t n)
 {
-	if (lane->chunks_ready == n + 1)
+	uint64_t ready = lane->chunks_ready, held = lane->chunk[n % LANE_CHUNKS_MAX];
+	uint32_t count = lane->chunk_count;
+	if (ready == n + 1)
 		return true;
 	uint64_t tail = __atomic_load_n(&lane->tail, __ATOMIC_ACQUIRE);
-	if (lane->chunk_count && n >= lane->chunk_count &&
-		tail >= (n - lane->chunk_count + 1) * CHUNK_BYTES) {
-		lane->chunk[n % LANE_CHUNKS_MAX] =
-			lane->chunk[(n - lane->chunk_count) % LANE_CHUNKS_MAX];
-		lane->chunks_ready = n + 1;
+	if (count && n >= count && tail >= (n - count + 1) * CHUNK_BYTES) {
+		chunk_store(lane, n, lane->chunk[(n - count) % LANE_CHUNKS_MAX], held, ready);
 		return true;
 	}
-	if (lane->chunk_count >= LANE_CHUNKS_MAX)
+	if (count >= LANE_CHUNKS_MAX)
 		return false;
 	void *place;
 	uint64_t offset = spool_file_take(CHUNK_BYTES, n ? CHUNK_BYTES : CHUNK_FIRST_BYTES, &place);
 	if (!offset)
 		return false;
-	lane->partial = n == 0;
-	lane->chunk[n % LANE_CHUNKS_MAX] = offset;
-	lane->chunk_count++;
-	lane->chunks_ready = n + 1;
+	if (n == 0)
+		lane->partial = 1;
+	__atomic_compare_exchange_n(
+		&lane->chunk_count, &count, count + 1, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+	chunk_store(lane, n, offset, held, ready);
 	return true;
 }
 
@@ -166,6 +178,8 @@ static bool chunk_enter(struct thread *t)
 {
 	struct lane *lane = t->lane;
 	uint64_t begin = clock_ticks();
+	if (gate_is_wiped()) /* forked by a handler meanwhile: this is the parent's lane */
+		return false;
 	audit_head(t);
 	uint64_t position = lane->head, n = position / CHUNK_BYTES;
 	if (n % STRAY_CHUNKS == 0)
@@ -194,6 +208,10 @@ static bool chunk_enter(struct thread *t)
 static void count_drop(struct thread *t)
 {
 	struct lane *lane = t->lane;
+	if (gate_is_wiped()) {
+		session_count_drops_early(DROP_NESTED, 1);
+		return;
+	}
 	enum drop_reason reason =
 		__atomic_load_n(&session.control->sink_state, __ATOMIC_RELAXED) == SINK_STALLED
 		? DROP_SINK_STALLED
@@ -229,6 +247,8 @@ static bool room_make(struct thread *t, unsigned slots)
 				t->chunk = 0;
 				return false;
 			}
+		} else if (gate_is_wiped()) {
+			return false;
 		} else {
 			*lane_next(t) = (struct record){.tick = 1, .word = REC_PAD};
 			lane_publish(t, (unsigned)((CHUNK_BYTES - at) / RECORD_BYTES));

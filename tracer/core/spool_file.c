@@ -14,6 +14,7 @@
 #include "common/sys.h"
 #include "common/text.h"
 #include "tracer/base/unshared_fds.h"
+#include "tracer/core/gate.h"
 #include "tracer/core/state.h"
 #include "tracer/core/thread.h"
 
@@ -269,8 +270,8 @@ static bool grow(struct spool_header *header)
 	if (!segments[index])
 		return false;
 	mapped_bytes = offset + SPOOL_SEGMENT_BYTES;
-	__atomic_store_n(&header->size_bytes, offset + SPOOL_SEGMENT_BYTES, __ATOMIC_RELEASE);
-	return true;
+	return __atomic_compare_exchange_n(&header->size_bytes, &offset,
+		offset + SPOOL_SEGMENT_BYTES, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 }
 
 /* Return the end of the segment that has `offset`. */
@@ -286,22 +287,28 @@ bool spool_file_reserve(void *place, uint64_t bytes)
 	return !session.restricted && populate(place, bytes) == 0;
 }
 
+/*
+ * The lock is of this process. A handler that interrupts this function may fork by an instruction,
+ * and the child continues here, too, with the same header: so the header only changes if it is
+ * still as it was read.
+ */
 uint64_t spool_file_take(uint64_t bytes, uint64_t now, void **ret_place)
 {
 	struct spool_header *header = session.spool;
 	if (!lock_take(thread_self.tid ? thread_self.tid : (uint32_t)sys_gettid()))
 		return 0;
-	uint64_t offset = header->next_offset;
+	uint64_t before = __atomic_load_n(&header->next_offset, __ATOMIC_ACQUIRE), offset = before;
 	if (offset + bytes > segment_end(offset))
 		offset = segment_end(offset);
 	bool taken = (!header->limit_bytes || offset + bytes <= header->limit_bytes) &&
 		(offset + bytes <= header->size_bytes || grow(header));
 	if (taken && offset + now > reserved_end)
 		taken = spool_file_reserve(spool_file_at(offset), now);
-	if (taken) {
-		__atomic_store_n(&header->next_offset, offset + bytes, __ATOMIC_RELEASE);
+	taken = taken && !gate_is_wiped() &&
+		__atomic_compare_exchange_n(&header->next_offset, &before, offset + bytes, false,
+			__ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+	if (taken)
 		*ret_place = spool_file_at(offset);
-	}
 	lock_give();
 	return taken ? offset : 0;
 }
