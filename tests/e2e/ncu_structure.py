@@ -134,10 +134,10 @@ def units():
 
 
 def rules_in_python():
-    """An answer for each message, with NVIDIA's keys and numbers; what a rule says without a message belongs to the one before."""
+    """An answer for each item, with NVIDIA's keys and numbers, also for one without a message."""
     message = lambda text, kind, number, title: data(1, data(1, text) + number_(2, kind) + number_(3, number) + data(4, title))  # noqa: E731
     focus = data(8, number_(1, 1) + data(2, "sm__cycles.sum") + real(3, 2.5) + number_(4, 2) + data(5, "less"))
-    items = [message("first", 4, 1, "One") + focus + data(10, number_(1, 2) + real(2, 12.5)), message("second", 2, 2, ""), message("third", 1, 3, "Three")]
+    items = [message("first", 4, 1, "One") + focus + data(10, number_(1, 2) + real(2, 12.5)), message("second", 2, 2, ""), message("third", 1, 3, "Three"), b""]
     rule = data(1, "Rule") + data(2, "The Rule") + data(3, b"".join(data(1, item) for item in items)) + data(4, "Some")
     marker = data(5, number_(1, 0) + number_(3, 4096) + data(4, "here") + number_(5, 2)) + data(5, number_(1, 1) + number_(2, 7) + data(4, "there") + data(6, "a.cu"))
     silent = data(1, "Silent") + data(2, "Says Nothing") + data(3, b"")
@@ -146,14 +146,14 @@ def rules_in_python():
     of = {"rule_identifier": "Rule", "name": "The Rule", "section_identifier": "Some"}
     same(found[0], [{**of, "rule_message": {"title": "One", "message": "first", "type": 2},
                      "focus_metrics": [{"name": "sm__cycles.sum", "value": 2.5, "severity": 2, "info": "less"}], "speedup_estimation": {"type": 2, "speedup": 12.5}},
-                    {**of, "rule_message": {"title": "", "message": "second", "type": 3}}, {**of, "rule_message": {"title": "Three", "message": "third", "type": 1}}],
-         "rule_results_as_dicts(): one for each message")
+                    {**of, "rule_message": {"title": "", "message": "second", "type": 3}}, {**of, "rule_message": {"title": "Three", "message": "third", "type": 1}},
+                    {**of, "rule_message": {"title": "", "message": "", "type": 0}}], "rule_results_as_dicts(): one for each item")
     apart = made("apart", {"gpu__time_duration.sum": 1.0}, rules=[data(1, "Rule") + data(2, "The Rule") + data(3, data(1, message("alone", 2, 1, "")))])
     tap.ok(any("WRN   alone" in line for line in printed("details", apart).splitlines()), "the details page has rules of no section, too")
     of = {"rule_identifier": "Rule", "section_identifier": "Some"}
     same(found[1], [{**of, "kind": 0, "message_type": 2, "message": "here", "source_address": 4096},
                     {**of, "kind": 1, "message_type": 0, "message": "there", "source_location": {"file_name": "a.cu", "line": 7}}], "source_markers()")
-    same(found[2:], [["The Rule"] * 3, 3], "names, and those of the section")
+    same(found[2:], [["The Rule"] * 4, 4], "names, and those of the section")
 
 
 def sections_in_python():

@@ -45,7 +45,7 @@ EXPLAINED = (
 # Metrics whose unit 2026.3.1 changed. We use the unit of 2024.1.1, because pages are compared with that release.
 OF_2024 = re.compile(r"(l1tex__.*(requests|lsuin|writeback)|(sm|smsp)__sass_branch_targets|smsp__branch_targets|launch__(occupancy_limit_barriers|persisting_l2|"
                      r"uses_blocks_as_clusters|block_dim)|derived__(memory_l1|pct_occupancy_per_block)|regex:|smsp__pcsamp_warps_issue_stalled_branch|memory_l1_|"
-                     r"branch_inst_executed|sm__inst_executed$|idc__requests|smsp__l1tex_tmem|lts__t_requests|.*_bank_conflicts|.*wavefronts)")
+                     r"branch_inst_executed|sm__sass_l1tex_t_requests|sm__inst_executed$|idc__requests|smsp__l1tex_tmem|lts__t_requests|.*_bank_conflicts|.*wavefronts)")
 
 
 def asked(program, path, **env):

@@ -195,41 +195,14 @@ static int roofline_chart(
 
 /* ---- memory: the report does not list the metrics of these tables ---- */
 
-enum memory_table { MEMORY_CHART, MEMORY_SHARED, MEMORY_L1, MEMORY_L2, MEMORY_DEVICE };
-
-static bool is_of(enum memory_table table, const char *name)
+/* Print a table of memory: the metrics of a group, whose names the result stores. */
+static int memory_table(const struct details_item *item, const char *group)
 {
-	static const struct {
-		enum memory_table table;
-		const char *pattern;
-	} rows[] = {
-#define MEMORY(table, pattern) {MEMORY_##table, pattern},
-#include "reader/ncu/pages/memory.def"
-	};
-	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
-		if (rows[i].table == table && !fnmatch(rows[i].pattern, name, 0))
-			return true;
-	return false;
-}
-
-static int memory_table(const struct details_item *item, enum memory_table table)
-{
-	const struct ncu_target *t = &item->s->target;
 	struct ncu_shown_list list = {0};
-	static const Ncu__ProfilerSectionMetric plain = NCU__PROFILER_SECTION_METRIC__INIT;
-	int error = 0;
-	for (size_t i = 0; !error && i < t->result->n_metric_results; i++) {
-		const uint32_t id = t->result->metric_results[i]->name_id;
-		char *name = id < t->results->name_count ? t->results->names[id] : NULL;
-		Ncu__ProfilerSectionMetric one = plain, *metrics[] = {&one};
-		one.name = name;
-		if (!name || !is_of(table, name))
-			continue;
-		const size_t before = list.count;
-		error = ncu_shown_add(&list, t, metrics, 1);
-		if (list.count > before)
-			list.metrics[before].as = &plain;
-	}
+	Ncu__ProfilerSectionMetric of_group = NCU__PROFILER_SECTION_METRIC__INIT,
+				   *metrics[] = {&of_group};
+	of_group.name = (char *)(uintptr_t)group; /* it is not changed */
+	int error = ncu_shown_add(&list, &item->s->target, metrics, 1);
 	details_sort(&list);
 	if (!error)
 		error = item_table(item, &list);
@@ -324,23 +297,23 @@ static int memory_item(struct details_item *at, const Ncu__ProfilerSectionBodyIt
 {
 	const struct {
 		const void *item;
-		const char *label;
-		enum memory_table table;
+		const char *label, *group;
 	} tables[] = {
-#define TABLE(field, table) {i->field, i->field ? i->field->label : NULL, table}
-		TABLE(memory_chart, MEMORY_CHART),
-		TABLE(memory_shared_table, MEMORY_SHARED),
-		TABLE(memory_l1tex_cache_table, MEMORY_L1),
-		TABLE(memory_first_level_cache_table, MEMORY_L1),
-		TABLE(memory_l2_cache_table, MEMORY_L2),
-		TABLE(memory_second_level_cache_table, MEMORY_L2),
-		TABLE(memory_device_memory_table, MEMORY_DEVICE),
+#define TABLE(field, group) {i->field, i->field ? i->field->label : NULL, "group:memory__" group}
+		TABLE(memory_chart, "chart"),
+		TABLE(memory_shared_table, "shared_table"),
+		TABLE(memory_l1tex_cache_table, "first_level_cache_table"),
+		TABLE(memory_first_level_cache_table, "first_level_cache_table"),
+		TABLE(memory_l2_cache_table, "l2_cache_table"),
+		TABLE(memory_second_level_cache_table, "second_level_cache_table"),
+		TABLE(memory_l2_cache_evict_policy_table, "l2_cache_evict_policy_table"),
+		TABLE(memory_device_memory_table, "dram_table"),
 #undef TABLE
 	};
 	for (size_t n = 0; n < sizeof(tables) / sizeof(*tables); n++)
 		if (tables[n].item) {
 			at->label = tables[n].label;
-			return memory_table(at, tables[n].table);
+			return memory_table(at, tables[n].group);
 		}
 	return 0;
 }

@@ -229,9 +229,14 @@ struct details_rows {
 	char **cells;
 	size_t count;
 	uint32_t capacity;
+	size_t last_least; /* least width of the last column */
 };
 /* Append a copy of a cell; NULL means "". Returns 0 or -ENOMEM. */
 int details_rows_add(struct details_rows *t, const char *text);
+
+/* Return the bytes of a text of `length` bytes that fit in a line of `width`, broken between words if
+ * `words`. The blank at a break begins the next line. */
+size_t details_line_take(const char *text, size_t length, size_t width, bool words);
 
 /* Print the table. The last column is at most `most` wide (0 = no limit); longer texts continue in
  * the lines below, broken between words if `words`. */

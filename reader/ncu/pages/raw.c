@@ -25,6 +25,7 @@ struct raw_page {
 	struct raw_column *columns; /* sorted by name; unused columns are removed at the end */
 	size_t count;
 	uint32_t *column_of; /* index of the column of each NameId */
+	size_t list_bytes;   /* length of the longest list of names in the current result */
 	uint8_t *name_bits;  /* names to read: the wanted ones, and those that identify a result */
 };
 
@@ -107,11 +108,15 @@ static void page_take(struct raw_page *p, const struct details *d, const Ncu__Pr
 {
 	for (size_t i = 0; i < p->count; i++)
 		p->columns[i].metric = NULL;
+	p->list_bytes = 0;
 	for (size_t i = 0; i < r->n_metric_results; i++) {
 		const Ncu__ProfileMetricResult *m = r->metric_results[i];
 		if (m->name_id >= d->results.name_count)
 			continue;
 		struct raw_column *c = &p->columns[p->column_of[m->name_id]];
+		const char *text = m->metric_value ? m->metric_value->string_value : NULL;
+		if (c->is_hidden && text && strlen(text) > p->list_bytes && is_list(c->name))
+			p->list_bytes = strlen(text);
 		if (c->is_hidden)
 			continue;
 		c->metric = m;
@@ -227,6 +232,7 @@ static int print_table(struct details *d, size_t id, const Ncu__ProfileResult *r
 		free(text);
 	}
 	details_text_launch(d, id, r);
+	rows.last_least = p->list_bytes; /* as in Nsight Compute, which hides them afterwards */
 	if (!error)
 		details_rows_print(&rows, d->out, 2, VALUE_COLUMNS, true);
 	fputc('\n', d->out);

@@ -40,16 +40,18 @@ static void print_rule(const size_t *widths, size_t columns, int indent, FILE *o
 	fputc('\n', out);
 }
 
-/* Return the bytes of `text` that fit in a line of `width`. The blank at a break begins the next
- * line. */
-static size_t line_take(const char *text, size_t width, bool words)
+size_t details_line_take(const char *text, size_t length, size_t width, bool words)
 {
-	size_t bytes = strnlen(text, width + 1), blank = width;
-	if (bytes <= width)
-		return bytes;
+	size_t blank = width;
+	if (length <= width)
+		return length;
 	while (words && blank && text[--blank] != ' ')
 		;
-	return words && blank ? blank : width;
+	if (words && blank)
+		return blank;
+	while (width > 1 && ((unsigned char)text[width] & 0xc0) == 0x80)
+		width--;
+	return width;
 }
 
 /* Print one row; a text longer than its column continues in the lines below. */
@@ -64,7 +66,8 @@ static void print_row(const struct details_rows *t, const char *const *cells, co
 		more = false;
 		fprintf(out, "%*s", indent, "");
 		for (size_t i = 0; i < t->columns && i < COLUMNS_MAX; i++) {
-			size_t bytes = line_take(at[i], widths[i], words && i);
+			size_t bytes = details_line_take(
+				at[i], strnlen(at[i], widths[i] + 1), widths[i], words && i);
 			fprintf(out, t->left >> i & 1 ? "%s%-*.*s" : "%s%*.*s", i ? " " : "",
 				(int)widths[i], (int)bytes, at[i]);
 			at[i] += bytes;
@@ -81,6 +84,8 @@ void details_rows_print(
 	const size_t columns = t->columns < COLUMNS_MAX ? t->columns : COLUMNS_MAX;
 	for (size_t i = 0; i < columns; i++)
 		widths[i] = strlen(t->titles[i]);
+	if (columns && widths[columns - 1] < t->last_least)
+		widths[columns - 1] = most && t->last_least > most ? most : t->last_least;
 	for (size_t i = 0; i < t->count; i++) {
 		size_t bytes = strlen(t->cells[i]), *width = &widths[i % columns];
 		if (i % columns + 1 == columns && most && bytes > most)

@@ -9,7 +9,7 @@
 
 #include "reader/ncu/pages/details.h"
 
-#define RULE_COLUMNS 108u /* width of the text of a message on a terminal */
+#define RULE_COLUMNS 110u /* width of a message and of the line between two, without the indent */
 #define RULE_INDENT 10u
 
 static const char *rule_kind(int type)
@@ -59,21 +59,27 @@ static char *message_text(const char *message)
 	return text;
 }
 
+/* Print a message. The blank at which a line was broken is a part of the next line, where it is left
+ * out unless that line is broken within a word. */
 static void print_wrapped(const char *kind, const char *text, FILE *out)
 {
-	size_t used = 0;
+	size_t indent = 0;
 	fprintf(out, "    %-*s", (int)RULE_INDENT - 4, kind);
-	while (*text) {
-		size_t word = strcspn(text, " \n");
-		if (used && used + 1 + word > RULE_COLUMNS) {
-			fprintf(out, "\n%*s", (int)RULE_INDENT, "");
-			used = 0;
-		}
-		used += (size_t)fprintf(out, "%s%.*s", used ? " " : "", (int)word, text);
-		text += word;
-		text += *text != 0;
-	}
-	fputc('\n', out);
+	do {
+		const char *end = text + strcspn(text, "\n");
+		bool is_broken = false;
+		do {
+			const size_t bytes = details_line_take(
+				text, (size_t)(end - text), RULE_COLUMNS, true);
+			const bool in_word = text + bytes < end && text[bytes] != ' ';
+			const size_t skip = is_broken && *text == ' ' && !in_word;
+			fprintf(out, "%*s%.*s\n", (int)indent, "", (int)(bytes - skip),
+				text + skip);
+			text += bytes;
+			indent = RULE_INDENT;
+			is_broken = true;
+		} while (text < end);
+	} while (*text++ && *text);
 }
 
 static const char *speedup_kind(const Ncu__RuleResultSpeedup *s)
@@ -138,7 +144,7 @@ static void rule_text(struct details *d, const Ncu__RuleResultBodyItem *item, co
 static void rule_line(FILE *out)
 {
 	fputs("    ----- ", out);
-	for (unsigned i = 0; i < RULE_COLUMNS + 2; i++)
+	for (unsigned i = 0; i < RULE_COLUMNS; i++)
 		fputc('-', out);
 	fputc('\n', out);
 }

@@ -68,7 +68,7 @@ static void system_facts(struct facts *f, const Libtrace__SystemInfo *s, bool is
 		used += (size_t)snprintf(addresses + used, sizeof(addresses) - used, "%s%s",
 			i ? ", " : "",
 			s->ip_addresses[i]->address ? s->ip_addresses[i]->address : "");
-	fact(f, is_host ? "Host Name" : "Target Name", s->computer_name);
+	fact(f, is_host ? "Host Name" : "Target Name", s->computer_name ? s->computer_name : "");
 	fact(f, "Target IP Addresses", !is_host && s->n_ip_addresses ? addresses : NULL);
 	fact(f, is_host ? "Host OS" : "Target OS", os);
 	fact(f, is_host ? "Host Architecture" : "Target Architecture", s->architecture);
@@ -97,12 +97,24 @@ static int print_session(struct details *d, const Libtrace__SessionDetails *s)
 	return f.error;
 }
 
+/* Return whether the process has no name here, and one in another block. */
+static bool is_named_elsewhere(const struct ncu_results *n, size_t at)
+{
+	for (size_t i = 0; i < n->process_count; i++)
+		if (!*n->processes[at].path && *n->processes[i].path &&
+			n->processes[i].pid == n->processes[at].pid)
+			return true;
+	return false;
+}
+
 static int print_processes(struct details *d)
 {
 	static const char *const titles[] = {"Process Id", "Process Name"};
 	struct facts f = {.rows = {titles, 2, 3, LINES_ROUND_TITLES, NULL, 0, 0}};
 	for (size_t i = 0; i < d->results.process_count; i++) {
 		char pid[16];
+		if (is_named_elsewhere(&d->results, i))
+			continue;
 		snprintf(pid, sizeof(pid), "%" PRIu32, d->results.processes[i].pid);
 		fact(&f, pid, d->results.processes[i].path);
 	}

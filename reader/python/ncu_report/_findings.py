@@ -2,7 +2,7 @@
 """Findings of rules, with the interface of NVIDIA's module 2026.3.1: an IRuleResult per message."""
 
 from enum import IntEnum
-from typing import Any, Dict, Iterator, List, Tuple
+from typing import Any, Dict, List, Tuple
 
 Fields = Dict[str, Any]  # a message of the report, as JSON
 
@@ -66,13 +66,13 @@ def message_type(stored: int) -> int:
 
 
 class IRuleResult:
-    """A message of a rule, with its metrics and estimated speedup."""
+    """An item of a rule: usually a message, with its metrics and estimated speedup; or a chart, which has neither."""
 
-    def __init__(self, rule: Fields, items: List[Fields]) -> None:
+    def __init__(self, rule: Fields, item: Fields) -> None:
         self._rule = rule
-        self._said: Fields = items[0].get("message", {}) if items else {}
-        self._focus: List[Fields] = [focus for item in items for focus in item.get("focus_metrics", [])]
-        self._speedups: List[Fields] = [item["speedup"] for item in items if "speedup" in item]
+        self._said: Fields = item.get("message", {})
+        self._focus: List[Fields] = item.get("focus_metrics", [])
+        self._speedup: Fields = item.get("speedup", {})
 
     def rule_identifier(self) -> str:
         """Return the identifier of the rule."""
@@ -115,12 +115,11 @@ class IRuleResult:
 
     def has_speedup_estimation(self) -> bool:
         """Return whether the message has an estimated speedup."""
-        return bool(self._speedups)
+        return bool(self._speedup)
 
     def speedup_estimation(self) -> Fields:
         """Return the estimated speedup: type (SpeedupType) and speedup in per cent; type 0 if there is none."""
-        found = self._speedups[-1] if self._speedups else {}
-        return {"type": int(found.get("speedup_type", 0)), "speedup": float(found.get("value", 0.0))}
+        return {"type": int(self._speedup.get("speedup_type", 0)), "speedup": float(self._speedup.get("value", 0.0))}
 
     def result_tables(self) -> List[Fields]:
         """Return the tables of the rule. Always empty: their stored form is unknown."""
@@ -136,7 +135,7 @@ class IRuleResult:
         }
         if self._focus:
             found["focus_metrics"] = self.focus_metrics()
-        if self._speedups:
+        if self._speedup:
             found["speedup_estimation"] = self.speedup_estimation()
         return found
 
@@ -145,25 +144,9 @@ class IRuleResult:
         return self.name()
 
 
-def _by_message(items: List[Fields]) -> Iterator[List[Fields]]:
-    """Yield the items of each message: its own item, and those without a message after it."""
-    found: List[Fields] = []
-    for item in items:
-        if "message" in item:
-            if found:
-                yield found
-            found = [item]
-        elif found:
-            found.append(item)
-    if found:
-        yield found
-
-
 def rule_results(rules: List[Fields]) -> Tuple[IRuleResult, ...]:
-    """Return the messages of stored RuleResults, in the order of the file. Some rules have no message."""
-    return tuple(
-        IRuleResult(rule, items) for rule in rules for items in _by_message(rule.get("body", {}).get("items", []))
-    )
+    """Return the items of stored RuleResults, in the order of the file. Some rules have none."""
+    return tuple(IRuleResult(rule, item) for rule in rules for item in rule.get("body", {}).get("items", []))
 
 
 def source_markers(rules: List[Fields]) -> List[Fields]:
