@@ -8,6 +8,7 @@ ROOT = os.path.join(os.environ.get("PEERS") or "/tmp/peers", "root/usr/lib")
 NCU = os.path.join(ROOT, "nsight-compute/ncu")
 NCU_SECTIONS = os.path.join(ROOT, "x86_64-linux-gnu/nsight-compute/sections")
 NCU_TEMPLATES = os.path.join(ROOT, "nsight-compute/extras/RuleTemplates")
+NCU_SAMPLES = os.path.join(ROOT, "../share/doc/nsight-compute/examples")  # reports of compute capability 8.6, with all sections
 NSYS = os.path.join(ROOT, "nsight-systems/target-linux-x64/nsys")
 
 

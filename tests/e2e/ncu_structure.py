@@ -156,6 +156,33 @@ def rules_in_python():
     same(found[2:], [["The Rule"] * 4, 4], "names, and those of the section")
 
 
+def messages_break():
+    """Lines of messages are up to 110 characters wide with the blank before them, as in ncu; a word that is longer is broken, and keeps the blank."""
+    whole, long = "a" * 54 + " " + "b" * 54, "y" * 120
+    for text, lines in ((whole + " c", [whole, "c"]), (whole + "b", [whole + "b"]), (whole + "b c", ["a" * 54, "b" * 55 + " c"]),
+                        ("w " + long, ["w", " " + "y" * 109, "y" * 11]), ("one\ntwo " + long, ["one", "two", " " + "y" * 109, "y" * 11])):
+        rule = data(1, "Rule") + data(2, "R") + data(3, data(1, data(1, data(1, text) + number_(2, 2)))) + data(4, "Some")
+        page = printed("details", made("wrapped", {"gpu__time_duration.sum": 1.0}, rules=[rule])).splitlines()
+        at = next((i for i, line in enumerate(page) if line.startswith("    WRN   ")), len(page))
+        same([line[10:] for line in page[at:at + len(lines)]], lines, f"a message of {len(text)} characters")
+
+
+def memory_tables():
+    """The tables of memory are the groups that a result stores."""
+    groups = {"chart": 105, "shared_table": 101, "first_level_cache_table": 106, "l2_cache_table": 107, "l2_cache_evict_policy_table": 111, "dram_table": 104}
+    items = b"".join(data(1, data(field, data(1, f"Table {group}"))) for group, field in groups.items())
+    metrics = {f"lts__{group}.sum": 3.0 for group in groups}
+    lists = {f"group:memory__{group}": f"lts__{group}.sum,lts__absent.sum" for group in groups}
+    path = made("memory", {**metrics, "lts__other.sum": 4.0, **lists}, sections=[section("Memory", "Memory Section", body=data(5, items))])
+    tables, title = {}, None
+    for line in printed("details", "--print-details", "all", path).splitlines():
+        words = line.split()
+        title = words[-1] if line.startswith("    Table Name : Table ") else title
+        if words and words[0].startswith("lts__"):
+            tables.setdefault(title, []).append(words[0])
+    same(tables, {group: [f"lts__{group}.sum"] for group in groups}, "tables of memory")
+
+
 def sections_in_python():
     chart = data(5, data(1, data(2, data(1, "Chart") + data(5, data(1, "sm__b.sum") + data(2, "B")) + data(5, data(1, "gpu__time_duration.sum") + data(2, "Time")))))
     late = section("Late", "Late Section", [("gpu__time_duration.sum", "Later")]) + number_(3, 99) + data(7, "About it.") + data(9, "Some")
@@ -238,4 +265,4 @@ def empty_exports():
 
 
 if __name__ == "__main__":
-    main(doubled_metrics, instances_alone, scaled_values, column_units, units, rules_in_python, sections_in_python, numbers_in_python, source_lines, empty_exports)
+    main(doubled_metrics, instances_alone, scaled_values, column_units, units, rules_in_python, messages_break, memory_tables, sections_in_python, numbers_in_python, source_lines, empty_exports)

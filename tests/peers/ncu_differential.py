@@ -22,7 +22,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(HERE, "../e2e")]
 from details_ncu import UNIT_GUESSED, comparable, ncu_page  # noqa: E402
 from lib import BUILD, clean_env, fixtures, folder, main, run, tap, trace  # noqa: E402
-from libpeers import NCU  # noqa: E402
+from libpeers import NCU, NCU_SAMPLES  # noqa: E402
 from lib_ncu_mutate import MUTATIONS, Report  # noqa: E402
 
 SRC = os.environ.get("SRC") or os.path.dirname(os.path.dirname(HERE))
@@ -41,6 +41,9 @@ EXPLAINED = (
     (r"metric unit .* \(not on this device\)", "units of metrics that the device does not have are guessed by words in their names"),
     (r"metric unit .* \(as 2024\.1\.1\)", "NVIDIA's two releases differ, and pages follow 2024.1.1"),
     (r"metric metric_subtype None -> 20", "NVIDIA reads only the last part of names with a triage group"),
+)
+EXPLAINED_PAGES = (
+    (r"--page session: .*(/\S+ -> absent|--- --- -> --- ---)", "a process without a name in one block is printed by its name in another"),
 )
 # Metrics whose unit 2026.3.1 changed. We use the unit of 2024.1.1, because pages are compared with that release.
 OF_2024 = re.compile(r"(l1tex__.*(requests|lsuin|writeback)|(sm|smsp)__sass_branch_targets|smsp__branch_targets|launch__(occupancy_limit_barriers|persisting_l2|"
@@ -135,7 +138,7 @@ def release(path):
 
 
 def reason(name):
-    return next((why for pattern, why in EXPLAINED if re.fullmatch(pattern, name)), None)
+    return next((why for pattern, why in (*EXPLAINED, *EXPLAINED_PAGES) if re.fullmatch(pattern, name)), None)
 
 
 def judged(path, name, with_pages=True):
@@ -165,6 +168,15 @@ MADE = {"vec_add-2024.1.1": tuple(MUTATIONS), "manual_nvtx": ("doubled", "lines_
         "path_tracer-2025.4.1": ("reordered", "rules_doubled")}
 
 
+def of_samples():
+    """The reports that come with ncu."""
+    paths = sorted(os.path.join(place, name) for place, _, names in os.walk(NCU_SAMPLES) for name in names if name.endswith(".ncu-rep"))
+    for path in paths:
+        judged(path, os.path.basename(path))
+    if not paths:
+        tap.skip("the reports that come with ncu", "not in PEERS or /tmp/peers")
+
+
 def of_fixtures():
     for name in sorted(of for of in os.listdir(FIXTURES) if of.endswith(".ncu-rep")) if os.path.isdir(FIXTURES) else []:
         judged(os.path.join(FIXTURES, name), name)
@@ -191,4 +203,4 @@ if __name__ == "__main__":
         named(sys.argv[1:])
         tap.finish()
     else:
-        main(of_fixtures, mutated)
+        main(of_fixtures, of_samples, mutated)

@@ -234,8 +234,8 @@ struct details_rows {
 /* Append a copy of a cell; NULL means "". Returns 0 or -ENOMEM. */
 int details_rows_add(struct details_rows *t, const char *text);
 
-/* Return the bytes of a text of `length` bytes that fit in a line of `width`, broken between words if
- * `words`. The blank at a break begins the next line. */
+/* Return the bytes of a text of `length` bytes that fit in a line of `width`, broken between words
+ * if `words`. The blank at a break begins the next line. */
 size_t details_line_take(const char *text, size_t length, size_t width, bool words);
 
 /* Print the table. The last column is at most `most` wide (0 = no limit); longer texts continue in

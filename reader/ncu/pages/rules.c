@@ -59,8 +59,8 @@ static char *message_text(const char *message)
 	return text;
 }
 
-/* Print a message. The blank at which a line was broken is a part of the next line, where it is left
- * out unless that line is broken within a word. */
+/* Print a message. The blank at which a line was broken is a part of the next line, where it is
+ * left out unless that line is broken within a word. */
 static void print_wrapped(const char *kind, const char *text, FILE *out)
 {
 	size_t indent = 0;
@@ -69,8 +69,8 @@ static void print_wrapped(const char *kind, const char *text, FILE *out)
 		const char *end = text + strcspn(text, "\n");
 		bool is_broken = false;
 		do {
-			const size_t bytes = details_line_take(
-				text, (size_t)(end - text), RULE_COLUMNS, true);
+			const size_t bytes =
+				details_line_take(text, (size_t)(end - text), RULE_COLUMNS, true);
 			const bool in_word = text + bytes < end && text[bytes] != ' ';
 			const size_t skip = is_broken && *text == ' ' && !in_word;
 			fprintf(out, "%*s%.*s\n", (int)indent, "", (int)(bytes - skip),

@@ -114,8 +114,7 @@ static int group_add(struct source_columns *c, const struct ncu_target *t,
 	return error;
 }
 
-/* Add the columns of a section, group by group; those of its header only if it has no others (the
- * section of --metrics). */
+/* Add the columns that a section has for the source page, group by group. */
 static int section_add(
 	struct source_columns *c, struct ncu_target *t, const Ncu__ProfilerSection *s)
 {
@@ -124,6 +123,16 @@ static int section_add(
 	for (size_t i = 0; !error && i < s->n_source_metrics; i++)
 		error = group_add(
 			c, t, s->source_metrics[i]->metrics, s->source_metrics[i]->n_metrics);
+	return error;
+}
+
+/* Add the columns of the other metrics of a section; those of its header only if it has no others
+ * (the section of --metrics). */
+static int section_add_others(
+	struct source_columns *c, struct ncu_target *t, const Ncu__ProfilerSection *s)
+{
+	int error = 0;
+	t->section_filter = s->filter;
 	for (size_t i = 0; !error && i < s->n_metrics; i++)
 		error = group_add(c, t, s->metrics[i]->metrics, s->metrics[i]->n_metrics);
 	if (!error && s->header && !s->n_source_metrics && !s->n_metrics)
@@ -139,6 +148,8 @@ int source_columns_make(
 	c->count = 0;
 	for (size_t i = 0; !error && i < r->n_sections; i++)
 		error = section_add(c, &target, r->sections[i]);
+	for (size_t i = 0; !error && i < r->n_sections; i++)
+		error = section_add_others(c, &target, r->sections[i]);
 	return error;
 }
 
