@@ -103,6 +103,10 @@ static int report_derive(struct deriving *d, FILE *out, const char *name)
 	if (!error && d->r.problems)
 		return STATUS_FAILED; /* already reported; a damaged report is not changed */
 	const size_t known = d->results.name_count;
+	if (!error && !d->results.count) {
+		cli_error("'%s': there are no results of kernels to derive from", d->r.path);
+		return STATUS_FAILED;
+	}
 	if (!error)
 		error = ncu_definitions_name(&d->choice.definitions, &d->results);
 	const struct ncu_rewrite rewrite = {.results = &d->results,

@@ -18,7 +18,7 @@ import sys
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import libdevice as device  # noqa: E402
 from cuda_results import traced  # noqa: E402
-from lib import clean_env, fixtures, folder, main, run, tap, trace  # noqa: E402
+from lib import clean_env, fixtures, folder, main, run, spool_folder, tap, trace, traced_env, wait_spool_gone  # noqa: E402
 from libpeers import NCU, ncu_python  # noqa: E402
 
 FIXTURES = fixtures("ncu")
@@ -216,6 +216,12 @@ def refused():
         return
     path = os.path.join(FIXTURES, "CuVectorAddDrv.ncu-rep")
     out = os.path.join(PLACE, "refused.ncu-rep")
+    empty, out = os.path.join(folder(), "empty.rep"), os.path.join(folder(), "out")
+    spool = spool_folder()
+    run(["true"], env=traced_env(empty, spool, LIBTRACE_TRACE="nvtx"))
+    wait_spool_gone(spool, 30)
+    result = trace("derive", "--metrics", "a=1+1", "-o", out, empty)
+    tap.ok(result.status == 2 and b"no results of kernels" in result.err and not os.path.exists(out), "a report without results is refused", result.err)
     result = trace("derive", path)
     tap.ok(result.status == 2 and b"--output" in result.err, "trace derive without --output is refused", result.err)
     shutil.copy(path, out)

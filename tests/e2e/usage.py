@@ -57,6 +57,14 @@ def full_disks():
                f"{' '.join(arguments[:3])}: a full disk is told in one line", result)
 
 
+def unknown_options_have_neighbors():
+    for words, said in ((("stats", "--reprot", "x"), "unknown option '--reprot'; did you mean report? see 'trace help stats'"),
+                        (("run", "--trce=nvtx", "true"), "unknown option '--trce=nvtx'; did you mean trace? see 'trace help run'"),
+                        (("stats", "--zzzzzz"), "unknown option '--zzzzzz'; see 'trace help stats'")):
+        done = trace(*words)
+        tap.ok(done.status == 2 and done.err.decode() == f"trace: {said}\n", f"{' '.join(words)}: options with a similar name", done)
+
+
 def a_run_nobody_listens_to():
     """`trace run` ends as the program did, even if nobody reads its output."""
     for command, status in ((["sh", "-c", "exit 3"], 3), (["sh", "-c", "kill -PIPE $$"], -signal.SIGPIPE)):
@@ -276,4 +284,5 @@ def ncu_verdict():
     tap.ok(b"verdict:   a report of Nsight Compute, not written by libtrace" in info.out and b"'trace details'" in info.out, "a report of Nsight Compute: info says so, and what reads it", info)
 
 
-main(nothing_recorded, ncu_verdict, unknown_options, mistakes, every_help, nothing_matches, dry_runs, dry_runs_find_as_runs_do, unknown_names, files_that_are_no_reports, imports_of_other_files, closed_pipes, full_disks, a_run_nobody_listens_to)
+main(nothing_recorded, ncu_verdict, unknown_options, mistakes, every_help, nothing_matches, dry_runs, dry_runs_find_as_runs_do, unknown_names, files_that_are_no_reports, imports_of_other_files, closed_pipes, full_disks,
+     unknown_options_have_neighbors, a_run_nobody_listens_to)

@@ -13,6 +13,7 @@
 
 #include "common/text.h"
 #include "reader/cli/base/message.h"
+#include "reader/cli/base/names_near.h"
 
 #define COMMAND(name, arguments, title, text) {#name, arguments, title, text},
 const struct command_row command_rows[COMMANDS] = {
@@ -268,6 +269,23 @@ static bool is_prefix(const struct option *longs, const char *text)
 	return false;
 }
 
+static const struct option *near_longs; /* the options that long_at() enumerates */
+
+static const char *long_at(size_t n)
+{
+	return near_longs[n].name;
+}
+
+/* Report an unknown long option, and those with a similar name. */
+static void unknown_option(const struct option *longs, const char *argument, const char *command)
+{
+	near_longs = longs;
+	char *near = names_near(argument + 2, strcspn(argument + 2, "="), long_at);
+	cli_error("unknown option '%s'; %s%s%ssee 'trace help %s'", argument,
+		near ? "did you mean " : "", near ? near : "", near ? "? " : "", command);
+	free(near);
+}
+
 /* Print why getopt_long() refused an option. result: '?' or ':'; argument: the last one that it
  * read. */
 static void option_refused(
@@ -282,9 +300,10 @@ static void option_refused(
 		cli_error("option '%s' takes no argument; see 'trace help %s'", argument, name);
 	else if (optopt)
 		cli_error("unknown option '-%c'; see 'trace help %s'", optopt, name);
+	else if (is_prefix(longs, argument + 2))
+		cli_error("ambiguous option '%s'; see 'trace help %s'", argument, name);
 	else
-		cli_error("%s option '%s'; see 'trace help %s'",
-			is_prefix(longs, argument + 2) ? "ambiguous" : "unknown", argument, name);
+		unknown_option(longs, argument, name);
 }
 
 int options_parse(struct options *o, enum command_id command, int argc, char **argv)
