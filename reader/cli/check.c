@@ -10,6 +10,7 @@
 
 #include "reader/cli/commands.h"
 #include "reader/cli/base/input.h"
+#include "reader/cli/database/input.h"
 #include "reader/cli/base/message.h"
 #include "reader/cli/base/options.h"
 #include "reader/ncu/results.h"
@@ -256,12 +257,43 @@ static int verdict(struct check *k, const struct contents *c)
 	return k->r.problems || torn || cut_off ? STATUS_DAMAGED : STATUS_OK;
 }
 
+/* Check a database or an XSpace: its pages, and whether its events have what exports need. */
+static int check_foreign(const char *file)
+{
+	struct cli_report r;
+	struct contents c;
+	struct foreign_facts facts;
+	const bool sound = !sql_is_database(file) || input_is_sound(file);
+	if (!sound || input_open_foreign(&r, file, &facts))
+		return sound ? STATUS_FAILED : STATUS_DAMAGED;
+	const struct contents_visitor visitor = {&r, cli_progress, NULL, cli_problem};
+	contents_init(&c);
+	int error = contents_read(&c, &r.report, &visitor);
+	cli_progress_end(&r);
+	if (error)
+		cli_failed(&r, error);
+	else if (facts.impossible)
+		cli_error("'%s': %" PRIu64 " rows have no time, or end before they start", file,
+			facts.impossible);
+	if (!error)
+		printf("%s: %s; %" PRIu64 " events: %s\n", file, facts.format, c.events_total,
+			facts.impossible ? "damaged"
+					 : "sound as far as checked: pages of the file, columns "
+					   "and times of events");
+	contents_release(&c);
+	cli_close(&r);
+	int written = cli_finish(stdout, "standard output");
+	return error ? STATUS_FAILED : facts.impossible ? STATUS_DAMAGED : written;
+}
+
 static int check_file(const struct options *o, const char *file, void *unused)
 {
 	struct check k = {0};
 	struct contents c;
 	const struct contents_visitor visitor = {&k, check_block, check_batch, check_problem};
 	(void)unused;
+	if (sql_file_is_foreign(file))
+		return check_foreign(file);
 	if (cli_open(&k.r, file, o->value[OPT_check_no_wait]))
 		return STATUS_FAILED;
 	contents_init(&c);

@@ -9,7 +9,7 @@
 #include "reader/cli/commands.h"
 #include "reader/ncu/pages/dump_results.h"
 #include "reader/cli/events.h"
-#include "reader/cli/base/input.h"
+#include "reader/cli/database/input.h"
 #include "reader/cli/base/message.h"
 #include "reader/cli/base/options.h"
 #include "reader/cli/base/select.h"
@@ -55,7 +55,7 @@ int command_dump(const struct options *o)
 	const struct select_options by = {OPT_dump_nvtx_include, OPT_dump_nvtx_exclude,
 		OPT_dump_nvtx_scope, o->value[OPT_dump_filter_time], true};
 	if (!file || filter_fill(&filter, o) || select_by(o, &by) ||
-		cli_open_events(&r, file, o->value[OPT_dump_no_wait]))
+		input_open_events(&r, file, o->value[OPT_dump_no_wait]))
 		return STATUS_FAILED;
 	const struct events_form form = {
 		.json = o->value[OPT_dump_json],

@@ -266,16 +266,19 @@ int append_blocks(struct append *a, uint8_t **ret_data, size_t *ret_bytes)
 int append_file(struct append *a, uint8_t **ret_data, size_t *ret_bytes)
 {
 	static const uint8_t begin[] = {'N', 'V', 'R', 0, 2, 0, 0, 0, 0x08, 0x07};
-	block_seal(a);
-	uint8_t *data = a->broken ? NULL : malloc(sizeof(begin) + a->out.bytes);
-	if (!data)
-		return -ENOMEM;
-	memcpy(data, begin, sizeof(begin));
-	if (a->out.bytes)
-		memcpy(data + sizeof(begin), a->out.data, a->out.bytes);
-	*ret_data = data;
-	*ret_bytes = sizeof(begin) + a->out.bytes;
-	return 0;
+	uint8_t *blocks;
+	size_t bytes;
+	int error = append_blocks(a, &blocks, &bytes);
+	uint8_t *data = error ? NULL : malloc(sizeof(begin) + bytes);
+	if (data) {
+		memcpy(data, begin, sizeof(begin));
+		if (bytes)
+			memcpy(data + sizeof(begin), blocks, bytes);
+		*ret_data = data;
+		*ret_bytes = sizeof(begin) + bytes;
+	}
+	free(blocks);
+	return data ? 0 : error ? error : -ENOMEM;
 }
 
 int append_commit(struct append *a, uint64_t end)

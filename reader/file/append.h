@@ -82,7 +82,8 @@ void append_start(struct append *a);
  * Returns 0 or -ENOMEM. */
 int append_blocks(struct append *a, uint8_t **ret_data, size_t *ret_bytes);
 
-/* Like append_blocks(), but return a whole new report, with `details` in its first block. */
+/* Like append_blocks(), but for the first blocks of a new report: its header and the blocks, the
+ * first with `details`. */
 int append_file(struct append *a, uint8_t **ret_data, size_t *ret_bytes);
 
 /* Write all blocks at `end`, the offset after the last whole block. Returns 0, or a negative errno

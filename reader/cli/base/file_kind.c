@@ -18,9 +18,7 @@
 #define START_BYTES 512u
 
 #define UNPACK "; unpack it first"
-#define OF_NSYS                                                                  \
-	"a report of Nsight Systems; convert it by 'nsys export -t sqlite' for " \
-	"stats, analyze, report, query and diff"
+#define OF_NSYS "a report of Nsight Systems; convert it by 'nsys export -t sqlite"
 
 static const struct {
 	const char *begin, *text;
@@ -97,9 +95,11 @@ static const char *kind_of(const char *path)
 	struct source s;
 	const char *text;
 	if (sql_is_database(path))
-		return "a database; stats, analyze, report, query and diff read it";
+		return "a database; info, dump, check, export, stats, analyze, report, query and "
+		       "diff read it";
 	if (xspace_is(path))
-		return "an XSpace of a profiler; info, stats, analyze, report and query read it";
+		return "an XSpace of a profiler; info, dump, check, export, stats, analyze, report "
+		       "and query read it";
 	if (source_open(&s, path))
 		return NULL;
 	size_t bytes = s.size < sizeof(start) ? (size_t)s.size : sizeof(start);
@@ -119,7 +119,10 @@ static const char *kind_of(const char *path)
 bool foreign_kind(const char *path, char ret_text[FOREIGN_BYTES])
 {
 	const char *text = kind_of(path);
-	snprintf(ret_text, FOREIGN_BYTES, "%s", text ? text : "");
+	if (text && !strcmp(text, OF_NSYS))
+		snprintf(ret_text, FOREIGN_BYTES, "%s %.300s'", text, path);
+	else
+		snprintf(ret_text, FOREIGN_BYTES, "%s", text ? text : "");
 	return text;
 }
 

@@ -10,7 +10,7 @@
 
 #include <stdbool.h>
 
-#define FOREIGN_BYTES 200
+#define FOREIGN_BYTES 400
 
 /* Describe a file in words that follow "not a report, but ", such as "an XSpace of a profiler;
  * info, ... read it". Returns false and "" if the kind is unknown. */

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "reader/cli/base/file_kind.h"
 #include "reader/cli/base/message.h"
@@ -44,16 +45,31 @@ static void note_unplaced(const struct cli_report *r)
 		r->path, unplaced, unplaced + r->deferred.placed);
 }
 
-int cli_open_events(struct cli_report *r, const char *path, bool no_wait)
+/* Prepare an open report for reading events. Returns 0, or STATUS_FAILED with the report closed. */
+static int events_prepare(struct cli_report *r)
 {
-	if (cli_open(r, path, no_wait))
-		return STATUS_FAILED;
 	int error = nvtx_deferred_read(&r->deferred, &r->report, true);
 	note_unplaced(r);
 	int status = error ? cli_failed(r, error) : select_report(r);
 	if (status)
 		cli_close(r);
 	return status;
+}
+
+int cli_open_events(struct cli_report *r, const char *path, bool no_wait)
+{
+	return cli_open(r, path, no_wait) ? STATUS_FAILED : events_prepare(r);
+}
+
+int cli_open_converted(struct cli_report *r, const char *path, int fd)
+{
+	const char *cause = NULL;
+	*r = (struct cli_report){.path = path, .next_shown = INPUT_PROGRESS_BYTES};
+	int error = report_open_fd(&r->report, fd, path, &cause);
+	if (!error)
+		return events_prepare(r);
+	close(fd);
+	return cli_failed(r, error);
 }
 
 void cli_close(struct cli_report *r)

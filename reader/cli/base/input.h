@@ -23,4 +23,8 @@ void cli_close(struct cli_report *r);
  * of the options, and print how many deferred events have no time and are left out. */
 int cli_open_events(struct cli_report *r, const char *path, bool no_wait);
 
+/* As cli_open_events(), for a temporary report that `path`, a file of another kind, was converted
+ * to. Takes `fd`, also if it fails. */
+int cli_open_converted(struct cli_report *r, const char *path, int fd);
+
 #endif

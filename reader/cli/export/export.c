@@ -21,7 +21,7 @@
 #include "reader/cli/export/nvtxt.h"
 #include "reader/cli/export/timeline.h"
 #include "reader/cli/export/tools.h"
-#include "reader/cli/base/input.h"
+#include "reader/cli/database/input.h"
 #include "reader/cli/base/message.h"
 #include "reader/cli/base/options.h"
 #include "reader/cli/base/python.h"
@@ -60,7 +60,7 @@ static int export_sqlite(const struct options *o, const char *output)
 	int status = reports && sources ? STATUS_OK : STATUS_FAILED;
 	for (; !status && job.count < (uint32_t)o->argc; job.count += !status) {
 		struct cli_report *r = &reports[job.count];
-		status = cli_open_events(r, o->argv[job.count], o->value[OPT_export_no_wait]);
+		status = input_open_events(r, o->argv[job.count], o->value[OPT_export_no_wait]);
 		sources[job.count] = (struct sqlite_source){
 			&r->report, {r, stop_or_progress, NULL, cli_problem}, sql_note_cut_off};
 	}
@@ -248,7 +248,7 @@ int command_export(const struct options *o)
 		return STATUS_FAILED;
 	}
 	const char *file = option_file(o), *name = o->value[OPT_export_output];
-	if (!file || cli_open_events(&r, file, o->value[OPT_export_no_wait]))
+	if (!file || input_open_events(&r, file, o->value[OPT_export_no_wait]))
 		return STATUS_FAILED;
 	char *made = name ? NULL : default_name(file, format->suffix);
 	name = name ? name : made;

@@ -101,7 +101,22 @@ void export_list_print(FILE *out, size_t width)
 		texts_of(&formats[i], texts);
 		row_print(out, texts, widths);
 	}
+	static const char inputs[] =
+		"\nThe table is about reports of 'trace run'. From other files, each format "
+		"carries\n"
+		"the same events, as far as the file has them:\n"
+		"  database of nsys  calls of the OS runtime and of CUDA with callchains, NVTX,\n"
+		"                    kernels, copies, sets, waits, graphs, unified memory, memory\n"
+		"                    in use, devices, overhead of CUDA; calls of MPI, OpenACC and\n"
+		"                    OpenMP as NVTX ranges\n"
+		"  XSpace            kernels, copies and sets of GPUs, calls of CUDA and HIP,\n"
+		"                    ranges of the host\n"
+		"  neither           CPU samples, scheduling, metrics of GPUs, extended payloads "
+		"of\n"
+		"                    of NVTX, file accesses, graphics APIs\n"
+		"A .nsys-rep is converted first: 'nsys export -t sqlite FILE.nsys-rep'.\n";
 	const char *absent;
+	fputs(inputs, out);
 	fprintf(out, "\n%s does not write:\n", TOOLS_FORMAT);
 	for (size_t n = 0; (absent = tools_absent(n)); n++)
 		fprintf(out, "  %s\n", absent);

@@ -187,6 +187,10 @@ static void verdict_losses(const struct info *i, char *text, size_t bytes)
 
 bool info_verdict(const struct info *i, char *ret_text, size_t bytes)
 {
+	if (*i->source.format) {
+		snprintf(ret_text, bytes, "none: only a report of libtrace has one");
+		return false;
+	}
 	const struct walk_tally *t = &i->c.tally;
 	*ret_text = 0;
 	if (t->foreign_blocks == t->blocks && t->blocks && !i->r.problems && !t->torn_bytes) {
@@ -263,8 +267,11 @@ static void print_session(FILE *out, const struct info *i)
 			fputs(n ? ", " : "", out);
 			print_text(out, parts[n], strlen(parts[n]));
 		}
-	fprintf(out, ", %u processors\nversion:   %s\n", s->cpu_count,
-		s->library_version ? s->library_version : "?");
+	if (s->has_cpu_count)
+		fprintf(out, ", %u processors", s->cpu_count);
+	if (s->library_version)
+		fprintf(out, "\nversion:   %s", s->library_version);
+	fputc('\n', out);
 	print_texts(out, "options:   ", s->options, s->n_options);
 	print_texts(out, "machine:   ", s->facts, s->n_facts);
 }
@@ -287,6 +294,16 @@ static void print_entries(FILE *out, const struct walk_tally *t)
 static void print_file(FILE *out, const struct info *i)
 {
 	const struct walk_tally *t = &i->c.tally;
+	if (*i->source.format) {
+		fprintf(out, "file:      %s, ", i->r.path);
+		print_grouped(out, i->source.bytes);
+		fputs(" bytes\nformat:    ", out);
+		print_text(out, i->source.format, strlen(i->source.format));
+		fputs(*i->source.devices ? "\ndevices:   " : "", out);
+		print_text(out, i->source.devices, strlen(i->source.devices));
+		fputc('\n', out);
+		return;
+	}
 	fprintf(out, "report:    %s, ", i->r.path);
 	print_grouped(out, i->r.report.source.size);
 	fprintf(out, " bytes, %" PRIu64 " blocks", t->blocks);
@@ -414,6 +431,10 @@ void info_print(FILE *out, const struct info *i, bool verbose)
 	print_windows(out, i, verbose);
 	if (i->c.tally.foreign_blocks < i->c.tally.blocks)
 		print_counts(out, &i->c);
+	if (i->source.impossible)
+		fprintf(out,
+			"  left out %" PRIu64 " rows that have no time, or end before they start\n",
+			i->source.impossible);
 	if (i->callchain_nodes)
 		fprintf(out,
 			"\ncallchains: %" PRIu64 " nodes; names of %" PRIu64
@@ -448,14 +469,16 @@ int info_gather(struct info *i, const char *file, bool no_wait)
 {
 	const struct contents_visitor visitor = {&i->r, cli_progress, NULL, cli_problem};
 	const bool quiet = i->r.quiet;
-	if (cli_open(&i->r, file, no_wait))
+	int status = sql_file_is_foreign(file) ? input_open_foreign(&i->r, file, &i->source)
+					       : cli_open(&i->r, file, no_wait);
+	if (status)
 		return STATUS_FAILED;
 	i->r.quiet = quiet;
 	contents_init(&i->c);
 	int error = contents_read(&i->c, &i->r.report, &visitor);
 	cli_progress_end(&i->r);
 	sum_up(i);
-	if (!error)
+	if (!error && !*i->source.format)
 		error = nvtx_deferred_read(&i->deferred, &i->r.report, false);
 	if (!error)
 		return 0;

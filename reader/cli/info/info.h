@@ -10,6 +10,7 @@
 #include <stdio.h>
 
 #include "reader/cli/base/input_state.h"
+#include "reader/cli/database/input.h"
 
 #define EMPTY_REASONS_BYTES 400u
 
@@ -24,11 +25,13 @@ struct info {
 	uint64_t damage;                          /* number of diagnostics about damage */
 	uint64_t callchain_nodes, stored_symbols; /* of all processes */
 	struct nvtx_deferred deferred;
+	struct foreign_facts source; /* format is empty, unless the file is of another kind, whose
+				      * events were converted */
 };
 
-/* Read a report. `i` must be zeros, except that r.quiet may be set, so that problems of the report
- * are counted and not printed. Returns 0; or an exit status after a message, and then there is
- * nothing to release. */
+/* Read a report, or the events of a database. `i` must be zeros, except that r.quiet may be set, so
+ * that problems of the report are counted and not printed. Returns 0; or an exit status after a
+ * message, and then there is nothing to release. */
 int info_gather(struct info *i, const char *file, bool no_wait);
 
 /* Close the report and free all memory. */

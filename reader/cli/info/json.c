@@ -217,7 +217,12 @@ void info_print_json(FILE *out, const struct info *i)
 	info_verdict(i, verdict, sizeof(verdict));
 	fputs("{\"file\": ", out);
 	print_json_string(out, i->r.path);
-	number_member(out, "bytes", i->r.report.source.size);
+	if (*i->source.format) {
+		text_member(out, "format", i->source.format);
+		text_member(out, "devices", i->source.devices);
+		number_member(out, "impossible_times", i->source.impossible);
+	}
+	number_member(out, "bytes", *i->source.format ? i->source.bytes : i->r.report.source.size);
 	number_member(out, "blocks", i->c.tally.blocks);
 	number_member(out, "foreign_blocks", i->c.tally.foreign_blocks);
 	number_member(out, "compressed_blocks", i->c.compressed_blocks);

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * input.h - opening any file with events for a command that reads reports.
+ *
+ * A database of nsys or an XSpace is converted to a temporary report (to_report.h), in TMPDIR (else
+ * /var/tmp), which has no name. Messages are printed on stderr. One thread.
+ */
+#ifndef READER_CLI_DATABASE_INPUT_H
+#define READER_CLI_DATABASE_INPUT_H
+
+#include "reader/cli/base/input.h"
+#include "reader/cli/database/open.h"
+
+/* What is known of a file that was converted. */
+struct foreign_facts {
+	char format[200];  /* "a database of NVIDIA Nsight Systems 2023.3.1.92, schema 3.4.0" */
+	char devices[200]; /* names of the GPUs, separated by commas */
+	uint64_t bytes, impossible; /* size of the file; rows left out for impossible times */
+};
+
+/* Open a database or XSpace: *ret_facts describes it. Returns 0, or STATUS_FAILED after a
+ * message. */
+int input_open_foreign(struct cli_report *r, const char *path, struct foreign_facts *ret_facts);
+
+/* As cli_open_events(), for files of any kind that contains events. */
+int input_open_events(struct cli_report *r, const char *path, bool no_wait);
+
+/* Return whether SQLite finds no damage in a database; print the damage otherwise. */
+bool input_is_sound(const char *path);
+
+#endif
