@@ -73,7 +73,7 @@ static void lines_print(const char *text, unsigned width)
 static void heading_print(void *user)
 {
 	const struct finding *f = user;
-	char *title = report_title(f->rule), *advice = sql_rule_advice(f->sql, f->rule);
+	char *title = sql_report_title(f->sql, f->rule), *advice = sql_rule_advice(f->sql, f->rule);
 	printf("\n ** %s (%s): %s\n\n", title ? title : "", f->rule->name, f->severity);
 	lines_print(advice ? advice : "", f->width);
 	putchar('\n');
@@ -90,7 +90,7 @@ static void json_member(const char *name, const char *value)
 
 static void json_begin(const struct analysis *a, const char *file, const struct finding *f)
 {
-	char *title = report_title(f->rule), *advice = sql_rule_advice(f->sql, f->rule);
+	char *title = sql_report_title(f->sql, f->rule), *advice = sql_rule_advice(f->sql, f->rule);
 	fputs(a->any ? ",\n{" : "[\n{", stdout);
 	json_member("file", file);
 	json_member("rule", f->rule->name);

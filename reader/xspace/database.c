@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* database.c - tables of nsys from the events of an XSpace. */
+#define _GNU_SOURCE
 #include "reader/xspace/database.h"
 
 #include <ctype.h>
@@ -12,17 +13,23 @@
 #include "reader/symbols/demangle.h"
 
 #define DEVICE_PLANE "/device:GPU:"
-#define PUSH_POP_RANGE 59 /* row of ENUM_NSYS_EVENT_TYPE */
+#define MARK 34 /* rows of ENUM_NSYS_EVENT_TYPE */
+#define PUSH_POP_RANGE 59
 #define DOMAIN_MADE 75
 #define RUNTIME_CALL 0
 #define NVTX "NVTX:"
 #define VM (INT64_C(1) << 48)
+#define TIDS (INT64_C(1) << 24)     /* number of tids in a globalTid */
+#define TID_MADE (INT64_C(1) << 23) /* first tid of lines whose id is not a tid */
+#define PYTHON "Python"             /* domain of the functions of Python's tracer */
+#define TRACE_ME "TraceMe"          /* domain of all other events of the host */
 
 /* Stats of an event that tables need. */
 struct facts {
 	struct xspace_text kernel, memcpy, memset;
 	uint64_t correlation, context, graph_node;
-	bool has_correlation;
+	int64_t step;
+	bool has_correlation, has_step;
 };
 
 struct conversion {
@@ -32,6 +39,8 @@ struct conversion {
 	uint32_t id_count;
 	struct map domains; /* id of a domain's name -> number */
 	uint32_t domain_count;
+	uint32_t line_count; /* lines without a tid so far */
+	int64_t global_pid;  /* of the process that was profiled; its pid may be unknown: 0 */
 	struct xspace_tally *tally;
 };
 
@@ -61,7 +70,10 @@ static struct facts facts_of(const struct xspace_plane *plane, const struct xspa
 			f.memset = s.text;
 		else if (xspace_text_is(s.name, "cuda_graph_node_id"))
 			f.graph_node = s.number;
-		else if (xspace_text_is(s.name, "correlation_id")) {
+		else if (xspace_text_is(s.name, "step_num")) {
+			f.step = (int64_t)s.number;
+			f.has_step = s.kind == XSPACE_I64 || s.kind == XSPACE_U64;
+		} else if (xspace_text_is(s.name, "correlation_id")) {
 			f.correlation = s.number;
 			f.has_correlation = true;
 		} else if (xspace_text_is(s.name, "context_id")) {
@@ -131,9 +143,9 @@ static int put_kernel(
 		"nnnnnnnnnnnn"
 		"t",
 		p->start_ns, p->end_ns, p->device, (int64_t)p->facts.context, p->stream,
-		(int64_t)p->facts.correlation, VM, name, name, registers, grid[0], grid[1], grid[2],
-		block[0], block[1], block[2], fixed, dynamic, INT64_C(0), INT64_C(0), INT64_C(0),
-		p->facts.graph_node != 0, (int64_t)p->facts.graph_node, "");
+		(int64_t)p->facts.correlation, w->global_pid, name, name, registers, grid[0],
+		grid[1], grid[2], block[0], block[1], block[2], fixed, dynamic, INT64_C(0),
+		INT64_C(0), INT64_C(0), p->facts.graph_node != 0, (int64_t)p->facts.graph_node, "");
 }
 
 /* Return the number that CUPTI gives the kind of a copy, from the letters in its name. */
@@ -164,7 +176,7 @@ static int put_copy(
 	details(p->facts.memcpy, "size:", &bytes, 1);
 	return database_row(&w->database, "CUPTI_ACTIVITY_KIND_MEMCPY", "iiiiniiiiinnnnnnnnonnn",
 		p->start_ns, p->end_ns, p->device, (int64_t)p->facts.context, p->stream,
-		(int64_t)p->facts.correlation, VM, bytes, copy_kind(e->name),
+		(int64_t)p->facts.correlation, w->global_pid, bytes, copy_kind(e->name),
 		p->facts.graph_node != 0, (int64_t)p->facts.graph_node);
 }
 
@@ -174,8 +186,8 @@ static int put_set(struct conversion *w, const struct event_context *p)
 	details(p->facts.memset, "num_bytes:", &bytes, 1);
 	return database_row(&w->database, "CUPTI_ACTIVITY_KIND_MEMSET", "iiiiniiiiion", p->start_ns,
 		p->end_ns, p->device, (int64_t)p->facts.context, p->stream,
-		(int64_t)p->facts.correlation, VM, INT64_C(0), bytes, p->facts.graph_node != 0,
-		(int64_t)p->facts.graph_node);
+		(int64_t)p->facts.correlation, w->global_pid, INT64_C(0), bytes,
+		p->facts.graph_node != 0, (int64_t)p->facts.graph_node);
 }
 
 static int put_call(
@@ -214,31 +226,60 @@ static int domain_id(struct conversion *w, struct xspace_text name, const struct
 			       p->start_ns, (int64_t)DOMAIN_MADE, p->tid, text, *ret_id);
 }
 
-/* Write a row of an NVTX range named "NVTX:domain:text". Domains cannot contain colons here, texts
- * can. */
-static int put_range(struct conversion *w, struct xspace_text name, const struct event_context *p)
+/* Write a row of an NVTX range, or of a mark if it took no time. The number of a step is its
+ * payload. */
+static int put_range(struct conversion *w, struct xspace_text domain, struct xspace_text text,
+	const struct event_context *p)
 {
-	int64_t domain, id;
-	struct xspace_text rest = {name.text + strlen(NVTX), name.bytes - strlen(NVTX)};
-	const char *colon = memchr(rest.text, ':', rest.bytes);
-	const size_t length = colon ? (size_t)(colon - rest.text) : 0;
-	int error = domain_id(w, (struct xspace_text){rest.text, length}, p, &domain);
-	if (colon)
-		rest = (struct xspace_text){colon + 1, rest.bytes - length - 1};
-	id = text_id(w, rest, &error);
+	int64_t domain_number;
+	int error = domain_id(w, domain, p, &domain_number);
+	const int64_t id = text_id(w, text, &error);
+	const bool is_mark = p->end_ns == p->start_ns;
 	return error ? error
 		     : database_row(&w->database, "NVTX_EVENTS",
-			       "iii"
+			       "ioi"
 			       "nnnn"
 			       "inii"
-			       "nnnnnnnnn",
-			       p->start_ns, p->end_ns, (int64_t)PUSH_POP_RANGE, p->tid, id, domain);
+			       "nonnnnnnn",
+			       p->start_ns, !is_mark, p->end_ns,
+			       (int64_t)(is_mark ? MARK : PUSH_POP_RANGE), p->tid, id,
+			       domain_number, p->facts.has_step, p->facts.step);
+}
+
+static bool begins_with(struct xspace_text text, const char *begin)
+{
+	const size_t bytes = strlen(begin);
+	return text.bytes > bytes && !memcmp(text.text, begin, bytes);
+}
+
+static struct xspace_text part_of(struct xspace_text text, size_t skipped)
+{
+	return (struct xspace_text){text.text + skipped, text.bytes - skipped};
+}
+
+/* Write a row for an event of the host that is no call: TraceMe, TraceAnnotation,
+ * StepTraceAnnotation, operations of XLA; "NVTX:domain:text", where domains cannot contain colons,
+ * but texts can; "$file.py:1 function" of Python's tracer. */
+static int put_annotation(
+	struct conversion *w, struct xspace_text name, const struct event_context *p)
+{
+	struct xspace_text domain = {TRACE_ME, strlen(TRACE_ME)};
+	if (begins_with(name, NVTX)) {
+		name = part_of(name, strlen(NVTX));
+		const char *colon = memchr(name.text, ':', name.bytes);
+		domain = (struct xspace_text){name.text, colon ? (size_t)(colon - name.text) : 0};
+		if (colon)
+			name = part_of(name, domain.bytes + 1);
+	} else if (begins_with(name, "$")) {
+		domain = (struct xspace_text){PYTHON, strlen(PYTHON)};
+		name = part_of(name, 1);
+	}
+	return put_range(w, domain, name, p);
 }
 
 static int put_event(struct conversion *w, bool on_device, const struct xspace_event *e,
 	const struct event_context *p)
 {
-	const bool nvtx = e->name.bytes > strlen(NVTX) && !memcmp(e->name.text, NVTX, strlen(NVTX));
 	w->tally->taken++;
 	if (on_device && p->facts.memcpy.bytes)
 		return put_copy(w, e, p);
@@ -246,13 +287,27 @@ static int put_event(struct conversion *w, bool on_device, const struct xspace_e
 		return put_set(w, p);
 	if (on_device && p->facts.kernel.bytes)
 		return put_kernel(w, e, p);
-	if (!on_device && nvtx)
-		return put_range(w, e->name, p);
-	if (!on_device && p->facts.has_correlation)
+	if (!on_device && p->facts.has_correlation && !begins_with(e->name, NVTX))
 		return put_call(w, e, p);
+	if (!on_device && e->name.bytes)
+		return put_annotation(w, e->name, p);
 	w->tally->taken--;
 	w->tally->left_out++;
 	return 0;
+}
+
+/* Name the thread of a line "name/id". */
+static int put_thread(struct conversion *w, const struct xspace_line *line, int64_t tid)
+{
+	struct xspace_text name = line->name;
+	const char *slash = name.bytes ? memrchr(name.text, '/', name.bytes) : NULL;
+	int error = 0;
+	if (slash && slash > name.text)
+		name.bytes = (size_t)(slash - name.text);
+	if (!name.bytes)
+		return 0;
+	const int64_t id = text_id(w, name, &error);
+	return error ? error : database_row(&w->database, "ThreadNames", "ini", id, tid);
 }
 
 static int put_line(struct conversion *w, const struct xspace_plane *plane,
@@ -260,11 +315,14 @@ static int put_line(struct conversion *w, const struct xspace_plane *plane,
 {
 	struct xspace_event e;
 	const uint8_t *at = line->at;
-	int error = 0;
+	const bool has_tid = line->id > 0 && line->id < TID_MADE;
+	const int64_t tid = w->global_pid |
+		(has_tid ? line->id : (TID_MADE + (on_device ? 0 : w->line_count++)) % TIDS);
+	int error = on_device || !line->events ? 0 : put_thread(w, line, tid);
 	while (!error && xspace_event_next(plane, line, &at, &e)) {
 		struct event_context p = {.device = plane->id,
 			.stream = line->id,
-			.tid = VM | (line->id & 0xffffff),
+			.tid = tid,
 			.facts = facts_of(plane, &e)};
 		p.start_ns =
 			(int64_t)((uint64_t)line->timestamp_ns + (uint64_t)(e.offset_ps / 1000));
@@ -272,6 +330,28 @@ static int put_line(struct conversion *w, const struct xspace_plane *plane,
 		error = put_event(w, on_device, &e, &p);
 	}
 	return error;
+}
+
+/* Find the process and the start of the profile, which planes may have as stats. */
+static int put_session(struct conversion *w, const struct xspace *x)
+{
+	struct xspace_stat s;
+	int64_t start_ns = 0;
+	w->global_pid = VM;
+	for (uint32_t i = 0; i < x->plane_count; i++) {
+		const struct xspace_plane *plane = &x->planes[i];
+		const uint8_t *at = plane->at;
+		while (xspace_stat_next(plane, XSPACE_PLANE_STAT, &at, plane->end, &s)) {
+			const bool is_number = s.kind == XSPACE_I64 || s.kind == XSPACE_U64;
+			if (is_number && xspace_text_is(s.name, "process_id"))
+				w->global_pid = VM | (int64_t)(s.number % TIDS) << 24;
+			else if (is_number && xspace_text_is(s.name, "profile_start_time"))
+				start_ns = (int64_t)s.number;
+		}
+	}
+	return !start_ns
+		? 0
+		: database_row(&w->database, "TARGET_INFO_SESSION_START_TIME", "innn", start_ns);
 }
 
 static int put_all(struct conversion *w, const struct xspace *x)
@@ -298,6 +378,8 @@ int xspace_to_database(
 	w.database.generation = NSYS_3_24;
 	if (!error)
 		error = database_table(&w.database, "StringIds", NULL);
+	if (!error)
+		error = put_session(&w, x);
 	if (!error)
 		error = put_all(&w, x);
 	if (!error)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * database.h - conversion of an XSpace to tables of nsys, for statistics in SQL: kernels, copies,
- * sets, API calls and NVTX ranges, as far as the XSpace identifies them.
+ * sets and API calls, and everything else of the host as NVTX ranges and marks.
  *
  * One thread; allocates; writes a file.
  */

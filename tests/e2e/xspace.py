@@ -84,7 +84,8 @@ def our_own():
         sums = [collections.Counter(), collections.Counter()]
         for found, source in zip(sums, (report.path, path)):
             for row in rows("nvtx_sum", source):
-                found[row["Range"]] += int(row["Total Time (ns)"])  # an XSpace does not distinguish start/end ranges from push/pop ranges
+                if not row["Range"].startswith("TraceMe:"):  # an XSpace has other events of the host, too
+                    found[row["Range"]] += int(row["Total Time (ns)"])  # an XSpace does not distinguish start/end ranges from push/pop ranges
         tap.ok(sums[0] == sums[1], "NVTX ranges have their domain", sums)
 
 
@@ -119,5 +120,70 @@ def damaged():
     tap.ok(True, "changed bytes never end it by a signal")
 
 
+# ---- hosts ----
+
+def varint(number):
+    out = b""
+    while number > 127:
+        out, number = out + bytes([number & 127 | 128]), number >> 7
+    return out + bytes([number])
+
+
+def message(*parts):
+    """(field number, number or bytes) ... -> the message."""
+    return b"".join(varint(n << 3 | 2) + varint(len(v)) + v if isinstance(v, bytes) else varint(n << 3) + varint(v) for n, v in parts)
+
+
+def host(path, lines, stats=(), name=b"/host:CPU"):
+    """Write an XSpace with one plane of lines (id, name, [(event, start in ns, duration in ns, {stat: number or bytes})])."""
+    names, keys = {}, {}
+    encoded = []
+
+    def stat(key, value):
+        return message((1, keys.setdefault(key, len(keys) + 1)), (5 if isinstance(value, bytes) else 4, value))
+
+    for number, title, events in lines:
+        body = [message((1, names.setdefault(event, len(names) + 1)), (2, start * 1000), (3, ns * 1000), *((4, stat(k, v)) for k, v in facts.items()))
+                for event, start, ns, facts in events]
+        encoded.append(message((1, number), (2, title), *((4, event) for event in body)))
+    own = [stat(key, value) for key, value in stats]
+    plane = message((1, 1), (2, name), *((3, line) for line in encoded), *((4, message((1, i), (2, message((1, i), (2, n))))) for n, i in names.items()),
+                    *((5, message((1, i), (2, message((1, i), (2, k))))) for k, i in keys.items()), *((6, s) for s in own))
+    with open(path, "wb") as file:
+        file.write(message((1, plane)))
+
+
+def computes_on_its_host():
+    """TraceMe, annotations, steps, functions of Python and operations of XLA are ranges of the thread of their line."""
+    path = os.path.join(folder(), "cpu.xplane.pb")
+    host(path, [(77, b"python3/77", [(b"train", 100, 900, {b"step_num": 7}), (b"forward", 200, 500, {}), (b"$model.py:3 step", 250, 300, {}),
+                                     (b"NVTX:app:inner: x", 260, 100, {})]),
+                (14300000000000000000 % (1 << 63), b"tf_XLAEigen/9", [(b"dot.1", 300, 50, {b"hlo_op": b"dot.1"}), (b"StartRegion", 400, 0, {})])],
+         stats=((b"process_id", 4242), (b"profile_start_time", 1_700_000_000_000_000_000)))
+    found = [(r["Name"], r["PID"], r["TID"]) for r in rows("nvtx_pushpop_trace", path)]
+    tap.ok(sorted(name for name, _, _ in found) == sorted(["TraceMe:train", "TraceMe:forward", "Python:model.py:3 step", "app:inner: x", "TraceMe:dot.1"])
+           and {pid for _, pid, _ in found} == {"4242"} and {tid for name, _, tid in found if name != "TraceMe:dot.1"} == {"77"}, "events of a host are ranges", found)
+    dumped = [json.loads(line) for line in trace("dump", "--json", path).out.splitlines()]
+    step = next(r for r in dumped if r.get("text") == "train")
+    tap.ok((step["start_ns"], step["duration_ns"], step["payload"], step["level"]) == (100, 900, 7, 0), "a step has its number", step)
+    tap.ok([r["text"] for r in dumped if r["kind"] == "nvtx_mark"] == ["StartRegion"], "an event without a duration is a mark", dumped)
+    tap.ok({r["name"] for r in dumped if r["kind"] == "thread_name"} == {"python3", "tf_XLAEigen"}, "threads are called as their lines", dumped)
+    result = trace("stats", path)
+    tap.ok(result.status == 0 and b"nvtx_sum" in result.out and not result.err, "stats of a host without devices", result)
+    chrome = json.loads(trace("export", "-t", "chrome", "-o", "-", path).out)
+    tap.ok(chrome["baseTimeNanoseconds"] == 1_700_000_000_000_000_000 and len([e for e in chrome["traceEvents"] if e["ph"] == "X"]) == 5, "chrome: clock and ranges", chrome)
+
+
+def titles_name_the_api():
+    calls = [(b"hipLaunchKernel", 100, 10, {b"correlation_id": 1}), (b"hipMemcpyAsync", 200, 10, {b"correlation_id": 2})]
+    path = os.path.join(folder(), "hip.xplane.pb")
+    host(path, [(5, b"Host Threads/5", calls)])
+    text = trace("stats", path).out.decode()
+    tap.ok("HIP API Summary" in text and "CUDA" not in text, "calls of HIP are not called CUDA", text)
+    tap.ok("HIP API Summary" in trace("report", path).out.decode(), "nor by report")
+    host(path, [(5, b"Host Threads/5", [*calls, (b"cudaMalloc", 300, 10, {b"correlation_id": 3})])])
+    tap.ok("CUDA API Summary" in trace("stats", path).out.decode(), "calls of both are called CUDA")
+
+
 if __name__ == "__main__":
-    main(foreign, our_own, damaged)
+    main(foreign, our_own, computes_on_its_host, titles_name_the_api, damaged)

@@ -82,8 +82,8 @@ static int xspace_convert(const char *path, const char *name)
 	if (error)
 		cli_error("cannot convert '%s' to a temporary database: %s", path, cause);
 	else if (tally.left_out)
-		cli_note("'%s': left out %llu events that are neither device work, API calls nor "
-			 "NVTX ranges",
+		cli_note(
+			"'%s': left out %llu events of devices that are no kernels, copies or sets",
 			path, (unsigned long long)tally.left_out);
 	return error ? STATUS_FAILED : STATUS_OK;
 }

@@ -168,6 +168,35 @@ int sql_needs_met(struct sql *s, const char *tables)
 	return has;
 }
 
+static int hip_take(void *user, const struct sql_value *v, int count)
+{
+	*(bool *)user = count == 1 && v[0].integer;
+	return 0;
+}
+
+/* Replace "CUDA" by "HIP" in a title. */
+static void title_of_hip(char *title)
+{
+	for (char *at = title; (at = strstr(at, "CUDA"));) {
+		memcpy(at, "HIP", 3);
+		memmove(at + 3, at + 4, strlen(at + 4) + 1);
+	}
+}
+
+char *sql_report_title(struct sql *s, const struct sql_report *r)
+{
+	static const char statement[] =
+		"SELECT EXISTS (SELECT 1 FROM StringIds WHERE value GLOB 'hip[A-Z]*') AND NOT "
+		"EXISTS (SELECT 1 FROM CUPTI_ACTIVITY_KIND_RUNTIME AS r JOIN StringIds AS s "
+		"ON s.id = r.nameId WHERE s.value GLOB 'cu[A-Z]*' OR s.value GLOB 'cuda[A-Z]*')";
+	bool is_hip = false;
+	const struct sql_visitor visitor = {&is_hip, NULL, hip_take};
+	char *title = report_title(r);
+	if (title && strstr(title, "CUDA") && !sql_run(s, statement, &visitor) && is_hip)
+		title_of_hip(title);
+	return title;
+}
+
 char *sql_rule_advice(struct sql *s, const struct sql_report *r)
 {
 	char *advice = report_header(r, "advice"), *cuda = report_header(r, "cuda_advice");

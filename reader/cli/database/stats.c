@@ -83,6 +83,7 @@ bool stats_sql_knows(const char *report, size_t bytes)
 }
 
 struct frame {
+	struct sql *sql;
 	const struct sql_report *report;
 	FILE *out;
 };
@@ -90,7 +91,7 @@ struct frame {
 static void heading_print(void *user)
 {
 	const struct frame *f = user;
-	char *title = report_title(f->report);
+	char *title = sql_report_title(f->sql, f->report);
 	fprintf(f->out, "\n ** %s (%s):\n\n", title ? title : "", f->report->name);
 	free(title);
 }
@@ -104,7 +105,7 @@ int stats_sql_print(struct stats_database *d, const char *report, size_t bytes,
 	const struct stats_form *form, FILE *out)
 {
 	size_t length = name_bytes(report, bytes);
-	struct frame frame = {report_find(report, length, false), out};
+	struct frame frame = {&d->sql, report_find(report, length, false), out};
 	const struct sql_form sql_form = {
 		.format = table_format_named(form->format), .time = form->time};
 	struct sql_outcome outcome;

@@ -111,9 +111,8 @@ void export_list_print(FILE *out, size_t width)
 		"                    OpenMP as NVTX ranges\n"
 		"  XSpace            kernels, copies and sets of GPUs, calls of CUDA and HIP,\n"
 		"                    ranges of the host\n"
-		"  neither           CPU samples, scheduling, metrics of GPUs, extended payloads "
-		"of\n"
-		"                    of NVTX, file accesses, graphics APIs\n"
+		"  neither           CPU samples, scheduling, metrics of GPUs, extended\n"
+		"                    payloads of NVTX, file accesses, graphics APIs\n"
 		"A .nsys-rep is converted first: 'nsys export -t sqlite FILE.nsys-rep'.\n";
 	const char *absent;
 	fputs(inputs, out);

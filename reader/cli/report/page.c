@@ -177,8 +177,8 @@ static int table_print_json(
 	FILE *out, struct sql *s, const struct sql_report *report, uint64_t most, bool *any)
 {
 	struct sql_columns columns;
-	char *text = NULL, *title = report_title(report), *advice = sql_rule_advice(s, report),
-	     *severity = report_header(report, "severity");
+	char *text = NULL, *title = sql_report_title(s, report),
+	     *advice = sql_rule_advice(s, report), *severity = report_header(report, "severity");
 	size_t bytes = 0;
 	bool skipped;
 	struct merging merging;

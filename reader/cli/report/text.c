@@ -225,7 +225,7 @@ static int report_print(const struct terminal *t, struct sql *s, const struct sq
 	struct sql_columns columns;
 	struct rows r = {.columns = &columns, .most = most};
 	const struct sql_visitor visitor = {&r, NULL, row_add};
-	char *title = report_title(report), *advice = sql_rule_advice(s, report);
+	char *title = sql_report_title(s, report), *advice = sql_rule_advice(s, report);
 	bool skipped;
 	int error = sql_columns_read(&columns, report);
 	if (!error)
