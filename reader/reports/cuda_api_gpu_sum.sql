@@ -2,7 +2,7 @@
 -- CUDA Summary (API/Kernels/MemOps)
 -- was: apigpusum
 -- columns: Time (%), Total Time (ns), Instances, Avg (ns), Med (ns), Min (ns), Max (ns), StdDev (ns), Category text, Operation text
--- needs: CUPTI_ACTIVITY_KIND_KERNEL CUPTI_ACTIVITY_KIND_MEMCPY CUPTI_ACTIVITY_KIND_MEMSET CUPTI_ACTIVITY_KIND_RUNTIME
+-- needs: CUPTI_ACTIVITY_KIND_KERNEL CUPTI_ACTIVITY_KIND_MEMCPY CUPTI_ACTIVITY_KIND_MEMSET CUPTI_ACTIVITY_KIND_RUNTIME LIBTRACE_CODEXL_CALL
 -- data: CUDA trace
 -- arguments: base mangled nvtx-name
 

@@ -2,7 +2,7 @@
 -- CUDA API Summary
 -- was: cudaapisum
 -- columns: Time (%), Total Time (ns), Num Calls, Avg (ns), Med (ns), Min (ns), Max (ns), StdDev (ns), Name text
--- needs: CUPTI_ACTIVITY_KIND_RUNTIME
+-- needs: CUPTI_ACTIVITY_KIND_RUNTIME LIBTRACE_CODEXL_CALL
 -- data: CUDA trace
 
 SELECT coalesce(100.0 * sum(ns) / sum(sum(ns)) OVER (), 0.0), sum(ns), count(*), avg(ns), median(ns), min(ns), max(ns), stddev(ns), name

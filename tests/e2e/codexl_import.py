@@ -186,7 +186,10 @@ def statistics_know_them():
     found = {name: trace("stats", "-r", name, "-f", "csv", report).out.decode() for name in ("cuda_gpu_kern_sum", "cuda_gpu_mem_size_sum", "cuda_api_sum", "osrt_sum")}
     tap.ok("fill" in found["cuda_gpu_kern_sum"] and "300" in found["cuda_gpu_kern_sum"], "an enqueued kernel is a kernel of the statistics", found)
     tap.ok("[CUDA memcpy Host-to-Device]" in found["cuda_gpu_mem_size_sum"] and "0.004" in found["cuda_gpu_mem_size_sum"], "a written buffer is a copy to the device, with its bytes", found)
-    tap.ok("cudaMalloc" in found["cuda_api_sum"] and "hsa_shut_down" not in found["cuda_api_sum"], "of calls those of CUDA are calls of CUDA", found)
+    calls = [line.split(",")[-1] for line in found["cuda_api_sum"].split()[1:]]
+    tap.ok({"cudaMalloc", "hsa_shut_down", "clEnqueueWriteBuffer", "clEnqueueNDRangeKernel"} <= set(calls) and "read" not in calls,
+           "calls of CUDA, OpenCL and HSA are in the summary of calls, those of the OS runtime are not", found)
+    tap.ok("CUDA API Summary" in trace("stats", report).out.decode(), "with calls of CUDA it is called so")
     tap.ok("read" in found["osrt_sum"] and "500" in found["osrt_sum"], "statistics of the imported report have the calls of the OS runtime", found)
     usual = trace("stats", report).out.decode()
     shown = [name for name in ("osrt_sum", "nvtx_sum", "cuda_api_sum", "cuda_gpu_kern_sum", "cuda_gpu_mem_time_sum") if f"({name}):" in usual]
@@ -204,6 +207,20 @@ def statistics_know_them():
     tap.ok("clEnqueueWriteBuffer" in window and "cudaMalloc" not in window and window.split("=====")[2].split()[1] == "2", "a window of time holds for it as for other reports", window)
     lost = trace("export", "-t", "csv", "-o", "-", report)
     tap.ok(lost.status == 0 and "fill__k1_" in lost.out.decode(), "kernels of an imported timeline can be written as CSV", lost)
+
+
+def calls_of_opencl_and_hsa():
+    """The summary of calls has the name of their API; copies of HSA are memory operations."""
+    ocl = TIMELINE[:TIMELINE.index("=====hsa API")] + TIMELINE[TIMELINE.index("=====ocl Timestamp"):TIMELINE.index("=====hsa Timestamp")]
+    report, _ = imported(written("ocl.atp", ocl))
+    text = trace("stats", report).out.decode()
+    tap.ok("OpenCL API Summary" in text and "OpenCL GPU Kernel Summary" in text and "clEnqueueNDRangeKernel" in text, "a timeline of OpenCL has its summary of calls", text)
+    copy = CALLS.format(1, "HSA_STATUS_SUCCESS = hsa_amd_memory_async_copy ( 0x1;0x2;0x3;0x4;4096;0;NULL;0x5 )\n") + TIMES.format("12 hsa_amd_memory_async_copy 1000 1200 1300 1800 3")
+    report, _ = imported(written("hsa.atp", HEAD + copy))
+    text = trace("stats", report).out.decode()
+    tap.ok("HSA API Summary" in text and "hsa_amd_memory_async_copy" in text, "a timeline of HSA has its summary of calls", text)
+    rows = trace("stats", "-r", "cuda_gpu_mem_time_sum", "-f", "csv", report).out.decode().split("\n")
+    tap.ok(rows[1] == "100.0,500,1,500.0,500.0,500,500,0.0,[HSA memcpy]", "the time of a copy on the device is counted", rows)
 
 
 # ---- unreadable files ----
@@ -302,4 +319,4 @@ def losses_are_told():
     tap.ok(exported(report, "atp") == open_one, "a perf marker that did not end stays open", exported(report, "atp"))
 
 
-main(as_amd_reads_them, ours_come_back, statistics_know_them, wrong_timelines, wrong_tables, no_texts, losses_are_told)
+main(as_amd_reads_them, ours_come_back, statistics_know_them, calls_of_opencl_and_hsa, wrong_timelines, wrong_tables, no_texts, losses_are_told)

@@ -11,6 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define CUDA "CUDA"
+#define API_NAME_BYTES 16u
+
 #define TEXT_MOST 100 /* characters of a text in the aligned form, as nsys has them */
 
 struct printing {
@@ -168,33 +171,34 @@ int sql_needs_met(struct sql *s, const char *tables)
 	return has;
 }
 
-static int hip_take(void *user, const struct sql_value *v, int count)
+static int api_take(void *user, const struct sql_value *v, int count)
 {
-	*(bool *)user = count == 1 && v[0].integer;
+	char *name = user;
+	if (count == 1 && v[0].type == SQL_TEXT)
+		snprintf(name, API_NAME_BYTES, "%s", v[0].text);
 	return 0;
-}
-
-/* Replace "CUDA" by "HIP" in a title. */
-static void title_of_hip(char *title)
-{
-	for (char *at = title; (at = strstr(at, "CUDA"));) {
-		memcpy(at, "HIP", 3);
-		memmove(at + 3, at + 4, strlen(at + 4) + 1);
-	}
 }
 
 char *sql_report_title(struct sql *s, const struct sql_report *r)
 {
+	/* of CUDA, the first statement ends at the first call */
 	static const char statement[] =
-		"SELECT EXISTS (SELECT 1 FROM StringIds WHERE value GLOB 'hip[A-Z]*') AND NOT "
-		"EXISTS (SELECT 1 FROM CUPTI_ACTIVITY_KIND_RUNTIME AS r JOIN StringIds AS s "
-		"ON s.id = r.nameId WHERE s.value GLOB 'cu[A-Z]*' OR s.value GLOB 'cuda[A-Z]*')";
-	bool is_hip = false;
-	const struct sql_visitor visitor = {&is_hip, NULL, hip_take};
-	char *title = report_title(r);
-	if (title && strstr(title, "CUDA") && !sql_run(s, statement, &visitor) && is_hip)
-		title_of_hip(title);
-	return title;
+		"SELECT CASE WHEN EXISTS (SELECT 1 FROM CUPTI_ACTIVITY_KIND_RUNTIME AS r JOIN "
+		"StringIds AS s ON s.id = r.nameId WHERE s.value GLOB 'cu[A-Z]*' OR s.value GLOB "
+		"'cuda[A-Z]*') THEN NULL "
+		"WHEN EXISTS (SELECT 1 FROM StringIds WHERE value GLOB 'hip[A-Z]*') THEN 'HIP' "
+		"ELSE (SELECT CASE WHEN s.value GLOB 'cl[A-Z]*' THEN 'OpenCL' WHEN s.value GLOB "
+		"'hsa_*' THEN 'HSA' END FROM LIBTRACE_CODEXL_CALL AS c JOIN StringIds AS s ON "
+		"s.id = c.nameId LIMIT 1) END";
+	char api[API_NAME_BYTES] = "", *title = report_title(r), *all = NULL;
+	const struct sql_visitor visitor = {api, NULL, api_take};
+	const char *at = title ? strstr(title, CUDA) : NULL;
+	if (!at || sql_run(s, statement, &visitor) || !*api)
+		return title;
+	if (asprintf(&all, "%.*s%s%s", (int)(at - title), title, api, at + strlen(CUDA)) < 0)
+		all = NULL;
+	free(title);
+	return all;
 }
 
 char *sql_rule_advice(struct sql *s, const struct sql_report *r)

@@ -53,8 +53,8 @@ int sql_column_digits(const struct table_column *column);
 int sql_report_run(struct sql *s, const struct sql_report *r, const char *arguments,
 	const struct sql_visitor *visitor, bool *ret_skipped);
 
-/* Return the title of a report, with HIP in place of CUDA if the database has calls of HIP and none
- * of CUDA. The caller frees it; NULL = out of memory. */
+/* Return the title of a report, with HIP, OpenCL or HSA in place of CUDA if the database has calls
+ * of that and none of CUDA. The caller frees it; NULL = out of memory. */
 char *sql_report_title(struct sql *s, const struct sql_report *r);
 
 /* Return the advice of a rule, without the part about CUDA if the database has no CUDA API call.

@@ -6,7 +6,13 @@ SELECT r.id, r.start, r."end", r."end" - r.start AS ns, r.globalTid, r.globalTid
        r.correlationId, r.returnValue, r.callchainId, s.value AS full_name, api_name(s.value) AS name
 FROM CUPTI_ACTIVITY_KIND_RUNTIME AS r LEFT JOIN StringIds AS s ON s.id = r.nameId
 -- A row of class 67 repeats a call that also has its own row, to add the callchain (nsys 2021 and 2022, --cudabacktrace).
-WHERE r.eventClass IS NOT 67 OR NOT EXISTS (SELECT 1 FROM CUPTI_ACTIVITY_KIND_RUNTIME WHERE eventClass IS NOT 67);
+WHERE r.eventClass IS NOT 67 OR NOT EXISTS (SELECT 1 FROM CUPTI_ACTIVITY_KIND_RUNTIME WHERE eventClass IS NOT 67)
+UNION ALL
+-- Calls of OpenCL and HSA of an imported timeline of CodeXL, as far as it has their times.
+SELECT c.start, c.start + c.duration, c.duration, c.globalTid, c.globalTid >> 24 & 0xffffff, c.globalTid & 0xffffff,
+       c.correlationId, c.returnValue, NULL, s.value, s.value
+FROM LIBTRACE_CODEXL_CALL AS c LEFT JOIN StringIds AS s ON s.id = c.nameId
+WHERE c.api = 0 AND c.parts & 2;
 
 -- Names of shared files whose tables are already filled.
 CREATE TEMP TABLE PREPARED (what TEXT PRIMARY KEY) WITHOUT ROWID;
@@ -54,7 +60,9 @@ CREATE TEMP VIEW MEMORY_TIMES AS
 SELECT m."end" - m.start AS ns, '[CUDA memcpy ' || coalesce(l.label, m.copyKind) || ']' AS name
 FROM CUPTI_ACTIVITY_KIND_MEMCPY AS m LEFT JOIN ENUM_CUDA_MEMCPY_OPER AS l ON l.id = m.copyKind
 UNION ALL
-SELECT "end" - start, '[CUDA memset]' FROM CUPTI_ACTIVITY_KIND_MEMSET;
+SELECT "end" - start, '[CUDA memset]' FROM CUPTI_ACTIVITY_KIND_MEMSET
+UNION ALL
+SELECT transferEnd - transferStart, '[HSA memcpy]' FROM LIBTRACE_CODEXL_CALL WHERE parts & 64 AND transferEnd >= transferStart;
 
 CREATE TEMP VIEW MEMORY_SIZES AS
 SELECT m.bytes, '[CUDA memcpy ' || coalesce(l.label, m.copyKind) || ']' AS name
