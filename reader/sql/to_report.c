@@ -16,7 +16,7 @@
 
 #define WINDOW_ROWS 65536u              /* rows that are sorted by thread */
 #define PID_BITS 24                     /* lower bits of a process's number in the database */
-#define TIME_MOST (INT64_C(1) << 62)    /* a greater number is not a time */
+#define TIME_MOST (INT64_C(1) << 61)    /* a greater number is not a time */
 #define ORIGIN_LEAST (INT64_C(1) << 56) /* times above it are not relative to the session */
 #define MEMORY_PROCESS 1u               /* process whose callchains and names all processes use */
 #define SYMBOLS_OF_ENTRY 4096u

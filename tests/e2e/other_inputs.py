@@ -131,7 +131,7 @@ def calls_database(name, rows, columns="start INTEGER, end INTEGER, eventClass I
 def impossible_rows():
     """Rows that no exporter could show are counted, not shown; times before the session stay in order."""
     path = calls_database("odd.sqlite", [(-500, -400, 0, TID, 1, 1, 0), (100, 300, 0, TID, 2, 1, 0), (900, 200, 0, TID, 3, 1, 0), ("x", 1, 0, TID, 4, 1, 0),
-                                         (1 << 63 >> 1, (1 << 62) + 5, 0, TID, 5, 1, 0), (400, 1 << 62, 0, TID, 6, 1, 0)])
+                                         (1 << 62, (1 << 62) + 5, 0, TID, 5, 1, 0), (400, 1 << 62, 0, TID, 6, 1, 0)])
     result = trace("dump", "--json", path)
     rows = [json.loads(line) for line in result.out.splitlines()]
     tap.ok([(r["start_ns"], r["duration_ns"], r["correlation_id"], r["pid"], r["tid"]) for r in rows if r["correlation_id"] < 5]

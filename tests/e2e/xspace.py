@@ -134,8 +134,8 @@ def message(*parts):
     return b"".join(varint(n << 3 | 2) + varint(len(v)) + v if isinstance(v, bytes) else varint(n << 3) + varint(v) for n, v in parts)
 
 
-def host(path, lines, stats=(), name=b"/host:CPU"):
-    """Write an XSpace with one plane of lines (id, name, [(event, start in ns, duration in ns, {stat: number or bytes})])."""
+def host(path, lines, stats=(), name=b"/host:CPU", clock=0):
+    """Write an XSpace with one plane of lines (id, name, [(event, start in ns after `clock`, duration in ns, {stat: number or bytes})])."""
     names, keys = {}, {}
     encoded = []
 
@@ -145,7 +145,7 @@ def host(path, lines, stats=(), name=b"/host:CPU"):
     for number, title, events in lines:
         body = [message((1, names.setdefault(event, len(names) + 1)), (2, start * 1000), (3, ns * 1000), *((4, stat(k, v)) for k, v in facts.items()))
                 for event, start, ns, facts in events]
-        encoded.append(message((1, number), (2, title), *((4, event) for event in body)))
+        encoded.append(message((1, number), (2, title), (3, clock), *((4, event) for event in body)))
     own = [stat(key, value) for key, value in stats]
     plane = message((1, 1), (2, name), *((3, line) for line in encoded), *((4, message((1, i), (2, message((1, i), (2, n))))) for n, i in names.items()),
                     *((5, message((1, i), (2, message((1, i), (2, k))))) for k, i in keys.items()), *((6, s) for s in own))
@@ -174,6 +174,15 @@ def computes_on_its_host():
     tap.ok(chrome["baseTimeNanoseconds"] == 1_700_000_000_000_000_000 and len([e for e in chrome["traceEvents"] if e["ph"] == "X"]) == 5, "chrome: clock and ranges", chrome)
 
 
+def times_of_the_wall_clock():
+    """Some profilers write nanoseconds since 1970: then the first event begins the session."""
+    path, clock = os.path.join(folder(), "wall.xplane.pb"), 1_779_266_702_000_000_000
+    host(path, [(5, b"python3/5", [(b"forward", 100, 50, {}), (b"back", 300, 50, {})])], clock=clock)
+    chrome = json.loads(trace("export", "-t", "chrome", "-o", "-", path).out)
+    found = {e["name"]: e["ts"] for e in chrome["traceEvents"] if e["ph"] == "X"}
+    tap.ok(found == {"forward": 0, "back": 0.2} and chrome["baseTimeNanoseconds"] == clock + 100, "times since 1970", chrome)
+
+
 def titles_name_the_api():
     calls = [(b"hipLaunchKernel", 100, 10, {b"correlation_id": 1}), (b"hipMemcpyAsync", 200, 10, {b"correlation_id": 2})]
     path = os.path.join(folder(), "hip.xplane.pb")
@@ -186,4 +195,4 @@ def titles_name_the_api():
 
 
 if __name__ == "__main__":
-    main(foreign, our_own, computes_on_its_host, titles_name_the_api, damaged)
+    main(foreign, our_own, computes_on_its_host, times_of_the_wall_clock, titles_name_the_api, damaged)

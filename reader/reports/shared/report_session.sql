@@ -13,4 +13,4 @@ FROM (SELECT start, "end" FROM OSRT_API
       UNION ALL SELECT start, "end" FROM CUPTI_ACTIVITY_KIND_SYNCHRONIZATION
       UNION ALL SELECT start, "end" FROM MPI_P2P_EVENTS
       UNION ALL SELECT start, "end" FROM MPI_COLLECTIVES_EVENTS)
-WHERE typeof(start) = 'integer' AND typeof("end") = 'integer' AND start > -0x1000000000000000 AND "end" < 0x1000000000000000;
+WHERE typeof(start) = 'integer' AND typeof("end") = 'integer' AND start > -0x2000000000000000 AND "end" < 0x2000000000000000;
