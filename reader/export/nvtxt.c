@@ -310,7 +310,7 @@ static void head_write(struct nvtxt_export *w, const char *name)
 		const Libtrace__Process *f = w->contents->processes.rows[i]->facts;
 		char program[PROCESS_NAME_BYTES];
 		process_name(&w->contents->processes, w->contents->processes.rows[i], program);
-		if (f->pid > NVTXT_IDS_MAX)
+		if (!strcmp(program, "?") || f->pid > NVTXT_IDS_MAX)
 			continue;
 		title.text = (struct string_ref){program, (uint32_t)strlen(program)};
 		fprintf(w->out, "NameProcess, %u, ", f->pid);
