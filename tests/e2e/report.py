@@ -502,6 +502,62 @@ def pixels(browser, selector, down):
                             f"return [0, 1, 2, 3].map((q) => new Set(new Uint32Array(c.getContext('2d').getImageData(220 * k + q * w / 4, {down} * k, w / 4, 1).data.buffer)).size); }})()")
 
 
+def marked(browser, top, bottom):
+    """Return how many pixels of the timeline between two heights, right of the titles, have the color of arrows and selections."""
+    return browser.evaluate("(() => { const c = document.querySelector('.timeline .scroller canvas'), k = c.width / c.clientWidth, mark = getComputedStyle(document.documentElement).getPropertyValue('--mark').trim(); "
+                            f"const d = c.getContext('2d').getImageData(212 * k, {top} * k, c.width - 212 * k, ({bottom} - {top}) * k).data; "
+                            "const [r, g, b] = [1, 3, 5].map((at) => parseInt(mark.slice(at, at + 2), 16)); let n = 0; "
+                            "for (let i = 0; i < d.length; i += 4) n += d[i] === r && d[i + 1] === g && d[i + 2] === b; return n; })()")
+
+
+def browser_arrows(browser):
+    """A selected event has arrows: from a call to its kernels, and from who released a lock to who got it."""
+    path = os.path.join(PLACE, "arrows.sqlite")
+    d = made.Made(path)
+    d.api(20000, 30000, made.T1, "cudaLaunchKernel_v7000", 5)
+    d.kernel(50000, 90000, made.P1, 5, "void add<float>(float *, int)", "add")
+    d.kernel(10000, 15000, made.P1, 6, "void alone(int)", "alone")
+    d.finish()
+    shows(browser, "a call and its kernel", page("arrows", path)[1])
+    lanes = (22, 22 + 20), (22 + 22 + 2, 22 + 22 + 18)  # stream, thread
+    none = [marked(browser, *lane) for lane in lanes]
+    browser.click(*find_event(browser, "alone"))
+    browser.settle()
+    tap.ok(none == [0, 0] and marked(browser, *lanes[0]) > 0 and marked(browser, *lanes[1]) == 0, "a kernel without a call is marked, and has no arrow", none)
+    browser.click(*find_event(browser, "add"))
+    browser.settle()
+    tap.ok(marked(browser, *lanes[1]) > 4, "an arrow leads from the call to the kernel", marked(browser, *lanes[1]))
+    picture(browser, "arrows")
+
+    path = os.path.join(PLACE, "locks.sqlite")
+    first, second, third = made.T1, made.T1B, made.P1 | 1002
+    d = made.Made(path)
+    d.db.execute("CREATE TABLE LIBTRACE_OSRT_CALL (id INTEGER NOT NULL PRIMARY KEY, errno INTEGER, object INTEGER, holderTid INTEGER, flags INTEGER)")
+    for number, (start, end, thread, lock, holder) in enumerate(((10, 50, second, 0xabc0, 1000), (20, 90, third, 0xabc0, 1000), (5, 40, first, 0xdef0, 1002), (60, 80, first, 0xfed0, 0)), 1):
+        d.osrt(start * 1000, end * 1000, thread, "pthread_mutex_lock")
+        d.row("LIBTRACE_OSRT_CALL", id=number, errno=0, object=lock, holderTid=holder, flags=0)
+    d.finish()
+    database = sqlite3.connect(path)
+    tap.ok([row for row, in database.execute("SELECT rowid FROM OSRT_API ORDER BY rowid")] == [1, 2, 3, 4], "calls have the ids of their facts")
+    database.close()
+    shows(browser, "locks", page("locks", path)[1])
+    said = {}
+    for ns, thread in (("lasted 40.0 us", "1001"), ("lasted 70.0 us", "1002"), ("lasted 20.0 us", "1000")):
+        browser.click(*find_event(browser, "pthread_mutex_lock", ns, f"thread {thread}:"))
+        browser.settle()
+        said[thread] = about(browser)[0]
+    tap.ok(said["1001"]["released by"].startswith("thread 1000, which held it when the wait began") and "1002" in said["1001"]["released to"]
+           and said["1002"]["released by"].startswith("thread 1001, which got it during the wait") and "not known" in said["1000"]["released by"],
+           "a lock has who released it, or that the report does not know", said)
+    lane = 22 + 2 * 22 + 2
+    third_only = marked(browser, lane, lane + 14)
+    browser.click(*find_event(browser, "pthread_mutex_lock", "lasted 70.0 us"))
+    browser.settle()
+    tap.ok(third_only == 0 and marked(browser, lane - 22, lane - 8) > 4 and marked(browser, 24, 38) == 0, "an arrow leads from the thread that released a lock, and no other, to the one that got it",
+           (third_only, marked(browser, lane - 22, lane - 8), marked(browser, 24, 38)))
+    picture(browser, "locks")
+
+
 def browser_lifetimes(browser):
     """A process that only computes is not empty, and the timeline ends where the run ends."""
     path, spool = os.path.join(PLACE, "computes.rep"), spool_folder()
@@ -604,7 +660,7 @@ def browser_many_tracks(browser):
 
 
 def in_browser():
-    tests = (browser_timeline, browser_hover, browser_details, browser_launch, browser_lifetimes, browser_waits, browser_hostile, browser_two, browser_cuda, browser_many_tracks)
+    tests = (browser_timeline, browser_hover, browser_details, browser_launch, browser_arrows, browser_lifetimes, browser_waits, browser_hostile, browser_two, browser_cuda, browser_many_tracks)
     if not _browser.find():
         for test in tests:
             tap.skip(test.__name__, "no chromium here")

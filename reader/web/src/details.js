@@ -78,6 +78,65 @@ export class Details {
 		return { calls: of('api'), operations: of('gpu') };
 	}
 
+	// Return who released the lock for which a call waited: { tid, record }, as far as the report knows. That is the
+	// thread that held it when the wait began (no record), or the last one that got it during the wait; null if the
+	// report does not know the holder.
+	releaser(hit) {
+		const record = this.of(hit),
+			tid = record && value(record, '#holder');
+		if (!tid) return null;
+		const during = this.waiters(hit, record).filter(
+			(each) => each.end > hit.start && each.end < record.end && each !== record,
+		);
+		const last = during.reduce((a, b) => (a && a.end > b.end ? a : b), null);
+		return last ? { tid: this.places.get(last.values[0]).track.tid, record: last } : { tid };
+	}
+
+	// Return the record of the call that got a lock from this one: the next that waited while its thread held it.
+	successor(hit) {
+		const record = this.of(hit);
+		if (!record) return null;
+		return this.waiters(hit, record)
+			.filter((each) => each.end > record.end && this.releaser(this.hit(each)).tid === hit.track.tid)
+			.reduce((a, b) => (a && a.end < b.end ? a : b), null);
+	}
+
+	// Return the records of calls that waited for the lock of a record.
+	waiters(hit, record) {
+		const object = value(record, '#object');
+		if (!object) return [];
+		if (!this.locks) {
+			this.locks = new Map();
+			for (const records of this.rows.values())
+				for (const each of records)
+					if (value(each, '#holder'))
+						add(this.locks, `${this.places.get(each.values[0]).process.process}/${value(each, '#object')}`, each);
+		}
+		return this.locks.get(`${hit.process.process}/${object}`) || [];
+	}
+
+	// Return the arrows of an event: [from, to], each { ns, process, track, row }.
+	arrows(hit) {
+		if (hit.count > 1 || !hit.name) return [];
+		const { calls, operations } = this.launch(hit),
+			found = [],
+			arrow = (from, to, ns) =>
+				found.push([
+					{ ...from, ns: ns ?? from.start },
+					{ ...to, ns: ns ?? to.start },
+				]);
+		if (hit.track.what === 'api') operations.forEach((each) => arrow(hit, this.hit(each)));
+		if (hit.track.what === 'gpu') calls.slice(0, 1).forEach((each) => arrow(this.hit(each), hit));
+		const released = this.releaser(hit),
+			next = this.successor(hit);
+		if (released) {
+			const track = laneOf(hit.process, released.tid);
+			if (track) arrow({ process: hit.process, track, row: 0 }, hit, hit.start + hit.length);
+		}
+		if (next) arrow(hit, this.hit(next), next.end);
+		return found;
+	}
+
 	// Return the texts of a callchain, the innermost frame first; null if the event has none.
 	chain(record) {
 		const cuda = value(record, '#cuda chain'),
@@ -87,6 +146,12 @@ export class Details {
 			(id) => this.frames.get(id) || ['(another function)', '', ''],
 		);
 	}
+}
+
+// Return the track with the calls of a thread.
+function laneOf(process, tid) {
+	const own = process.tracks.filter((track) => track.tid === tid);
+	return own.find((track) => track.lifetime) || own[0];
 }
 
 function add(map, key, record) {
@@ -145,6 +210,17 @@ export function panel(view, hit) {
 	if (hit.track.what === 'api')
 		for (const operation of operations.slice(0, WITHIN_MOST))
 			row('on the GPU', link(operation, text(operation)), ` after ${duration(operation.start - hit.start)}`);
+	if (hit.name.kind === 'lock' && record) {
+		const released = details.releaser(hit),
+			next = details.successor(hit);
+		const how = !released
+			? ['not known: the report has no holder of this lock']
+			: released.record
+				? [`thread ${released.tid}, which got it during the wait: `, link(released.record, text(released.record))]
+				: [`thread ${released.tid}, which held it when the wait began`];
+		row('released by', ...how);
+		if (next) row('released to', link(next, text(next)));
+	}
 	const path = view.model.nvtxPath(call ? details.hit(call) : hit);
 	if (path.length) row('NVTX', path.join(' \u203a '));
 

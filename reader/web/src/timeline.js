@@ -19,6 +19,7 @@ const GUTTER = 210,
 const OPEN_TRACKS = 60; // with more tracks, only the first processes are open at the start
 const CLOSED_TRACKS = 64; // maximum number of tracks shown in the head of a closed process
 const FOUND_MOST = 20000;
+const ARROW = 9; // length of an arrow's head
 const HATCH = 6; // distance of the lines across waits
 
 export class TimelineView {
@@ -92,7 +93,8 @@ export class TimelineView {
 			element(
 				'span',
 				{ class: 'hint' },
-				'hatched: waits \u00b7 line below: may wait (files, network, MPI) \u00b7 "busy" counts neither',
+				'hatched: waits \u00b7 line below: may wait (files, network, MPI) \u00b7 "busy" counts neither \u00b7 ',
+				'arrows of a selected event: from call to GPU, from who released a lock to who got it',
 			),
 			element(
 				'span',
@@ -405,6 +407,7 @@ export class TimelineView {
 			if (line.track) this.drawTrack(context, scale, level, line, y);
 			else this.drawHead(context, scale, level, line, y);
 		}
+		this.drawArrows(context, scale, top);
 		this.drawAxis(scale);
 		this.drawOverview();
 		const known = this.selected && this.selected.name;
@@ -549,6 +552,39 @@ export class TimelineView {
 				);
 			}
 		}
+	}
+
+	// Draw the arrows of the selected event: from calls to operations, from the holder of a lock to who got it.
+	drawArrows(context, scale, top) {
+		if (!this.selected) return;
+		const place = ({ ns, process, track, row }) => {
+			const line = this.lines.find((each) => (process.open ? each.track === track : each.process === process));
+			return [scale(ns), line.y - top + (process.open ? row * ROW + ROW / 2 : HEAD / 2)];
+		};
+		context.save();
+		context.beginPath();
+		context.rect(GUTTER, 0, this.plotWidth(), this.height);
+		context.clip();
+		context.strokeStyle = context.fillStyle = this.colors.mark;
+		context.lineWidth = 2;
+		for (const [from, to] of this.model.details.arrows(this.selected)) {
+			const [x0, y0] = place(from),
+				[x1, y1] = place(to);
+			const bend = Math.max(12, Math.min(60, (x1 - x0) / 2)),
+				steep = x1 - x0 < 24;
+			context.beginPath();
+			context.moveTo(x0, y0);
+			if (steep) context.lineTo(x1, y1);
+			else context.bezierCurveTo(x0 + bend, y0, x1 - bend, y1, x1, y1);
+			context.stroke();
+			const angle = steep ? Math.atan2(y1 - y0, x1 - x0) : 0;
+			context.beginPath();
+			context.moveTo(x1, y1);
+			for (const side of [-0.45, 0.45])
+				context.lineTo(x1 - ARROW * Math.cos(angle + side), y1 - ARROW * Math.sin(angle + side));
+			context.fill();
+		}
+		context.restore();
 	}
 
 	drawAxis(scale) {
