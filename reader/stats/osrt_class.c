@@ -34,7 +34,8 @@ static size_t function_find(const char *name)
 /* Return true if a function waits. Needed for groups that contain both classes. */
 static bool waits(const char *name)
 {
-	return strstr(name, "wait") || strstr(name, "suspend") || strstr(name, "pause");
+	return strstr(name, "wait") || strstr(name, "suspend") || strstr(name, "pause") ||
+		!strcmp(name, "vfork") || !strcmp(name, "system");
 }
 
 /* The object of this function is the number of the system call, which is its first argument. */

@@ -375,8 +375,13 @@ int page_timeline(FILE *out, struct sql *s, size_t bytes_most)
 			5, LIFETIMES_MOST);
 	if (!error)
 		error = list_print(&t, "names_of_processes",
-			"SELECT DISTINCT globalPid >> 24, pid, coalesce(name, '') FROM PROCESSES",
-			3, PROCESSES_MOST);
+			"WITH parents (process, parent) AS (SELECT p.globalPid >> 24, "
+			"max(q.globalPid >> 24) FROM LIBTRACE_PROCESS AS p JOIN LIBTRACE_PROCESS "
+			"AS q ON q.pid = p.parentPid AND q.globalPid <> p.globalPid GROUP BY 1) "
+			"SELECT DISTINCT p.globalPid >> 24, p.pid, coalesce(p.name, ''), "
+			"coalesce(r.parent, 0) FROM PROCESSES AS p "
+			"LEFT JOIN parents AS r ON r.process = p.globalPid >> 24",
+			4, PROCESSES_MOST);
 	fputs("}", out);
 	free(t.names.bytes);
 	free(t.names.used);

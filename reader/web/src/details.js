@@ -60,6 +60,7 @@ export class Details {
 		return {
 			...this.places.get(track),
 			row,
+			id: name,
 			start,
 			length: end - start,
 			count: 1,

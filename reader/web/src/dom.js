@@ -73,6 +73,16 @@ export function tipHide() {
 	tip.hidden = true;
 }
 
+// Truncate a text to a width in pixels, as the context draws it.
+export function fitted(context, text, width) {
+	if (context.measureText(text).width <= width) return text;
+	let kept = 0;
+	for (let step = 1 << 9; step; step >>= 1)
+		if (kept + step < text.length && context.measureText(`${text.slice(0, kept + step)}\u2026`).width <= width)
+			kept += step;
+	return kept < 2 ? '' : `${text.slice(0, kept)}\u2026`;
+}
+
 // Truncate a text to a width in pixels. `letter`: mean width of a letter in its font.
 export function clipped(text, width, letter) {
 	const most = Math.floor(width / letter);

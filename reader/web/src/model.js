@@ -70,7 +70,9 @@ export class Timeline {
 	}
 
 	tracksOf(data) {
-		const names = new Map(data.names_of_processes.map(([process, pid, name]) => [process, { pid, name }]));
+		const names = new Map(
+			data.names_of_processes.map(([process, pid, name, parent]) => [process, { pid, name, parent }]),
+		);
 		const depths = new Map();
 		for (const [track, row] of data.levels.length ? data.levels[0].track_rows : [])
 			depths.set(track, Math.max(depths.get(track) || 0, row + 1));
@@ -107,7 +109,11 @@ export class Timeline {
 				tracks.push({ id: `alive ${tid}`, tid, what: 'alive', thread, rows: 1, title, lifetime });
 			}
 		}
-		return [...processes.values()];
+		for (const each of processes.values()) {
+			const known = names.get(each.process);
+			each.parent = known && known.parent ? processes.get(known.parent) : undefined;
+		}
+		return treeOf([...processes.values()]);
 	}
 
 	// Return the time around `ns` in which a thread lived and was in no recorded call; null if there is none.
@@ -150,6 +156,7 @@ export class Timeline {
 		const name = this.name(events.name[i]);
 		return {
 			...place,
+			id: events.name[i],
 			start: events.start[i],
 			length: events.length[i],
 			count: events.count[i],
@@ -190,10 +197,19 @@ export class Timeline {
 		return Math.max(0, bisectLeft(events.start, ns) - 3);
 	}
 
+	// Return true if an event of a row is between two times.
+	reaches(events, from, to) {
+		for (let i = events ? this.first(events, from) : 0; events && i < events.start.length && events.start[i] <= to; i++)
+			if (events.start[i] + events.length[i] >= from) return true;
+		return false;
+	}
+
 	// Find the events of the finest level whose name or detail contains the text, at most `most`, in order of start.
+	// `rows` has the same events as rows of tracks.
 	search(text, most) {
 		const wanted = text.toLowerCase(),
 			ids = new Set(),
+			rows = new Map(),
 			found = [];
 		for (const [id, name] of this.names)
 			if (name.text.toLowerCase().includes(wanted) || name.detail.toLowerCase().includes(wanted)) ids.add(id);
@@ -201,14 +217,44 @@ export class Timeline {
 			for (const track of process.tracks) {
 				for (let row = 0; row < track.rows; row++) {
 					const events = this.rowOf(this.levels[0], track.id, row);
+					const some = { start: [], length: [], name: [], count: [], taken: [], busy: [] };
 					for (let i = 0; events && i < events.start.length && found.length < most; i++) {
-						if (ids.has(events.name[i])) found.push(this.event(events, i, { process, track, row }));
+						if (!ids.has(events.name[i])) continue;
+						found.push(this.event(events, i, { process, track, row }));
+						for (const column of Object.keys(some)) some[column].push(events[column][i]);
 					}
+					if (some.start.length) rows.set(`${track.id}/${row}`, some);
 				}
 			}
 		}
-		return { ids, found: found.sort((a, b) => a.start - b.start) };
+		return { ids, rows, found: found.sort((a, b) => a.start - b.start) };
 	}
+}
+
+// Return processes so that children follow their parents, with `depth`, `children` and `folded`.
+function treeOf(processes) {
+	const of = new Map(),
+		ordered = [];
+	for (const process of processes) {
+		if (!of.has(process.parent)) of.set(process.parent, []);
+		of.get(process.parent).push(process);
+	}
+	const visit = (process, depth) => {
+		Object.assign(process, { depth, folded: false, children: [] });
+		ordered.push(process);
+		for (const child of of.get(process) || []) {
+			if (child.children) continue; // a hostile report: it is its own ancestor
+			process.children.push(child);
+			visit(child, depth + 1);
+		}
+	};
+	for (const process of of.get(undefined) || []) visit(process, 0);
+	for (const process of processes) {
+		if (process.children) continue;
+		process.parent = undefined;
+		visit(process, 0);
+	}
+	return ordered;
 }
 
 const CALLS = new Set(['api', 'osrt', 'mpi']); // tracks of a thread's calls

@@ -4,22 +4,25 @@
 import { scaleLinear } from 'd3-scale';
 import { select } from 'd3-selection';
 import { zoom, zoomIdentity } from 'd3-zoom';
+import { areaPanel } from './area.js';
 import { panel } from './details.js';
-import { clipped, color, duration, element, fit, grouped, moment, tipHide, tipShow } from './dom.js';
+import { color, counted, duration, element, fit, fitted, grouped, moment, tipHide, tipShow } from './dom.js';
 import { Timeline, colorOf, colorOfKind, KINDS, WAITING, WAITS } from './model.js';
 
-const GUTTER = 210,
+const GUTTER_LEAST = 150, // width of the titles
 	ROW = 17,
 	GAP = 5,
 	HEAD = 22,
 	AXIS = 24,
 	OVERVIEW = 44,
 	LETTER = 6.1,
-	FONT = '11px system-ui, sans-serif';
+	FONT = '11px system-ui, sans-serif',
+	FOLD = 16; // width of the mark that folds the children of a process
 const OPEN_TRACKS = 60; // with more tracks, only the first processes are open at the start
 const CLOSED_TRACKS = 64; // maximum number of tracks shown in the head of a closed process
 const FOUND_MOST = 20000;
 const ARROW = 9; // length of an arrow's head
+const ARRANGE_MS = 150; // after the last movement, lanes without events in view are hidden
 const HATCH = 6; // distance of the lines across waits
 
 export class TimelineView {
@@ -29,6 +32,7 @@ export class TimelineView {
 		this.found = { ids: null, found: [], at: -1 };
 		this.linked = null;
 		this.processesOpen();
+		this.gutter = GUTTER_LEAST;
 		this.root = element('section', { class: 'timeline' });
 		this.canvas = element('canvas', { tabindex: '0', 'aria-label': 'timeline' });
 		this.axis = element('canvas', { class: 'axis' });
@@ -58,7 +62,8 @@ export class TimelineView {
 			oninput: () => this.searchSoon(),
 			onkeydown: (event) => event.key === 'Enter' && this.next(event.shiftKey ? -1 : 1),
 		});
-		this.matches = element('span', { class: 'matches' });
+		this.matches = element('span', { class: 'matches', role: 'status' });
+		this.hideEmpty = element('input', { type: 'checkbox', checked: true, onchange: () => this.arrange() });
 		return element(
 			'div',
 			{ class: 'toolbar' },
@@ -67,6 +72,15 @@ export class TimelineView {
 			element('button', { onclick: () => this.next(1), title: 'next match' }, '\u203a'),
 			this.matches,
 			element('span', { class: 'grow' }),
+			element('label', { class: 'matches' }, this.hideEmpty, ' hide empty lanes'),
+			element(
+				'button',
+				{
+					onclick: () => this.sumUp(this.lines, ...this.domain),
+					title: 'sums of what is in view; shift+drag: of an area',
+				},
+				'sum',
+			),
 			element('button', { onclick: () => this.zoomBy(1.6), title: 'zoom in (w)' }, '+'),
 			element('button', { onclick: () => this.zoomBy(1 / 1.6), title: 'zoom out (s)' }, '\u2212'),
 			element('button', { onclick: () => this.show(this.model.start, this.model.end) }, 'all'),
@@ -99,7 +113,7 @@ export class TimelineView {
 			element(
 				'span',
 				{ class: 'hint' },
-				'drag: move \u00b7 ctrl+wheel or w, s: zoom \u00b7 a, d: sideways \u00b7 double click: zoom to an event',
+				'drag: move \u00b7 shift+drag: sums of an area \u00b7 ctrl+wheel: zoom \u00b7 double click: zoom to an event',
 			),
 		);
 	}
@@ -110,7 +124,7 @@ export class TimelineView {
 			.filter((event) =>
 				event.type === 'wheel'
 					? event.ctrlKey || event.metaKey || Math.abs(event.deltaX) > Math.abs(event.deltaY)
-					: !event.button && event.type !== 'dblclick' && this.x(event) >= GUTTER,
+					: !event.button && !event.shiftKey && event.type !== 'dblclick' && this.x(event) >= this.gutter,
 			)
 			.wheelDelta((event) => Math.max(-0.6, Math.min(0.6, -event.deltaY * 0.01)))
 			.on('zoom', (event) => this.moved(event));
@@ -127,6 +141,17 @@ export class TimelineView {
 			},
 			{ capture: true, passive: false },
 		);
+		this.canvas.addEventListener('pointerdown', (event) => {
+			if (!event.shiftKey || event.button || this.x(event) < this.gutter) return;
+			this.canvas.setPointerCapture(event.pointerId);
+			this.area = { from: this.lineAt(event).y, x0: this.x(event), to: this.lineAt(event).y, x1: this.x(event) };
+		});
+		this.canvas.addEventListener('pointermove', (event) => {
+			if (!this.area || !event.buttons) return;
+			Object.assign(this.area, { to: this.lineAt(event).y, x1: Math.max(this.gutter, this.x(event)) });
+			this.drawSoon();
+		});
+		this.canvas.addEventListener('pointerup', () => this.areaEnds());
 		this.canvas.addEventListener('mousemove', (event) => this.hover(event));
 		this.canvas.addEventListener('mouseleave', tipHide);
 		this.canvas.addEventListener('click', (event) => this.click(event));
@@ -161,40 +186,101 @@ export class TimelineView {
 		return event.clientX - this.canvas.getBoundingClientRect().left;
 	}
 	plotWidth() {
-		return Math.max(50, this.width - GUTTER);
+		return Math.max(50, this.width - this.gutter);
 	}
 	base() {
-		return scaleLinear([this.model.start, this.model.end], [GUTTER, GUTTER + this.plotWidth()]);
+		return scaleLinear([this.model.start, this.model.end], [this.gutter, this.gutter + this.plotWidth()]);
 	}
 	scale() {
-		return scaleLinear(this.domain, [GUTTER, GUTTER + this.plotWidth()]);
+		return scaleLinear(this.domain, [this.gutter, this.gutter + this.plotWidth()]);
 	}
 
 	layout() {
 		this.width = Math.floor(this.scroller.clientWidth || this.root.clientWidth || 900);
-		let y = 0;
-		this.lines = [];
+		const context = this.canvas.getContext('2d');
+		let y = 0,
+			widest = 0;
+		context.font = FONT;
+		const folded = new Set();
 		for (const process of this.model.processes) {
-			this.lines.push({ y, height: HEAD, process });
+			if (this.isFolded(process, folded)) continue;
 			y += HEAD;
 			for (const track of process.open ? process.tracks : []) {
-				this.lines.push({ y, height: track.rows * ROW + GAP, process, track });
+				widest = Math.max(widest, context.measureText(track.title).width + indentOf(process));
 				y += track.rows * ROW + GAP;
 			}
 		}
+		this.gutter = Math.round(Math.max(GUTTER_LEAST, Math.min(widest + 20, this.width * 0.3)));
+		this.root.dataset.gutter = String(this.gutter);
 		this.height = Math.min(Math.max(y + 4, 60), Math.max(260, Math.round(window.innerHeight * 0.62)));
 		this.scroller.style.height = `${this.height + 2}px`; // including the border
-		this.content.style.height = `${Math.max(y + 4, this.height)}px`;
 		this.zoom
 			.extent([
-				[GUTTER, 0],
-				[GUTTER + this.plotWidth(), this.height],
+				[this.gutter, 0],
+				[this.gutter + this.plotWidth(), this.height],
 			])
 			.translateExtent([
-				[GUTTER, -Infinity],
-				[GUTTER + this.plotWidth(), Infinity],
+				[this.gutter, -Infinity],
+				[this.gutter + this.plotWidth(), Infinity],
 			]);
 		this.show(...this.domain);
+	}
+
+	// Place the lanes that have something in view; all of them, if empty ones are not to be hidden. The first lane in
+	// view stays where it is.
+	arrange() {
+		clearTimeout(this.arranging);
+		const top = this.scroller.scrollTop,
+			same = (a, b) => a.process === b.process && a.track === b.track;
+		const first = (this.lines || []).find((line) => line.y + line.height > top);
+		const folded = new Set();
+		let y = 0;
+		this.lines = [];
+		this.hidden = 0;
+		const put = (line) => {
+			this.lines.push({ y, ...line });
+			y += line.height;
+		};
+		for (const process of this.model.processes) {
+			if (this.isFolded(process, folded)) continue;
+			const tracks = process.tracks.filter((track) => !this.hideEmpty.checked || this.isInView(track)),
+				alive = !this.found.ids && this.overlaps(process.lifetime);
+			this.hidden += process.tracks.length - tracks.length;
+			if (!tracks.length && !alive && this.hideEmpty.checked && !process.children.length) continue;
+			put({ height: HEAD, process });
+			for (const track of process.open ? tracks : []) put({ height: track.rows * ROW + GAP, process, track });
+		}
+		this.content.style.height = `${Math.max(y + 4, this.height)}px`;
+		const now = first && this.lines.find((line) => same(line, first));
+		if (now) this.scroller.scrollTop = top + now.y - first.y;
+		this.drawSoon();
+	}
+
+	// Return true if an ancestor of a process is folded. `folded` collects them; parents come before their children.
+	isFolded(process, folded) {
+		const { parent } = process;
+		if (!parent || (!parent.folded && !folded.has(parent))) return false;
+		folded.add(process);
+		return true;
+	}
+
+	overlaps(span) {
+		return !!span && span.start <= this.domain[1] && span.end >= this.domain[0];
+	}
+
+	// Return true if a track has something to show between the times in view.
+	isInView(track) {
+		if (this.selected && this.selected.track === track) return true;
+		if (!this.found.ids && this.overlaps(track.lifetime)) return true;
+		const coarsest = this.model.levels[this.model.levels.length - 1];
+		for (let row = 0; row < track.rows; row++)
+			if (this.model.reaches(this.rowOf(coarsest, track, row), ...this.domain)) return true;
+		return false;
+	}
+
+	// Return the events of a row: all of a level, or those that the search found.
+	rowOf(level, track, row) {
+		return this.found.ids ? this.found.rows.get(`${track.id}/${row}`) : this.model.rowOf(level, track.id, row);
 	}
 
 	// ---- visible part ----
@@ -203,6 +289,8 @@ export class TimelineView {
 		const scale = event.transform.rescaleX(this.base());
 		this.domain = scale.domain();
 		this.drawSoon();
+		clearTimeout(this.arranging);
+		this.arranging = setTimeout(() => this.arrange(), ARRANGE_MS);
 		if (this.linked && !this.following) this.linked.follow(this);
 	}
 
@@ -213,7 +301,11 @@ export class TimelineView {
 		const from = Math.min(Math.max((start + end - length) / 2, this.model.start), this.model.end - length);
 		const base = this.base(),
 			scale = all / length;
-		select(this.canvas).call(this.zoom.transform, zoomIdentity.translate(GUTTER - base(from) * scale, 0).scale(scale));
+		select(this.canvas).call(
+			this.zoom.transform,
+			zoomIdentity.translate(this.gutter - base(from) * scale, 0).scale(scale),
+		);
+		this.arrange();
 	}
 
 	// Show the same times as another timeline, relative to the start of each.
@@ -246,7 +338,9 @@ export class TimelineView {
 		this.matches.textContent = !text
 			? ''
 			: `${grouped(this.found.found.length)}${this.found.found.length === FOUND_MOST ? ' or more' : ''} found`;
-		this.draw();
+		const { selected } = this;
+		if (text && selected && !this.found.ids.has(selected.id)) this.select(null);
+		this.arrange();
 	}
 	next(step) {
 		clearTimeout(this.pending);
@@ -261,22 +355,26 @@ export class TimelineView {
 
 	// Select an event and bring it into view.
 	goTo(hit) {
-		if (!hit.process.open) {
-			hit.process.open = true;
-			this.layout();
+		if (this.found.ids && !this.found.ids.has(hit.id)) {
+			this.input.value = '';
+			this.search();
 		}
-		const line = this.lines.find((each) => each.track === hit.track);
-		if (line) this.scroller.scrollTop = Math.max(0, line.y + hit.row * ROW - this.height / 2);
+		hit.process.open = true;
+		for (let each = hit.process.parent; each; each = each.parent) each.folded = false;
 		const around = Math.max(
 			hit.length * 3,
 			Math.min((this.domain[1] - this.domain[0]) / 2, (this.model.end - this.model.start) / 50),
 		);
 		this.select(hit);
 		this.show(hit.start + hit.length / 2 - around, hit.start + hit.length / 2 + around);
+		this.layout();
+		const line = this.lines.find((each) => each.track === hit.track);
+		this.scroller.scrollTop = Math.max(0, line.y + hit.row * ROW - this.height / 2);
 	}
 
 	select(hit) {
 		this.selected = hit;
+		this.summed = null;
 		this.about.replaceChildren(...(hit ? [panel(this, hit)] : []));
 	}
 
@@ -290,12 +388,12 @@ export class TimelineView {
 	hit(event) {
 		const { y, line } = this.lineAt(event),
 			x = this.x(event);
-		if (!line || !line.track || x < GUTTER) return null;
+		if (!line || !line.track || x < this.gutter) return null;
 		const row = Math.floor((y - line.y) / ROW),
 			scale = this.scale(),
 			pixel = (this.domain[1] - this.domain[0]) / this.plotWidth();
 		const level = this.model.levelFor(pixel),
-			events = row < line.track.rows && this.model.rowOf(level, line.track.id, row);
+			events = row < line.track.rows && this.rowOf(level, line.track, row);
 		if (!events) return null;
 		const at = scale.invert(x),
 			slack = pixel * 2;
@@ -332,16 +430,31 @@ export class TimelineView {
 
 	hover(event) {
 		const hit = event.buttons ? null : this.hit(event);
+		const { line } = this.lineAt(event);
+		if (line && this.x(event) < this.gutter && !event.buttons) {
+			tipShow(event, this.describeLine(line));
+			return;
+		}
 		const lines = hit ? this.describe(hit) : event.buttons ? null : this.describeGap(event);
 		if (lines) tipShow(event, lines);
 		else tipHide();
+	}
+
+	describeLine({ process, track }) {
+		const life = (track || process).lifetime;
+		return [
+			track ? track.title : titleOf(process),
+			track ? titleOf(process) : tracksOf(process),
+			life ? `lived ${duration(life.end - life.start)}, from ${moment(life.start, life.end - life.start)}` : null,
+			!track && process.children.length ? `${grouped(process.children.length)} children` : null,
+		];
 	}
 
 	// Describe the part of a lifetime at the pointer in which there is no event; null if there is none.
 	describeGap(event) {
 		const { line } = this.lineAt(event),
 			x = this.x(event);
-		if (!line || x < GUTTER) return null;
+		if (!line || x < this.gutter) return null;
 		const ns = this.scale().invert(x),
 			{ process, track } = line,
 			life = (track || process).lifetime,
@@ -355,20 +468,52 @@ export class TimelineView {
 						`from ${moment(gap.start, gap.length)}`,
 					]
 				: []),
-			track ? track.title : `${process.name || 'process'} (${process.pid})`,
+			track ? track.title : titleOf(process),
 			`lived ${duration(lived)}, from ${moment(life.start, lived)}`,
 		];
 	}
 
 	click(event) {
-		const { line } = this.lineAt(event);
+		const { line } = this.lineAt(event),
+			x = this.x(event);
+		if (event.shiftKey && x >= this.gutter) return;
 		if (line && !line.track) {
-			line.process.open = !line.process.open;
+			const { process } = line,
+				box = indentOf(process);
+			if (process.children.length && x >= box - 4 && x < box + FOLD - 2) process.folded = !process.folded;
+			else process.open = !process.open;
 			this.layout();
 			return;
 		}
 		this.select(this.hit(event));
 		this.draw();
+	}
+
+	// ---- sums ----
+
+	areaEnds() {
+		const { area } = this;
+		if (!area) return;
+		this.area = null;
+		const scale = this.scale(),
+			[top, bottom] = [Math.min(area.from, area.to), Math.max(area.from, area.to)];
+		const lines = this.lines.filter((line) => line.y + line.height > top && line.y < bottom);
+		if (Math.abs(area.x1 - area.x0) < 3) return;
+		this.sumUp(lines, scale.invert(Math.min(area.x0, area.x1)), scale.invert(Math.max(area.x0, area.x1)));
+	}
+
+	// Show the sums of lanes between two times; a closed process is summed up with all its tracks.
+	sumUp(lines, from, to) {
+		const tracks = new Set();
+		for (const { process, track } of lines) {
+			if (track) tracks.add(track);
+			else if (!process.open) process.tracks.forEach((each) => tracks.add(each));
+		}
+		const rowsOf = (track, row) => this.rowOf(this.model.levels[0], track, row);
+		this.select(null);
+		this.summed = { lines, from, to };
+		this.about.replaceChildren(areaPanel(this.model, [...tracks], rowsOf, from, to));
+		this.drawSoon();
 	}
 
 	// ---- drawing ----
@@ -408,6 +553,7 @@ export class TimelineView {
 			else this.drawHead(context, scale, level, line, y);
 		}
 		this.drawArrows(context, scale, top);
+		this.drawArea(context, scale, top);
 		this.drawAxis(scale);
 		this.drawOverview();
 		const known = this.selected && this.selected.name;
@@ -420,6 +566,8 @@ export class TimelineView {
 		return [
 			`${grouped(this.model.events)} event${this.model.events === 1 ? '' : 's'}`,
 			`in view: ${duration(end - start)} from ${moment(start, end - start)}`,
+			this.found.ids ? 'only what was found is shown' : '',
+			this.hidden ? `${counted(this.hidden, 'lane')} without an event here hidden` : '',
 			this.model.tracksLeftOut ? `${grouped(this.model.tracksLeftOut)} tracks are left out of this page` : '',
 		];
 	}
@@ -438,28 +586,25 @@ export class TimelineView {
 		context.fillStyle = this.colors.text;
 		context.font = `600 ${FONT}`;
 		const { process } = line;
-		const title = `${process.name || 'process'} (${process.pid})`;
-		const tracks = `${process.tracks.length} track${process.tracks.length === 1 ? '' : 's'}`;
-		context.fillText(
-			clipped(
-				process.open ? `\u25be ${title}` : `\u25b8 ${title}, ${tracks}`,
-				(process.open ? this.width : GUTTER) - 16,
-				LETTER * 1.08,
-			),
-			8,
-			y + HEAD / 2 - 1,
-		);
+		const x = indentOf(process) + (process.children.length ? FOLD : 0),
+			below = process.folded ? `, ${grouped(descendants(process))} processes folded` : '';
+		const title = process.open
+			? `\u25be ${titleOf(process)}${below}`
+			: `\u25b8 ${titleOf(process)}, ${tracksOf(process)}${below}`;
+		if (process.children.length)
+			context.fillText(process.folded ? '\u229e' : '\u229f', indentOf(process), y + HEAD / 2 - 1);
+		context.fillText(fitted(context, title, (process.open ? this.width : this.gutter) - x - 6), x, y + HEAD / 2 - 1);
 		context.font = FONT;
 	}
 
 	// Draw all tracks of a closed process on top of each other.
 	drawClosed(context, scale, level, process, y) {
-		const left = GUTTER,
-			right = GUTTER + this.plotWidth(),
+		const left = this.gutter,
+			right = this.gutter + this.plotWidth(),
 			[from, to] = this.domain;
 		context.globalAlpha = process.tracks.length === 1 ? 0.8 : 0.4;
 		for (const track of process.tracks.slice(0, CLOSED_TRACKS)) {
-			const events = this.model.rowOf(level, track.id, 0);
+			const events = this.rowOf(level, track, 0);
 			let reached = -1;
 			for (
 				let i = events ? this.model.first(events, from) : 0;
@@ -479,9 +624,9 @@ export class TimelineView {
 
 	// Draw a lifetime: a band with a line below it, behind the events.
 	drawLifetime(context, scale, { start, end }, y, height) {
-		const x0 = Math.max(scale(start), GUTTER),
-			x1 = Math.min(scale(end), GUTTER + this.plotWidth());
-		if (x1 < GUTTER || x0 > GUTTER + this.plotWidth()) return;
+		const x0 = Math.max(scale(start), this.gutter),
+			x1 = Math.min(scale(end), this.gutter + this.plotWidth());
+		if (x1 < this.gutter || x0 > this.gutter + this.plotWidth()) return;
 		context.fillStyle = this.colors.alive;
 		context.globalAlpha = 0.35;
 		context.fillRect(x0, y + 1, Math.max(x1 - x0, 1), height - 2);
@@ -492,21 +637,21 @@ export class TimelineView {
 	drawTrack(context, scale, level, line, y) {
 		if (line.track.lifetime) this.drawLifetime(context, scale, line.track.lifetime, y, ROW);
 		for (let row = 0; row < line.track.rows; row++) {
-			const events =
-				y + (row + 1) * ROW >= 0 && y + row * ROW <= this.height && this.model.rowOf(level, line.track.id, row);
+			const events = y + (row + 1) * ROW >= 0 && y + row * ROW <= this.height && this.rowOf(level, line.track, row);
 			if (events) this.drawRow(context, scale, events, y + row * ROW, line.track, row);
 		}
 		context.fillStyle = this.colors.page;
-		context.fillRect(0, y, GUTTER - 1, line.height);
+		context.fillRect(0, y, this.gutter - 1, line.height);
 		context.fillStyle = this.colors.dim;
-		context.fillText(clipped(line.track.title, GUTTER - 20, LETTER), 14, y + ROW / 2);
+		const x = indentOf(line.process) + 6;
+		context.fillText(fitted(context, line.track.title, this.gutter - x - 6), x, y + ROW / 2);
 		context.fillStyle = this.colors.line;
 		context.fillRect(0, y + line.height - 3, this.width, 1);
 	}
 
 	drawRow(context, scale, events, y, track, row) {
-		const left = GUTTER,
-			right = GUTTER + this.plotWidth(),
+		const left = this.gutter,
+			right = this.gutter + this.plotWidth(),
 			[from, to] = this.domain;
 		let reached = -1;
 		for (let i = this.model.first(events, from); i < events.start.length && events.start[i] <= to; i++) {
@@ -516,12 +661,9 @@ export class TimelineView {
 			const name = this.model.name(events.name[i]),
 				several = events.count[i] > 1,
 				width = Math.max(x1 - x0, 1);
-			const lost = this.found.ids && !this.found.ids.has(events.name[i]);
-			context.globalAlpha = lost
-				? 0.18
-				: several
-					? 0.35 + 0.5 * Math.min(1, events.length[i] ? events.taken[i] / events.length[i] : 1)
-					: 1;
+			context.globalAlpha = several
+				? 0.35 + 0.5 * Math.min(1, events.length[i] ? events.taken[i] / events.length[i] : 1)
+				: 1;
 			context.fillStyle = colorOf(name);
 			context.fillRect(x0, y + 1, width > 3 ? width - 0.6 : width, ROW - 3);
 			if (width > 4 && WAITS.has(name.kind)) {
@@ -543,10 +685,10 @@ export class TimelineView {
 				context.lineWidth = 2;
 				context.strokeRect(x0, y + 1, Math.max(width, 3), ROW - 3);
 			}
-			if (width > 26 && !lost) {
+			if (width > 12) {
 				context.fillStyle = '#15202b';
 				context.fillText(
-					clipped(several ? `${grouped(events.count[i])} \u00d7 ${name.text}` : name.text, width - 6, LETTER),
+					fitted(context, several ? `${grouped(events.count[i])} \u00d7 ${name.text}` : name.text, width - 5),
 					x0 + 3,
 					y + ROW / 2,
 				);
@@ -563,7 +705,7 @@ export class TimelineView {
 		};
 		context.save();
 		context.beginPath();
-		context.rect(GUTTER, 0, this.plotWidth(), this.height);
+		context.rect(this.gutter, 0, this.plotWidth(), this.height);
 		context.clip();
 		context.strokeStyle = context.fillStyle = this.colors.mark;
 		context.lineWidth = 2;
@@ -585,6 +727,30 @@ export class TimelineView {
 			context.fill();
 		}
 		context.restore();
+	}
+
+	// Draw the area that is being selected or is summed up.
+	drawArea(context, scale, top) {
+		const { area, summed } = this;
+		if (!area && !summed) return;
+		const last = summed && summed.lines[summed.lines.length - 1];
+		const [x0, x1, y0, y1] = area
+			? [area.x0, area.x1, area.from, area.to]
+			: [
+					scale(summed.from),
+					scale(summed.to),
+					summed.lines.length ? summed.lines[0].y : 0,
+					last ? last.y + last.height : 0,
+				];
+		context.fillStyle = this.colors.mark;
+		context.globalAlpha = 0.12;
+		context.fillRect(
+			Math.max(this.gutter, Math.min(x0, x1)),
+			Math.min(y0, y1) - top,
+			Math.abs(x1 - x0),
+			Math.abs(y1 - y0),
+		);
+		context.globalAlpha = 1;
 	}
 
 	drawAxis(scale) {
@@ -654,7 +820,12 @@ export class TimelineView {
 			context.fillStyle = colorOfKind(kind);
 			kinds.get(kind).forEach((value, bin) => {
 				const height = (value / most) * (OVERVIEW - 6);
-				context.fillRect(GUTTER + (bin * width) / bins, OVERVIEW - 2 - below[bin] - height, width / bins + 0.4, height);
+				context.fillRect(
+					this.gutter + (bin * width) / bins,
+					OVERVIEW - 2 - below[bin] - height,
+					width / bins + 0.4,
+					height,
+				);
 				below[bin] += height;
 			});
 		}
@@ -664,13 +835,18 @@ export class TimelineView {
 		const x0 = base(this.domain[0]),
 			x1 = Math.max(base(this.domain[1]), x0 + 2);
 		context.fillStyle = color('--shade');
-		context.fillRect(GUTTER, 0, x0 - GUTTER, OVERVIEW);
-		context.fillRect(x1, 0, GUTTER + width - x1, OVERVIEW);
+		context.fillRect(this.gutter, 0, x0 - this.gutter, OVERVIEW);
+		context.fillRect(x1, 0, this.gutter + width - x1, OVERVIEW);
 		context.strokeStyle = this.colors.mark;
 		context.lineWidth = 1;
 		context.strokeRect(x0 + 0.5, 0.5, Math.max(1, x1 - x0 - 1), OVERVIEW - 1);
 	}
 }
+
+const titleOf = (process) => `${process.name || 'process'} (${process.pid})`;
+const tracksOf = (process) => counted(process.tracks.length, 'track');
+const indentOf = (process) => 8 + Math.min(process.depth, 8) * 12;
+const descendants = (process) => process.children.reduce((sum, each) => sum + 1 + descendants(each), 0);
 
 // Return a pattern of diagonal lines: the mark of waits, besides their color.
 function hatch(context) {
