@@ -351,7 +351,11 @@ def shows(browser, name, path):
 
 def in_view_ns(browser):
     """Return the time span that the line below the timeline says is in view."""
-    number, unit = re.search(r"in view: ([0-9.]+) (\w+)", text_of(browser, VIEW)).groups()
+    return in_view_ns_of(text_of(browser, VIEW))
+
+
+def in_view_ns_of(text):
+    number, unit = re.search(r"in view: ([0-9.]+) (\w+)", text).groups()
     return float(number) * {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9}[unit]
 
 
@@ -685,6 +689,50 @@ def browser_area(browser):
     picture(browser, "area", whole=True)
 
 
+def type_key(browser, name):
+    text = {"Enter": "\r"}.get(name, name if len(name) == 1 else "")
+    for kind in ("keyDown", "keyUp"):
+        browser.call("Input.dispatchKeyEvent", type=kind, key=name, **({"text": text} if text and kind == "keyDown" else {}))
+
+
+def browser_keys(browser):
+    """All of the timeline can be reached by keys, and is said."""
+    shows(browser, "keys", page("lanes", lanes_database())[1])
+    label = browser.evaluate(f"[document.querySelector('{CANVAS}').getAttribute('role'), document.querySelector('{CANVAS}').getAttribute('aria-label')]")
+    tap.ok(label[0] == "application" and label[1].startswith("1 process, 4 events, 1.000 ms"), "the timeline has a role and a label", label)
+    unnamed = browser.evaluate("[...document.querySelectorAll('.timeline button, .timeline input')].filter((e) => !/[a-z]/.test((e.getAttribute('aria-label') || '') + e.textContent + "
+                               "(e.closest('label') ? e.closest('label').textContent : ''))).length")
+    tap.ok(unnamed == 0, "each button and field has a name", unnamed)
+    browser.evaluate("document.querySelector('.timeline input').focus()")
+    for _ in range(20):
+        browser.call("Input.dispatchKeyEvent", type="keyDown", key="Tab", code="Tab", windowsVirtualKeyCode=9)
+        if browser.evaluate(f"document.activeElement === document.querySelector('{CANVAS}')"):
+            break
+    tap.ok(browser.evaluate(f"document.activeElement === document.querySelector('{CANVAS}')"), "the tabulator leads to it")
+    said = []
+    for name in ("ArrowDown", "ArrowDown", "ArrowDown", "ArrowRight", "ArrowRight", "ArrowRight", "ArrowLeft"):
+        type_key(browser, name)
+        said.append(text_of(browser, ".timeline .spoken"))
+    tap.ok(said == ["process (1000), open, 3 lanes", "GPU 0, stream 7, 1 event in view", "thread 1000: OS runtime, 2 events in view", "main, 100.0 us, at 0.00 us",
+                    "poll, 100.0 us, at 200.00 us", "no later event", "main, 100.0 us, at 0.00 us"], "arrows move between lanes and events, which are said", said)
+    tap.ok(text_of(browser, ABOUT + " h3") == "main", "the event is selected", text_of(browser, ABOUT))
+    before = text_of(browser, VIEW)
+    type_key(browser, "Enter")
+    browser.settle()
+    type_key(browser, "Escape")
+    tap.ok(in_view_ns_of(status_becomes(browser, before)) < 300000 and not browser.evaluate(f"document.querySelector('{ABOUT}')"), "Enter zooms to it, Escape deselects it", text_of(browser, VIEW))
+    type_key(browser, "0")
+    browser.settle()
+    tap.ok(in_view_ns(browser) == 1e6, "0 shows all", text_of(browser, VIEW))
+    for _ in range(4):
+        type_key(browser, "ArrowUp")
+    type_key(browser, "Enter")
+    browser.settle()
+    tap.ok(lanes(browser) == ["\u25b8 process (1000), 3 tracks"] and "closed" in text_of(browser, ".timeline .spoken"), "Enter closes a process", lanes(browser))
+    type_key(browser, "/")
+    tap.ok(browser.evaluate("document.activeElement === document.querySelector('.timeline input')"), "a slash leads to the search")
+
+
 def browser_lifetimes(browser):
     """A process that only computes is not empty, and the timeline ends where the run ends."""
     path, spool = os.path.join(PLACE, "computes.rep"), spool_folder()
@@ -787,7 +835,7 @@ def browser_many_tracks(browser):
 
 
 def in_browser():
-    tests = (browser_timeline, browser_hover, browser_details, browser_launch, browser_arrows, browser_tree, browser_lanes, browser_area,
+    tests = (browser_timeline, browser_hover, browser_details, browser_launch, browser_arrows, browser_tree, browser_lanes, browser_area, browser_keys,
              browser_lifetimes, browser_waits, browser_hostile, browser_two, browser_cuda, browser_many_tracks)
     if not _browser.find():
         for test in tests:

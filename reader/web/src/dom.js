@@ -34,7 +34,9 @@ export function grouped(number, digits = Number.isInteger(number) ? 0 : 1) {
 }
 
 // Format a number of things: '1 event', '2 events'.
-export const counted = (number, noun) => `${grouped(number)} ${noun}${number === 1 ? '' : 's'}`;
+export function counted(number, noun, nouns = `${noun}s`) {
+	return `${grouped(number)} ${number === 1 ? noun : nouns}`;
+}
 
 // Resize a canvas to the resolution of the screen and clear it. Returns its context, scaled to CSS pixels.
 export function fit(canvas, width, height) {

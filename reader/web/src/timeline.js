@@ -7,6 +7,7 @@ import { zoom, zoomIdentity } from 'd3-zoom';
 import { areaPanel } from './area.js';
 import { panel } from './details.js';
 import { color, counted, duration, element, fit, fitted, grouped, moment, tipHide, tipShow } from './dom.js';
+import { cursorLine, key, KEYS } from './keys.js';
 import { Timeline, colorOf, colorOfKind, KINDS, WAITING, WAITS } from './model.js';
 
 const GUTTER_LEAST = 150, // width of the titles
@@ -17,6 +18,7 @@ const GUTTER_LEAST = 150, // width of the titles
 	OVERVIEW = 44,
 	LETTER = 6.1,
 	FONT = '11px system-ui, sans-serif',
+	BOLD = 1.15, // width of bold letters, at most
 	FOLD = 16; // width of the mark that folds the children of a process
 const OPEN_TRACKS = 60; // with more tracks, only the first processes are open at the start
 const CLOSED_TRACKS = 64; // maximum number of tracks shown in the head of a closed process
@@ -34,14 +36,32 @@ export class TimelineView {
 		this.processesOpen();
 		this.gutter = GUTTER_LEAST;
 		this.root = element('section', { class: 'timeline' });
-		this.canvas = element('canvas', { tabindex: '0', 'aria-label': 'timeline' });
-		this.axis = element('canvas', { class: 'axis' });
-		this.overview = element('canvas', { class: 'overview' });
+		const { model } = this;
+		this.canvas = element('canvas', {
+			tabindex: '0',
+			role: 'application',
+			'aria-roledescription': 'timeline',
+			'aria-label':
+				`${counted(model.processes.length, 'process', 'processes')}, ${counted(model.events, 'event')}, ` +
+				`${duration(model.end - model.start)}; ${KEYS}`,
+		});
+		this.axis = element('canvas', { class: 'axis', 'aria-hidden': 'true' });
+		this.overview = element('canvas', { class: 'overview', 'aria-hidden': 'true' });
+		this.spoken = element('div', { class: 'spoken', role: 'status' }); // for screen readers only
 		this.content = element('div', {}, this.canvas); // as high as all tracks, while the canvas stays in view
 		this.scroller = element('div', { class: 'scroller' }, this.content);
 		this.status = element('div', { class: 'status' });
 		this.about = element('div', { 'aria-live': 'polite' }); // details of the selected event
-		this.root.append(this.toolbar(), this.overview, this.axis, this.scroller, this.status, this.legend(), this.about);
+		this.root.append(
+			this.toolbar(),
+			this.overview,
+			this.axis,
+			this.scroller,
+			this.status,
+			this.legend(),
+			this.about,
+			this.spoken,
+		);
 		this.behavior();
 	}
 
@@ -68,8 +88,12 @@ export class TimelineView {
 			'div',
 			{ class: 'toolbar' },
 			this.input,
-			element('button', { onclick: () => this.next(-1), title: 'previous match' }, '\u2039'),
-			element('button', { onclick: () => this.next(1), title: 'next match' }, '\u203a'),
+			element(
+				'button',
+				{ onclick: () => this.next(-1), title: 'previous match', 'aria-label': 'previous match' },
+				'\u2039',
+			),
+			element('button', { onclick: () => this.next(1), title: 'next match', 'aria-label': 'next match' }, '\u203a'),
 			this.matches,
 			element('span', { class: 'grow' }),
 			element('label', { class: 'matches' }, this.hideEmpty, ' hide empty lanes'),
@@ -81,8 +105,12 @@ export class TimelineView {
 				},
 				'sum',
 			),
-			element('button', { onclick: () => this.zoomBy(1.6), title: 'zoom in (w)' }, '+'),
-			element('button', { onclick: () => this.zoomBy(1 / 1.6), title: 'zoom out (s)' }, '\u2212'),
+			element('button', { onclick: () => this.zoomBy(1.6), title: 'zoom in (w)', 'aria-label': 'zoom in' }, '+'),
+			element(
+				'button',
+				{ onclick: () => this.zoomBy(1 / 1.6), title: 'zoom out (s)', 'aria-label': 'zoom out' },
+				'\u2212',
+			),
 			element('button', { onclick: () => this.show(this.model.start, this.model.end) }, 'all'),
 		);
 	}
@@ -115,6 +143,7 @@ export class TimelineView {
 				{ class: 'hint' },
 				'drag: move \u00b7 shift+drag: sums of an area \u00b7 ctrl+wheel: zoom \u00b7 double click: zoom to an event',
 			),
+			element('span', { class: 'hint' }, KEYS),
 		);
 	}
 
@@ -157,17 +186,12 @@ export class TimelineView {
 		this.canvas.addEventListener('click', (event) => this.click(event));
 		this.canvas.addEventListener('dblclick', (event) => {
 			const hit = this.hit(event);
-			if (hit) this.show(hit.start - hit.length * 0.5 - 20, hit.start + hit.length * 1.5 + 20);
+			if (hit) this.zoomTo(hit);
 		});
 		this.canvas.addEventListener('keydown', (event) => {
-			const act = {
-				w: () => this.zoomBy(1.4),
-				s: () => this.zoomBy(1 / 1.4),
-				a: () => this.pan(-0.15),
-				d: () => this.pan(0.15),
-			}[event.key];
-			if (act && !event.ctrlKey && !event.metaKey) act();
+			if (key(this, event)) event.preventDefault();
 		});
+		for (const kind of ['focus', 'blur']) this.canvas.addEventListener(kind, () => this.drawSoon());
 		this.scroller.addEventListener('scroll', () => this.draw());
 		const seek = (event) => {
 			if (event.buttons !== 1) return;
@@ -205,6 +229,8 @@ export class TimelineView {
 		for (const process of this.model.processes) {
 			if (this.isFolded(process, folded)) continue;
 			y += HEAD;
+			if (!process.open)
+				widest = Math.max(widest, context.measureText(headOf(process)).width * BOLD + indentOf(process));
 			for (const track of process.open ? process.tracks : []) {
 				widest = Math.max(widest, context.measureText(track.title).width + indentOf(process));
 				y += track.rows * ROW + GAP;
@@ -315,6 +341,10 @@ export class TimelineView {
 		this.following = false;
 	}
 
+	zoomTo(hit) {
+		this.show(hit.start - hit.length * 0.5 - 20, hit.start + hit.length * 1.5 + 20);
+	}
+
 	zoomBy(factor) {
 		const [start, end] = this.domain,
 			middle = (start + end) / 2,
@@ -375,6 +405,7 @@ export class TimelineView {
 	select(hit) {
 		this.selected = hit;
 		this.summed = null;
+		if (hit) this.cursor = { process: hit.process, track: hit.track };
 		this.about.replaceChildren(...(hit ? [panel(this, hit)] : []));
 	}
 
@@ -489,6 +520,53 @@ export class TimelineView {
 		this.draw();
 	}
 
+	// ---- keyboard (keys.js) ----
+
+	say(text) {
+		this.spoken.textContent = text;
+	}
+	titleOf(process) {
+		return titleOf(process);
+	}
+
+	// Scroll a line into view.
+	reveal({ y, height }) {
+		const top = this.scroller.scrollTop;
+		if (y < top || y + height > top + this.height)
+			this.scroller.scrollTop = Math.max(0, y - (y < top ? 0 : this.height - height));
+	}
+
+	countInView(track) {
+		let count = 0;
+		const [from, to] = this.domain,
+			level = this.model.levels[0];
+		for (let row = 0; row < track.rows; row++) {
+			const events = this.rowOf(level, track, row);
+			for (
+				let i = events ? this.model.first(events, from) : 0;
+				events && i < events.start.length && events.start[i] <= to;
+				i++
+			)
+				if (events.start[i] + events.length[i] >= from) count += events.count[i];
+		}
+		return count;
+	}
+
+	// Return the event of a row behind another one (before it, if step is -1); the first in view, if there is no other.
+	neighbor(line, row, other, step) {
+		const events = this.rowOf(this.model.levels[0], line.track, row);
+		if (!events) return null;
+		let i = this.model.first(events, other ? other.start : this.domain[0]);
+		const isBehind = (start, length) => (other ? start > other.start : start + length >= this.domain[0]);
+		while (i < events.start.length && !isBehind(events.start[i], events.length[i])) i++;
+		if (step < 0) {
+			i--;
+			while (other && i >= 0 && events.start[i] >= other.start) i--;
+		}
+		if (i < 0 || i >= events.start.length) return null;
+		return this.model.event(events, i, { process: line.process, track: line.track, row });
+	}
+
 	// ---- sums ----
 
 	areaEnds() {
@@ -552,6 +630,7 @@ export class TimelineView {
 			if (line.track) this.drawTrack(context, scale, level, line, y);
 			else this.drawHead(context, scale, level, line, y);
 		}
+		this.drawCursor(context, top);
 		this.drawArrows(context, scale, top);
 		this.drawArea(context, scale, top);
 		this.drawAxis(scale);
@@ -587,10 +666,7 @@ export class TimelineView {
 		context.font = `600 ${FONT}`;
 		const { process } = line;
 		const x = indentOf(process) + (process.children.length ? FOLD : 0),
-			below = process.folded ? `, ${grouped(descendants(process))} processes folded` : '';
-		const title = process.open
-			? `\u25be ${titleOf(process)}${below}`
-			: `\u25b8 ${titleOf(process)}, ${tracksOf(process)}${below}`;
+			title = headOf(process);
 		if (process.children.length)
 			context.fillText(process.folded ? '\u229e' : '\u229f', indentOf(process), y + HEAD / 2 - 1);
 		context.fillText(fitted(context, title, (process.open ? this.width : this.gutter) - x - 6), x, y + HEAD / 2 - 1);
@@ -729,6 +805,14 @@ export class TimelineView {
 		context.restore();
 	}
 
+	// Draw the cursor of the keyboard beside the title of its lane.
+	drawCursor(context, top) {
+		if (!this.cursor || !this.lines.length || document.activeElement !== this.canvas) return;
+		const line = cursorLine(this);
+		context.fillStyle = this.colors.mark;
+		context.fillRect(2, line.y - top + 1, 3, line.height - GAP);
+	}
+
 	// Draw the area that is being selected or is summed up.
 	drawArea(context, scale, top) {
 		const { area, summed } = this;
@@ -844,6 +928,9 @@ export class TimelineView {
 }
 
 const titleOf = (process) => `${process.name || 'process'} (${process.pid})`;
+const headOf = (process) =>
+	(process.open ? `\u25be ${titleOf(process)}` : `\u25b8 ${titleOf(process)}, ${tracksOf(process)}`) +
+	(process.folded ? `, ${counted(descendants(process), 'process', 'processes')} folded` : '');
 const tracksOf = (process) => counted(process.tracks.length, 'track');
 const indentOf = (process) => 8 + Math.min(process.depth, 8) * 12;
 const descendants = (process) => process.children.reduce((sum, each) => sum + 1 + descendants(each), 0);
