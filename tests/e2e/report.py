@@ -654,6 +654,9 @@ def browser_lanes(browser):
     found = settled_lanes(browser, lambda found: len(found) < 4)
     tap.ok(found == [all_lanes[0], name] and "only what was found" in text_of(browser, VIEW) and not {"main", "poll", "add"} & set(drawn(browser)) and "read" in drawn(browser),
            "a search shows what it finds, and nothing else", (found, drawn(browser), text_of(browser, VIEW)))
+    find_text(browser, "nothing of that name")
+    browser.wait("document.querySelector('.timeline .matches').textContent === '0 found'")
+    tap.ok(lanes(browser) == all_lanes, "a search that finds nothing hides nothing", lanes(browser))
     find_text(browser, "")
     tap.ok(len(settled_lanes(browser, lambda found: len(found) == 4)) == 4, "without a text all is back")
 

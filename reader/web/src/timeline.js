@@ -31,7 +31,7 @@ export class TimelineView {
 	constructor(data) {
 		this.model = new Timeline(data);
 		this.domain = [this.model.start, this.model.end];
-		this.found = { ids: null, found: [], at: -1 };
+		this.found = { ids: null, found: [], at: -1 }; // `ids` is null if nothing was searched or found
 		this.linked = null;
 		this.processesOpen();
 		this.gutter = GUTTER_LEAST;
@@ -364,12 +364,12 @@ export class TimelineView {
 	}
 	search() {
 		const text = this.input.value.trim();
-		this.found = text ? { ...this.model.search(text, FOUND_MOST), at: -1 } : { ids: null, found: [], at: -1 };
-		this.matches.textContent = !text
-			? ''
-			: `${grouped(this.found.found.length)}${this.found.found.length === FOUND_MOST ? ' or more' : ''} found`;
-		const { selected } = this;
-		if (text && selected && !this.found.ids.has(selected.id)) this.select(null);
+		const result = text ? this.model.search(text, FOUND_MOST) : { ids: null, found: [] },
+			count = result.found.length;
+		// If nothing is found, all stays in view.
+		this.found = { ...result, ids: count ? result.ids : null, at: -1 };
+		this.matches.textContent = text ? `${grouped(count)}${count === FOUND_MOST ? ' or more' : ''} found` : '';
+		if (count && this.selected && !result.ids.has(this.selected.id)) this.select(null);
 		this.arrange();
 	}
 	next(step) {
@@ -589,7 +589,8 @@ export class TimelineView {
 		}
 		const rowsOf = (track, row) => this.rowOf(this.model.levels[0], track, row);
 		this.select(null);
-		this.summed = { lines, from, to };
+		this.summed = new Set(lines.map(({ process, track }) => track || process));
+		[this.summedFrom, this.summedTo] = [from, to];
 		this.about.replaceChildren(areaPanel(this.model, [...tracks], rowsOf, from, to));
 		this.drawSoon();
 	}
@@ -817,15 +818,12 @@ export class TimelineView {
 	drawArea(context, scale, top) {
 		const { area, summed } = this;
 		if (!area && !summed) return;
-		const last = summed && summed.lines[summed.lines.length - 1];
+		const lines = summed ? this.lines.filter(({ process, track }) => summed.has(track || process)) : [],
+			last = lines[lines.length - 1];
+		if (!area && !last) return;
 		const [x0, x1, y0, y1] = area
 			? [area.x0, area.x1, area.from, area.to]
-			: [
-					scale(summed.from),
-					scale(summed.to),
-					summed.lines.length ? summed.lines[0].y : 0,
-					last ? last.y + last.height : 0,
-				];
+			: [scale(this.summedFrom), scale(this.summedTo), lines[0].y, last.y + last.height];
 		context.fillStyle = this.colors.mark;
 		context.globalAlpha = 0.12;
 		context.fillRect(
