@@ -528,18 +528,27 @@ def browser_arrows(browser):
     d = made.Made(path)
     d.api(20000, 30000, made.T1, "cudaLaunchKernel_v7000", 5)
     d.kernel(50000, 90000, made.P1, 5, "void add<float>(float *, int)", "add")
-    d.kernel(10000, 15000, made.P1, 6, "void alone(int)", "alone")
+    d.kernel(8000, 13000, made.P1, 6, "void alone(int)", "alone")
     d.finish()
     shows(browser, "a call and its kernel", page("arrows", path)[1])
-    lanes = (22, 22 + 20), (22 + 22 + 2, 22 + 22 + 18)  # stream, thread
-    none = [marked(browser, *lane) for lane in lanes]
+    bands = (22, 22 + 20), (22 + 22 + 2, 22 + 22 + 18)  # stream, thread
+    none = [marked(browser, *band) for band in bands]
     browser.click(*find_event(browser, "alone"))
     browser.settle()
-    tap.ok(none == [0, 0] and marked(browser, *lanes[0]) > 0 and marked(browser, *lanes[1]) == 0, "a kernel without a call is marked, and has no arrow", none)
+    tap.ok(none == [0, 0] and marked(browser, *bands[0]) > 0 and marked(browser, *bands[1]) == 0, "a kernel without a call is marked, and has no arrow", none)
     browser.click(*find_event(browser, "add"))
     browser.settle()
-    tap.ok(marked(browser, *lanes[1]) > 4, "an arrow leads from the call to the kernel", marked(browser, *lanes[1]))
+    tap.ok(marked(browser, *bands[1]) > 4, "an arrow leads from the call to the kernel", marked(browser, *bands[1]))
     picture(browser, "arrows")
+    at = find_event(browser, "cudaLaunchKernel")
+    for count in (1, 2):
+        browser.mouse("mousePressed", *at, button="left", buttons=1, clickCount=count)
+        browser.mouse("mouseReleased", *at, button="left", clickCount=count)
+    browser.settle()
+    tap.ok("GPU 0, stream 7" in lanes(browser), "the lane to which an arrow leads is not hidden", lanes(browser))
+    browser.evaluate(f"document.querySelector('{CANVAS}').focus()")
+    type_key(browser, "Escape")
+    tap.ok("GPU 0, stream 7" not in settled_lanes(browser, lambda found: len(found) < 3), "but when nothing is selected", lanes(browser))
 
     path = os.path.join(PLACE, "locks.sqlite")
     first, second, third = made.T1, made.T1B, made.P1 | 1002

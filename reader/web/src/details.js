@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Everything that the page has about one event of the timeline: a panel below it, filled by a click. The page has the
 // details of the longest events only (reader/cli/report/page_details.c).
+import { bisector } from 'd3-array';
 import { duration, element, grouped, moment } from './dom.js';
 
 const WITHIN_MOST = 12; // events listed for one that stands for several
+const NEXT_MOST = 64; // waits among which the one that got a lock next is looked for
 const PYTHON = /^py::(.*?):(.*)$/; // frame of Python as `python -X perf` names it
 
 // The details of a timeline, indexed on first use, so that a page opens fast.
@@ -40,9 +42,11 @@ export class Details {
 	// Return the record of an event, or undefined.
 	of(hit) {
 		this.index();
-		return (this.rows.get(`${hit.track.id}/${hit.row}`) || []).find(
-			(each) => each.start === hit.start && each.end === hit.start + hit.length,
-		);
+		const records = this.rows.get(`${hit.track.id}/${hit.row}`) || [],
+			end = hit.start + hit.length;
+		for (let i = bisect(records, hit.start); i < records.length && records[i].start === hit.start; i++)
+			if (records[i].end === end) return records[i];
+		return undefined;
 	}
 
 	// Return the records of the longest events that an event stands for.
@@ -86,23 +90,24 @@ export class Details {
 		const record = this.of(hit),
 			tid = record && value(record, '#holder');
 		if (!tid) return null;
-		const during = this.waiters(hit, record).filter(
-			(each) => each.end > hit.start && each.end < record.end && each !== record,
-		);
-		const last = during.reduce((a, b) => (a && a.end > b.end ? a : b), null);
-		return last ? { tid: this.places.get(last.values[0]).track.tid, record: last } : { tid };
+		const waiters = this.waiters(hit, record),
+			last = waiters[waiters.indexOf(record) - 1];
+		return last && last.end > hit.start ? { tid: this.places.get(last.values[0]).track.tid, record: last } : { tid };
 	}
 
 	// Return the record of the call that got a lock from this one: the next that waited while its thread held it.
 	successor(hit) {
 		const record = this.of(hit);
 		if (!record) return null;
-		return this.waiters(hit, record)
-			.filter((each) => each.end > record.end && this.releaser(this.hit(each)).tid === hit.track.tid)
-			.reduce((a, b) => (a && a.end < b.end ? a : b), null);
+		const waiters = this.waiters(hit, record),
+			at = waiters.indexOf(record);
+		if (at < 0) return null;
+		return waiters
+			.slice(at + 1, at + 1 + NEXT_MOST)
+			.find((each) => this.releaser(this.hit(each)).tid === hit.track.tid);
 	}
 
-	// Return the records of calls that waited for the lock of a record.
+	// Return the records of calls that waited for the lock of a record, in the order in which they got it.
 	waiters(hit, record) {
 		const object = value(record, '#object');
 		if (!object) return [];
@@ -112,6 +117,7 @@ export class Details {
 				for (const each of records)
 					if (value(each, '#holder'))
 						add(this.locks, `${this.places.get(each.values[0]).process.process}/${value(each, '#object')}`, each);
+			for (const records of this.locks.values()) records.sort((a, b) => a.end - b.end);
 		}
 		return this.locks.get(`${hit.process.process}/${object}`) || [];
 	}
@@ -154,6 +160,8 @@ function laneOf(process, tid) {
 	const own = process.tracks.filter((track) => track.tid === tid);
 	return own.find((track) => track.lifetime) || own[0];
 }
+
+const bisect = bisector((record) => record.start).left;
 
 function add(map, key, record) {
 	if (map.has(key)) map.get(key).push(record);

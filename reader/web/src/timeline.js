@@ -35,6 +35,7 @@ export class TimelineView {
 		this.linked = null;
 		this.processesOpen();
 		this.gutter = GUTTER_LEAST;
+		this.arrows = []; // of the selected event
 		this.root = element('section', { class: 'timeline' });
 		const { model } = this;
 		this.canvas = element('canvas', {
@@ -297,6 +298,7 @@ export class TimelineView {
 	// Return true if a track has something to show between the times in view.
 	isInView(track) {
 		if (this.selected && this.selected.track === track) return true;
+		if (this.arrows.some((ends) => ends.some((end) => end.track === track))) return true;
 		if (!this.found.ids && this.overlaps(track.lifetime)) return true;
 		const coarsest = this.model.levels[this.model.levels.length - 1];
 		for (let row = 0; row < track.rows; row++)
@@ -404,9 +406,11 @@ export class TimelineView {
 
 	select(hit) {
 		this.selected = hit;
+		this.arrows = hit ? this.model.details.arrows(hit) : [];
 		this.summed = null;
 		if (hit) this.cursor = { process: hit.process, track: hit.track };
 		this.about.replaceChildren(...(hit ? [panel(this, hit)] : []));
+		if (this.lines) this.arrange();
 	}
 
 	// ---- pointer ----
@@ -778,7 +782,7 @@ export class TimelineView {
 		if (!this.selected) return;
 		const place = ({ ns, process, track, row }) => {
 			const line = this.lines.find((each) => (process.open ? each.track === track : each.process === process));
-			return [scale(ns), line.y - top + (process.open ? row * ROW + ROW / 2 : HEAD / 2)];
+			return line && [scale(ns), line.y - top + (process.open ? row * ROW + ROW / 2 : HEAD / 2)];
 		};
 		context.save();
 		context.beginPath();
@@ -786,9 +790,10 @@ export class TimelineView {
 		context.clip();
 		context.strokeStyle = context.fillStyle = this.colors.mark;
 		context.lineWidth = 2;
-		for (const [from, to] of this.model.details.arrows(this.selected)) {
-			const [x0, y0] = place(from),
-				[x1, y1] = place(to);
+		for (const [from, to] of this.arrows) {
+			const [start, end] = [place(from), place(to)];
+			if (!start || !end) continue; // its process is folded
+			const [[x0, y0], [x1, y1]] = [start, end];
 			const bend = Math.max(12, Math.min(60, (x1 - x0) / 2)),
 				steep = x1 - x0 < 24;
 			context.beginPath();
