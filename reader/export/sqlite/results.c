@@ -213,7 +213,7 @@ static int instances_put(struct sqlite_export *x, const Ncu__ProfileMetricResult
 	return error;
 }
 
-/* Return the value of a metric without one: 0 if its instances are numbers, as in Nsight Compute. */
+/* Return the value of a metric without one: 0 if its instances are numbers, as in ncu. */
 static struct cell value_of_instances(const Ncu__ProfileMetricResult *m)
 {
 	const Ncu__ProfileMetricValue *first =

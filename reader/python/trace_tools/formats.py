@@ -7,6 +7,7 @@ import html
 import json
 import math
 import xml.etree.ElementTree as xml
+from collections.abc import Callable
 
 from . import terminal
 from .compare import VERDICTS, Comparison, Finding, title
@@ -262,4 +263,10 @@ def as_html(comparison: Comparison, everything: bool) -> str:
     )
 
 
-FORMATS = {"text": text, "json": as_json, "markdown": markdown, "junit": junit, "html": as_html}
+FORMATS: dict[str, Callable[[Comparison, bool], str]] = {
+    "text": text,
+    "json": as_json,
+    "markdown": markdown,
+    "junit": junit,
+    "html": as_html,
+}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lines that fit into a terminal: wrapped text, and tables whose cells fold. reader/cli/base/table_fold.c does the same."""
+"""Lines that fit into a terminal: wrapped text, and tables whose cells fold, as in reader/cli/base/table_fold.c."""
 
 from __future__ import annotations
 
@@ -69,6 +69,8 @@ def table(heading: tuple[str, ...], rows: list[tuple[str, ...]], right: set[int]
         for n in range(max(map(len, cells))):
             parts = (cell[n] if n < len(cell) else "" for cell in cells)
             lines.append(
-                "  ".join(p.rjust(w) if i in right else p.ljust(w) for i, (p, w) in enumerate(zip(parts, widths))).rstrip()
+                "  ".join(
+                    p.rjust(w) if i in right else p.ljust(w) for i, (p, w) in enumerate(zip(parts, widths))
+                ).rstrip()
             )
     return lines
