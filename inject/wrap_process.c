@@ -18,10 +18,11 @@
 /* ---- fork: the atfork handler (preload.c) does the child's side, before other handlers run
  * ---- */
 
-/* A child that computes without a call is sampled from its begin. */
+/* A child that computes without a call is sampled from its begin, but for one of root's: it may be
+ * about to become another user's, and gets its spool at its first call. */
 FORKED_TEXT static void child_begun(void)
 {
-	if (session.config.cpu && cpu_is_on && gate_is_open() && !thread_self.lane)
+	if (session.config.cpu && cpu_is_on && !session.may_change_user && gate_is_open() && !thread_self.lane)
 		thread_attach(&thread_self);
 }
 

@@ -25,7 +25,6 @@
 static struct sigaction urgent;      /* SIGURG's action, as the program set it while ours is there */
 static bool urgent_known;            /* `urgent` has been read */
 static uint8_t urgent_added[NSIG];   /* SIGURG was added to the mask of this signal's handler */
-static bool urgent_named;            /* the program itself has blocked SIGURG somewhere */
 
 /* The C library's functions are no part of this library. */
 #define URGENT_BIT (1ul << (SIGURG - 1))
@@ -82,7 +81,7 @@ static const struct sigaction *with_room(
 		return action;
 	bool names = is_handler(action->sa_handler) && set_has(&action->sa_mask);
 	bool adds = is_handler(action->sa_handler) && action->sa_flags & SA_ONSTACK && !names;
-	urgent_named |= names;
+	cpu_signal_is_named |= names;
 	urgent_added[number] = adds;
 	if (!adds)
 		return action;
@@ -160,11 +159,11 @@ static int set_mask(mask_fn real_mask, int how, const sigset_t *set, sigset_t *b
 	if (!cpu_is_on)
 		return real_mask(how, set, before);
 	struct thread *t = &thread_self;
-	bool named = urgent_named, has = set && set_has(set);
+	bool named = cpu_signal_is_named, has = set && set_has(set);
 	bool blocks = has && how != SIG_UNBLOCK;
 	bool unblocks = set && (how == SIG_SETMASK ? !has : has && how == SIG_UNBLOCK);
 	if (blocks) {
-		urgent_named = true;
+		cpu_signal_is_named = true;
 		cpu_pause(t);
 	}
 	int result = real_mask(how, set, before);

@@ -42,6 +42,13 @@ static uint32_t node_new(struct profile *p, uint32_t parent, uint32_t frame, int
 	return p->node_count++;
 }
 
+enum profile_source profile_source_named(const char *name)
+{
+	return !name || !strcmp(name, "osrt") ? PROFILE_OSRT
+		: !strcmp(name, "nvtx")       ? PROFILE_NVTX
+					      : PROFILE_CPU;
+}
+
 int profile_init(struct profile *p, struct contents *contents, struct symbols *symbols,
 	const struct cursor_filter *filter, enum profile_source source, bool by_thread)
 {
@@ -241,6 +248,7 @@ struct call {
 	uint64_t end_ns, duration_ns;
 	uint32_t name, domain, chain;
 	bool in_domain; /* the name is "domain:text" of NVTX */
+	bool is_sample; /* has no name: its callchain ends in the function that was running */
 };
 
 /* Return the name of the event itself in the tree. */
@@ -263,8 +271,10 @@ static int call_add(
 	uint32_t node = root ? chain_node(p, process, root->node, c->chain, c->end_ns, &error) : 0;
 	if (!node)
 		return error;
-	const struct profile_frame frame = {call_name(p, c), NULL, NULL, 0};
-	node = child_find(p, node, &frame, &error);
+	if (!c->is_sample) {
+		const struct profile_frame frame = {call_name(p, c), NULL, NULL, 0};
+		node = child_find(p, node, &frame, &error);
+	}
 	if (!node)
 		return error;
 	add(&p->nodes[node].self_ns, c->duration_ns);
@@ -318,6 +328,9 @@ static const struct call_fields call_fields[] = {
 		PROFILE_NVTX, NVTX_RANGE, TEXT, FIELD_NVTX_RANGE_DURATION, FIELD_NVTX_RANGE_DOMAIN),
 	CALL_FIELDS(PROFILE_NVTX, NVTX_START_END, TEXT, FIELD_NVTX_START_END_DURATION,
 		FIELD_NVTX_START_END_DOMAIN),
+	{PROFILE_CPU, KIND_CPU_SAMPLE,
+		{FIELD_CPU_SAMPLE_START, FIELD_CPU_SAMPLE_FLAGS, FIELD_CPU_SAMPLE_CALLCHAIN, 0,
+			FIELD_CPU_SAMPLE_CPU_TIME}},
 };
 
 /* Return the fields of an event kind; Returns NULL if the kind is not part of the source. */
@@ -339,12 +352,14 @@ static int calls_add(struct profile *p, const struct process *process, const str
 		count--;
 	int error = columns_decode(p, b, fields->field, count, &v);
 	for (uint32_t i = 0; !error && i < n; i++, v++) {
-		struct call c = {.name = (uint32_t)v[NAME * n], .chain = (uint32_t)v[CHAIN * n]};
+		struct call c = {.chain = (uint32_t)v[CHAIN * n]};
+		c.is_sample = p->source == PROFILE_CPU;
+		c.name = c.is_sample ? 0 : (uint32_t)v[NAME * n];
 		c.in_domain = fields->field[DOMAIN];
 		c.domain = c.in_domain ? (uint32_t)v[DOMAIN * n] : 0;
 		c.duration_ns = fields->field[DURATION] ? (uint64_t)v[DURATION * n] : 0;
-		c.end_ns = (uint64_t)v[START * n] + c.duration_ns;
-		if (!name_filter_matches(&p->names, &p->contents->strings, c.name))
+		c.end_ns = (uint64_t)v[START * n] + (c.is_sample ? 0 : c.duration_ns);
+		if (!c.is_sample && !name_filter_matches(&p->names, &p->contents->strings, c.name))
 			continue;
 		if (v[FLAGS * n] & RECORD_UNFINISHED)
 			p->unfinished++;

@@ -21,8 +21,9 @@
 enum profile_weight { PROFILE_TIME, PROFILE_COUNT };
 
 /* Events whose callchains are summed up. Marks are weighted by count alone, because they take no
- * time. */
-enum profile_source { PROFILE_OSRT, PROFILE_NVTX };
+ * time. CPU samples are weighted by the processor time that they stand for; they belong to the
+ * function that was running. */
+enum profile_source { PROFILE_OSRT, PROFILE_NVTX, PROFILE_CPU };
 
 /* A function, regardless of its callers. */
 struct profile_frame {
@@ -65,6 +66,9 @@ struct profile {
 	uint64_t without_chain, unfinished; /* events that were left out */
 	struct profile_tables *tables;
 };
+
+/* Return the source of this name, osrt, nvtx or cpu; NULL = osrt. */
+enum profile_source profile_source_named(const char *name);
 
 /*
  * Initialize. `contents`, which profile_read() fills, `symbols` and the pattern of the filter must

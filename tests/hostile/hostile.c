@@ -203,6 +203,8 @@ void task_end(struct task *t)
 	stack_t stack = {0};
 	RAW4(rt_sigprocmask, 0, 0, &mask, 8);
 	RAW2(sigaltstack, 0, &stack);
+	/* A raw call in a handler sees SIGURG there, which CPU samples add. */
+	mask &= ~(1ull << (SIGURG - 1));
 	tell(t, " mask=%llx stack=%d", (unsigned long long)mask, stack.ss_flags);
 	tell(t, " canary=%d", canary == CANARY && canary_zero == 0);
 	if (t->slot)
@@ -227,8 +229,10 @@ static void process_report(struct task *t)
 		void *restorer;
 		unsigned long mask;
 	} action;
+	/* A raw call sees the handler of CPU samples (docs/limitations.md); tests/apps/sampled.c asks
+	 * the C library. */
 	for (int i = 1; i < 65; i++)
-		if (!RAW4(rt_sigaction, i, 0, &action, 8) && (unsigned long)action.handler > 1)
+		if (i != SIGURG && !RAW4(rt_sigaction, i, 0, &action, 8) && (unsigned long)action.handler > 1)
 			handled++;
 	tell(t, " handled=%u fds=", handled);
 	for (int i = 0; i < 300; i++)

@@ -22,6 +22,13 @@ struct registers_all; /* unwind/registers.h */
 /* True while threads get timers. Once false, it stays so in this process and its forked children. */
 extern bool cpu_is_on __attribute__((visibility("hidden")));
 
+/* Length of a period, in ns of processor time. */
+extern uint64_t cpu_period_ns __attribute__((visibility("hidden")));
+
+/* The program itself has blocked SIGURG somewhere. Otherwise a mask has it because a handler on a
+ * signal stack runs, and the program does not see it. */
+extern bool cpu_signal_is_named __attribute__((visibility("hidden")));
+
 /* The handler of SIGURG, as the kernel has it. */
 void cpu_entry(int number, void *info, void *context) __attribute__((visibility("hidden")));
 

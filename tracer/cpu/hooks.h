@@ -5,6 +5,8 @@
 #ifndef TRACER_CPU_HOOKS_H
 #define TRACER_CPU_HOOKS_H
 
+#include <stdbool.h>
+
 #include "common/spool.h"
 #include "tracer/core/thread.h"
 
@@ -13,6 +15,6 @@ void cpu_start(void);
 void cpu_thread_start(struct thread *t);
 void cpu_thread_end(struct thread *t);
 void cpu_forked(void);
-void cpu_flush(void);
+void cpu_flush(bool is_last);
 
 #endif

@@ -64,6 +64,9 @@ void cpu_sample(struct thread *t, const struct registers_all *from, uint64_t per
 		return;
 	}
 	periods += t->sample_owed;
+	/* The time while the timer was stopped is in no sample. */
+	if (ns > (periods + 1) * cpu_period_ns)
+		ns = (periods + 1) * cpu_period_ns;
 	const struct record record = {
 		clock_ticks(), REC_CPU_SAMPLE, processor() << 48 | periods, ns};
 	if (!put(t, from, record)) {

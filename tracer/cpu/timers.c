@@ -18,6 +18,8 @@
 #include "unwind/callchain.h"
 
 bool cpu_is_on;
+bool cpu_signal_is_named;
+uint64_t cpu_period_ns;
 static enum cpu_off reason_off; /* why it is not */
 
 /* Samples of threads that have one lane after the other run in the same memory: a page that nobody
@@ -29,7 +31,6 @@ static char *memory_of_lane[SPOOL_LANES_MAX];
 
 static uint32_t timer_of_lane[SPOOL_LANES_MAX]; /* 1 + the kernel's number; 0 = none */
 static uint32_t timers, timers_most;
-static uint64_t period_ns;
 
 #define COUNT(member, n) __atomic_add_fetch(&session.spool->cpu.member, (n), __ATOMIC_RELAXED)
 
@@ -111,7 +112,7 @@ void cpu_start(void)
 	if (SYS4(SYS_prlimit64, 0, RLIMIT_SIGPENDING, NULL, &limit) == 0)
 		timers_most = limit.rlim_cur / 2 < SPOOL_LANES_MAX ? (uint32_t)limit.rlim_cur / 2
 								   : SPOOL_LANES_MAX;
-	period_ns = 1000000000u / session.config.sample_hz;
+	cpu_period_ns = 1000000000u / session.config.sample_hz;
 	reason_off = reason_at_start();
 	session.spool->cpu.off = reason_off;
 	cpu_is_on = reason_off == CPU_ON;
@@ -130,7 +131,7 @@ void cpu_describe(struct spool_header *spool)
 static bool timer_set(uint32_t timer, uint64_t first_ns, struct itimerspec *ret_before)
 {
 	const struct itimerspec when = {
-		.it_interval = {(time_t)(period_ns / 1000000000u), (long)(period_ns % 1000000000u)},
+		.it_interval = {(time_t)(cpu_period_ns / 1000000000u), (long)(cpu_period_ns % 1000000000u)},
 		.it_value = {(time_t)(first_ns / 1000000000u), (long)(first_ns % 1000000000u)}};
 	return SYS4(SYS_timer_settime, timer - 1, 0, &when, ret_before) == 0;
 }
@@ -140,7 +141,7 @@ static bool timer_set(uint32_t timer, uint64_t first_ns, struct itimerspec *ret_
 static uint64_t first_ns(void)
 {
 	uint64_t hash = (clock_ticks() ^ (uint64_t)sys_gettid()) * UINT64_C(0x9e3779b97f4a7c15);
-	return 1 + (hash >> 32) % period_ns;
+	return 1 + (hash >> 32) % cpu_period_ns;
 }
 
 static bool memory_get(struct thread *t)
@@ -221,6 +222,21 @@ void cpu_switch_off(enum cpu_off reason)
 
 #define SIGURG_BIT (UINT64_C(1) << (SIGURG - 1))
 
+static void process_time_note(void)
+{
+	if (session.spool && session.spool->cpu.hz && !session.restricted)
+		session.spool->cpu.process_ns = sys_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+}
+
+/* Before exec: a mask outlives the handler that has it. */
+void cpu_flush(bool is_last)
+{
+	const uint64_t urgent = SIGURG_BIT;
+	process_time_note();
+	if (!is_last && cpu_is_on && !cpu_signal_is_named && !session.restricted)
+		SYS4(SYS_rt_sigprocmask, SIG_UNBLOCK, &urgent, NULL, sizeof(urgent));
+}
+
 /* In thread_attach(): not for a second lane, nor after the thread's end, of which nothing is told
  * here. */
 void cpu_thread_start(struct thread *t)
@@ -229,6 +245,7 @@ void cpu_thread_start(struct thread *t)
 		return;
 	if (t->signals_before & SIGURG_BIT) {
 		t->sample_left = first_ns();
+		cpu_signal_is_named = true;
 		COUNT(blocked, 1);
 		return;
 	}
@@ -238,7 +255,7 @@ void cpu_thread_start(struct thread *t)
 void cpu_thread_end(struct thread *t)
 {
 	timer_delete_of(t);
-	cpu_flush();
+	process_time_note();
 }
 
 /* Timers are not inherited. */
@@ -248,12 +265,6 @@ void cpu_forked(void)
 		if (timer_of_lane[i])
 			timer_of_lane[i] = 0;
 	timers = 0;
-}
-
-void cpu_flush(void)
-{
-	if (session.spool && session.spool->cpu.hz && !session.restricted)
-		session.spool->cpu.process_ns = sys_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 }
 
 static bool may_touch(const struct thread *t)

@@ -14,16 +14,16 @@
 static void notes_print(
 	const struct cli_report *r, const char *format, const struct profile *p, bool with_slices)
 {
-	static const uint32_t of_osrt[] = {KIND_OSRT_CALL, 0},
-			      of_nvtx[] = {KIND_NVTX_RANGE, KIND_NVTX_START_END, KIND_NVTX_MARK, 0},
-			      of_osrt_over_time[] = {KIND_OSRT_CALL, KIND_NVTX_RANGE, KIND_CUDA_API,
-				      KIND_CODEXL_CALL, 0},
-			      of_nvtx_over_time[] = {KIND_OSRT_CALL, KIND_NVTX_RANGE, KIND_CUDA_API,
-				      KIND_CODEXL_CALL, KIND_NVTX_START_END, KIND_NVTX_MARK, 0};
-	const bool nvtx = p->source == PROFILE_NVTX;
-	const uint32_t *carried = with_slices ? nvtx ? of_nvtx_over_time : of_osrt_over_time
-		: nvtx                        ? of_nvtx
-					      : of_osrt;
+	static const uint32_t by_callchain[][4] = {[PROFILE_OSRT] = {KIND_OSRT_CALL},
+		[PROFILE_NVTX] = {KIND_NVTX_RANGE, KIND_NVTX_START_END, KIND_NVTX_MARK},
+		[PROFILE_CPU] = {KIND_CPU_SAMPLE}};
+	static const uint32_t over_time[] = {
+		KIND_OSRT_CALL, KIND_NVTX_RANGE, KIND_CUDA_API, KIND_CODEXL_CALL, 0};
+	uint32_t carried[8] = {0}, count = 0; /* of both lists, and a 0 at the end */
+	for (const uint32_t *kind = over_time; with_slices && *kind; kind++)
+		carried[count++] = *kind;
+	for (const uint32_t *kind = by_callchain[p->source]; *kind; kind++)
+		carried[count++] = *kind;
 	export_note_others(r->path, format, p->contents, carried);
 	export_note_results(r->path, format, p->contents);
 	stats_note_left_out(r->path, p, with_slices ? " of the profiles by callchain" : "");
@@ -40,8 +40,7 @@ int export_flame(FILE *out, struct cli_report *r, const struct options *o, const
 	const char *slash = strrchr(r->path, '/');
 	const enum profile_weight weight =
 		option_is(o, OPT_export_weight, "count") ? PROFILE_COUNT : PROFILE_TIME;
-	const enum profile_source source =
-		option_is(o, OPT_export_source, "nvtx") ? PROFILE_NVTX : PROFILE_OSRT;
+	const enum profile_source source = profile_source_named(o->value[OPT_export_source]);
 	int error = timeline_init(&t, &r->report, o->value[OPT_export_symbol_path]);
 	t.symbols.no_names = o->value[OPT_export_no_symbols];
 	int failed = profile_init(&profile, &t.contents, &t.symbols, &all, source, true);

@@ -92,6 +92,13 @@ static bool list_has_metrics(const char *list)
 	return list && (!strncmp(list, "ncu_", 4) || strstr(list, ",ncu_"));
 }
 
+/* Return whether the database is to be made without names of functions: only one report needs
+ * them. */
+static bool leaves_names(const struct output *o)
+{
+	return o->form.no_symbols || !strstr(o->list, "cpu_by_function");
+}
+
 static bool is_direct(const struct output *o, const char *report, size_t bytes)
 {
 	return !o->windowed && stats_direct(report, bytes);
@@ -130,7 +137,7 @@ static int sql_one(struct output *o, struct stats_database *d, const char *file,
 			report, file);
 		return STATUS_FAILED;
 	}
-	if (!d->file && stats_database_open(d, file, &o->form, true))
+	if (!d->file && stats_database_open(d, file, &o->form, leaves_names(o)))
 		return STATUS_FAILED;
 	return worse(d->status, stats_sql_print(d, report, bytes, &o->form, o->out));
 }
@@ -160,10 +167,11 @@ static int list_print(struct output *o, const char *file, bool is_database)
 	return status;
 }
 
-static int applying_in_sql(struct output *o, const char *file, const char *done)
+static int applying_in_sql(
+	struct output *o, const char *file, const char *done, bool no_symbols)
 {
 	struct stats_database d;
-	if (stats_database_open(&d, file, &o->form, true))
+	if (stats_database_open(&d, file, &o->form, no_symbols))
 		return STATUS_FAILED;
 	int status = worse(d.status, stats_sql_print_all(&d, done, &o->form, o->out));
 	stats_database_close(&d);
@@ -176,7 +184,8 @@ static bool wants_sql(const uint64_t *events)
 	const struct schema_event *e;
 	for (uint32_t n = 0; (e = schema_event_at(n)); n++)
 		if (events[e->number] &&
-			(!strncmp(e->name, "cuda_", 5) || !strncmp(e->name, "codexl_", 7)))
+			(!strncmp(e->name, "cuda_", 5) || !strncmp(e->name, "codexl_", 7) ||
+				e->number == KIND_CPU_SAMPLE))
 			return true;
 	return false;
 }
@@ -212,7 +221,7 @@ static int applying_print(struct output *o, const char *file)
 		empty_print(file, events, o->form.no_wait);
 	if (status != STATUS_FAILED && has_results) {
 		cli_note("'%s': use '-r ncu_metric_sum' for metrics by kernel", file);
-		return worse(status, applying_in_sql(o, file, ""));
+		return worse(status, applying_in_sql(o, file, "", true));
 	}
 	if (status != STATUS_FAILED && (events[KIND_NVTX_RANGE] || events[KIND_NVTX_START_END])) {
 		if (any && !o->aligned)
@@ -221,7 +230,9 @@ static int applying_print(struct output *o, const char *file)
 		status = worse(status, stats_print(file, "nvtx_sum", &form, o->out, o->name));
 	}
 	if (status != STATUS_FAILED && (wants_sql(events) || !any))
-		status = worse(status, applying_in_sql(o, file, any ? ",osrt_sum,nvtx_sum," : ""));
+		status = worse(status,
+			applying_in_sql(o, file, any ? ",osrt_sum,nvtx_sum," : "",
+				form.no_symbols || !events[KIND_CPU_SAMPLE]));
 	return status;
 }
 
@@ -241,7 +252,7 @@ static int stats_file(const struct options *options, const char *file, void *use
 	if (options->argc > 1 && !o->aligned)
 		fprintf(o->out, "%s\n", file);
 	if (!o->list)
-		status = is_database || o->windowed ? applying_in_sql(o, file, "")
+		status = is_database || o->windowed ? applying_in_sql(o, file, "", !o->windowed)
 						    : applying_print(o, file);
 	else if (!is_database && all_direct(o))
 		status = stats_print(file, o->list, &o->form, o->out, o->name);
@@ -260,7 +271,7 @@ static bool form_make(const struct options *o, struct stats_form *ret_form)
 		.no_wait = o->value[OPT_stats_no_wait],
 		.no_symbols = o->value[OPT_stats_no_symbols],
 		.weight = option_is(o, OPT_stats_weight, "count") ? PROFILE_COUNT : PROFILE_TIME,
-		.source = option_is(o, OPT_stats_source, "nvtx") ? PROFILE_NVTX : PROFILE_OSRT,
+		.source = profile_source_named(o->value[OPT_stats_source]),
 		.filter = {.pid = (uint32_t)option_number(o, OPT_stats_process, 0),
 			.tid = (uint32_t)option_number(o, OPT_stats_thread, 0),
 			.name = o->value[OPT_stats_name]},

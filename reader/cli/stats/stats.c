@@ -266,7 +266,10 @@ static bool list_has(const char *list, enum stats_source source)
 
 void stats_note_left_out(const char *file, const struct profile *p, const char *of)
 {
-	const char *what = p->source == PROFILE_NVTX ? "NVTX events" : "calls";
+	static const char *const names[] = {[PROFILE_OSRT] = "calls",
+		[PROFILE_NVTX] = "NVTX events",
+		[PROFILE_CPU] = "CPU samples"};
+	const char *what = names[p->source];
 	if (p->without_chain && p->unfinished)
 		cli_note("'%s': left out%s %" PRIu64 " %s without a callchain and %" PRIu64
 			 " unfinished ones",

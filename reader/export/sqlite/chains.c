@@ -33,6 +33,7 @@ struct frame_row {
 	uint32_t line;
 	bool unresolved, special;
 	uint64_t address; /* 0 = not known */
+	bool exact;       /* the address is that of an interrupted instruction, plus 1 */
 	uint32_t method;  /* bits of callchain_method */
 };
 
@@ -40,9 +41,10 @@ struct frame_row {
 static int line_put(struct sqlite_export *x, const struct frame_row *f)
 {
 	uint32_t file = 0;
-	int error = f->file ? text_id(&x->texts, f->file, &file) : 0;
+	bool wanted = f->file && f->table != NSYS_SAMPLING_CALLCHAINS;
+	int error = wanted ? text_id(&x->texts, f->file, &file) : 0;
 	const int64_t values[] = {f->chain, f->depth, file, f->line};
-	return error || !f->file
+	return error || !wanted
 		? error
 		: bulk_table_numbers(&x->chains.lines[f->table == NSYS_CUDA_CALLCHAINS], values, 0);
 }
@@ -66,7 +68,7 @@ static int frame_put(struct sqlite_export *x, const struct frame_row *f)
 	/* id, symbol, module, kernelMode, thumbCode, unresolved, specialEntry, originalIP,
 	 * unwindMethod, stackDepth */
 	const int64_t values[] = {f->chain, symbol, module, 0, 0, f->unresolved, f->special,
-		(int64_t)f->address,
+		(int64_t)(f->address - f->exact),
 		how == CALLCHAIN_FRAME_POINTER ? UNWIND_FRAME_POINTER : UNWIND_DWARF_EH, f->depth};
 	uint64_t nulls =
 		(f->special ? 0u : 1u << 6) | (f->address ? 0u : 1u << 7) | (how ? 0u : 1u << 8);
@@ -91,7 +93,7 @@ static int address_put(struct sqlite_export *x, struct process *p, struct frame_
 	} else if (!(s = symbols_find(&x->symbols, p, f->address, ns, span))) {
 		return -ENOMEM;
 	}
-	snprintf(hex, sizeof(hex), "0x%llx", (unsigned long long)f->address);
+	snprintf(hex, sizeof(hex), "0x%llx", (unsigned long long)f->address - f->exact);
 	const char *module = s ? s->module
 		: m            ? string_table_get(&x->contents.strings, m->path).text
 			       : NULL;
@@ -155,13 +157,14 @@ static int chain_put(struct sqlite_export *x, const struct wanted_chain *c, uint
 	int error = c->function ? function_put(x, c->process, &f, c->function) : 0;
 	for (uint32_t i = 0; !error && i < count; i++) {
 		f.address = addresses[i];
+		f.exact = i == 0 && c->table == NSYS_SAMPLING_CALLCHAINS;
 		error = address_put(x, c->process, &f, c->ns, span);
 	}
 	if (!error && (!whole || c->method & (CALLCHAIN_IS_CUT | CALLCHAIN_IS_LOST))) {
 		f.symbol = f.module =
 			c->method & CALLCHAIN_IS_CUT ? "[Max depth]" : "[Broken backtraces]";
 		f.special = true;
-		f.unresolved = false;
+		f.unresolved = f.exact = false;
 		f.address = 0;
 		error = frame_put(x, &f);
 	}
@@ -251,6 +254,18 @@ int chain_id(struct sqlite_export *x, const struct wanted_chain *wanted, uint32_
 	}
 	*known = made;
 	return 0;
+}
+
+int chain_of_sample(struct sqlite_export *x, const struct wanted_chain *wanted, uint32_t id)
+{
+	struct wanted_chain c = *wanted;
+	struct time_span span = {0, UINT64_MAX};
+	uint32_t written = 0;
+	if (!c.node || !c.process || !bulk_table_is_open(&x->nsys.tables[c.table]))
+		return 0;
+	c.process = c.process->memory;
+	c.method &= METHOD_BITS;
+	return chain_put(x, &c, id, &span, &written);
 }
 
 int chain_id_of_row(struct sqlite_export *x, const struct decoded_batch *b, uint32_t row,

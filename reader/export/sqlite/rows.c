@@ -4,6 +4,7 @@
 
 #include <errno.h>
 
+#include "reader/export/sqlite/cpu_samples.h"
 #include "reader/export/sqlite/export_state.h"
 #include "reader/export/sqlite/osrt_calls.h"
 
@@ -61,6 +62,8 @@ int batch_rows(struct sqlite_export *x, const struct event_batch *batch)
 		error = nvtx_name_rows(x, &b);
 	if (!error && batch->kind == KIND_OSRT_CALL)
 		return osrt_calls_rows(x, &b);
+	if (!error && batch->kind == KIND_CPU_SAMPLE)
+		return cpu_samples_rows(x, &b);
 	for (uint32_t i = 0; !error && i < batch->count; i++)
 		error = x->nsys.kinds[batch->kind].count
 			? kind_row(x, &b, i)

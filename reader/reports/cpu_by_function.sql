@@ -1,0 +1,18 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- CPU Samples by Function
+-- columns: Self (%), +- (%), Self Samples, Total (%), Total Samples, Self CPU Time (ns), Name text, Module text
+-- needs: SAMPLING_CALLCHAINS
+-- data: CPU samples
+
+-- Self: samples in the function itself; total: also in what it calls, each sample once, however often it is there. "+-": two standard errors of
+-- the share that so many samples tell. A sample stands for cpuCycles periods. Frames that say that others are missing are no functions.
+WITH samples AS (SELECT c.id, c.cpuCycles AS weight, l.cpuTime AS ns FROM COMPOSITE_EVENTS AS c LEFT JOIN LIBTRACE_CPU_SAMPLE AS l ON l.id = c.id),
+     whole AS (SELECT sum(weight) AS weight, count(*) AS count FROM samples),
+     frames AS (SELECT id, symbol, module, min(stackDepth) AS depth FROM SAMPLING_CALLCHAINS WHERE specialEntry IS NOT 1 GROUP BY id, symbol, module),
+     functions AS (SELECT f.symbol, f.module, sum(s.weight) AS total, sum(CASE WHEN f.depth = 0 THEN s.weight ELSE 0 END) AS self,
+                          sum(CASE WHEN f.depth = 0 THEN s.ns END) AS ns
+                   FROM frames AS f JOIN samples AS s ON s.id = f.id GROUP BY f.symbol, f.module)
+SELECT 100.0 * f.self / w.weight, 200.0 * sqrt(1.0 * f.self / w.weight * (1 - 1.0 * f.self / w.weight) / w.count), f.self, 100.0 * f.total / w.weight,
+       f.total, f.ns, n.value AS name, m.value AS module
+FROM functions AS f JOIN whole AS w LEFT JOIN StringIds AS n ON n.id = f.symbol LEFT JOIN StringIds AS m ON m.id = f.module
+ORDER BY f.self DESC, f.total DESC, name, module;

@@ -1,0 +1,156 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# timeout: 600
+"""CPU samples: true shares, calls that nobody interrupts, programs that notice nothing, and a receipt of what was not sampled."""
+import csv
+import io
+import json
+import math
+import os
+import sqlite3
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from lib import TORTURE, Report, app, clean_env, folder, main, receipts_agree, run, spool_folder, tap, trace, traced_env, wait_spool_gone  # noqa: E402
+
+CHANCE = 1e-6  # of a false alarm, in each check of shares
+
+
+class Sampled:
+    """A mode of tests/apps/sampled.c, run with samples."""
+
+    def __init__(self, *mode, hz=1000, **options):
+        self.folder, self.spool = folder(), spool_folder()
+        self.path = os.path.join(self.folder, "r.rep")
+        environment = traced_env(self.path, self.spool, LIBTRACE_SAMPLE="process-tree", LIBTRACE_SAMPLING_FREQUENCY=str(hz), **options)
+        self.result = run([app("sampled"), *mode], env={**environment, "APP_FACTS": "1"}, cwd=self.folder)
+        self.text = self.result.out.decode(errors="replace")
+        wait_spool_gone(self.spool, 30)
+        self.report = Report(self.path)
+        self.info = json.loads(trace("info", "--json", self.path).out or b"{}")
+
+    def processes(self):
+        return [{**p, "cpu": (p.get("receipt") or {}).get("cpu") or {}} for p in self.info.get("processes", [])]
+
+    def samples(self):
+        lines = trace("dump", "--json", "--kind", "cpu_sample", self.path).out.splitlines()
+        rows = [json.loads(line) for line in lines]
+        return [{**r, "callchain": json.dumps(r.get("callchain"))} for r in rows]
+
+    def wrong(self):
+        if self.result.hung or self.result.status:
+            return f"status {self.result.status}\n{self.text}{self.result.err.decode(errors='replace')}"
+        return self.text if "FAIL" in self.text else receipts_agree(self.report)
+
+
+def tail(count, n, share):
+    """Return the chance of a count as far from n * share as this one, or farther, on its side; doubled."""
+    def log_chance(k):
+        return math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1) + k * math.log(share) + (n - k) * math.log(1 - share)
+    side = range(count, n + 1) if count >= n * share else range(count + 1)
+    return min(1.0, 2 * sum(math.exp(log_chance(k)) for k in side))
+
+
+def stats(path, name, *more):
+    return list(csv.DictReader(io.StringIO(trace("stats", "-r", name, "-f", "csv", *more, path).out.decode())))
+
+
+def shares():
+    """What the samples say against what the program measured itself."""
+    s = Sampled("split", "6000" if TORTURE else "3000", hz=200)
+    fact = s.text.split("facts: seventy ")[-1].split()
+    if s.wrong() or len(fact) < 3:
+        tap.ok(False, "split runs, its report is sound", s.wrong() or s.text)
+        return
+    took = int(fact[0]), int(fact[2])
+    share = took[0] / sum(took)
+    rows = s.samples()
+    names = ["seventy" if "seventy" in r["callchain"] else "thirty" if "thirty" in r["callchain"] else "" for r in rows]
+    n, count = len([x for x in names if x]), names.count("seventy")
+    tap.ok(n > 200 and tail(count, n, share) >= CHANCE, f"shares of two functions are true (binomial, {CHANCE:g})", f"{count} of {n}, {share:.4f}")
+    tap.ok(tail(count, n, 1 - share) < CHANCE, "and the check would see shares that are exchanged", f"{count} of {n}")
+    cpu = s.processes()[0]["cpu"]
+    tap.ok(cpu["samples"] == len(rows) and cpu["periods"] == sum(r["periods"] for r in rows) and cpu["sampled_ns"] == sum(r["cpu_time_ns"] for r in rows),
+           "the receipt counts the samples", cpu)
+    tap.ok(0.97 * cpu["process_ns"] <= cpu["sampled_ns"] <= cpu["process_ns"], "the samples stand for the processor time", cpu)
+    # Each period is a tick of the timer; a thread's first and last are not whole.
+    due = cpu["process_ns"] * 200 / 1e9
+    tap.ok(abs(cpu["periods"] - due) <= 2 + 0.02 * due, "as many periods as are due", f"{cpu['periods']}, {due:.1f}")
+    chains = [r["callchain"] for r in rows]
+    whole = [c for c in chains if "_start" in c and "main" in c]
+    tap.ok(len(whole) >= 0.99 * len(chains), "callchains are whole", f"{len(whole)} of {len(chains)}")
+    ways(s, rows, names)
+
+
+def ways(s, rows, names):
+    """All ways to the samples tell the same."""
+    wanted = sum(r["periods"] for r, name in zip(rows, names) if name == "seventy")
+    by = {row["Name"]: row for row in stats(s.path, "cpu_by_function")}
+    tap.ok(by and int(by["seventy"]["Total Samples"]) == wanted, "stats -r cpu_by_function", (by.get("seventy"), wanted))
+    sums = stats(s.path, "cpu_sum")
+    tap.ok(len(sums) == 1 and int(sums[0]["Samples"]) == sum(r["periods"] for r in rows), "stats -r cpu_sum", sums)
+    spent = sum(r["cpu_time_ns"] for r, name in zip(rows, names) if name == "seventy")
+    folded = trace("export", "-t", "folded", "--source", "cpu", "-o", "-", s.path).out.decode().splitlines()
+    tap.ok(sum(int(line.rsplit(" ", 1)[1]) for line in folded if ";seventy" in line) == spent, "export -t folded --source cpu", folded)
+    flat = {row["Name"]: row for row in stats(s.path, "callchain_flat", "--source", "cpu")}
+    tap.ok(flat and int(flat["seventy"]["Total Time (ns)"]) == spent, "stats -r callchain_flat --source cpu", flat.get("seventy"))
+    database = os.path.join(s.folder, "r.sqlite")
+    done = trace("export", "-t", "sqlite", "-o", database, s.path)
+    if done.status:
+        tap.ok(False, "export -t sqlite", done.err.decode())
+        return
+    db = sqlite3.connect(database)
+    got = db.execute("SELECT start, cpu, threadState, cpuCycles FROM COMPOSITE_EVENTS ORDER BY id").fetchall()
+    tap.ok(got == [(r["time_ns"], r["cpu"], 1, r["periods"]) for r in rows], "COMPOSITE_EVENTS has the samples", (got[:3], rows[:3]))
+    leaves = db.execute("SELECT count(DISTINCT c.id) FROM SAMPLING_CALLCHAINS c JOIN StringIds s ON s.id = c.symbol "
+                        "JOIN COMPOSITE_EVENTS e ON e.id = c.id WHERE s.value = 'seventy'").fetchone()[0]
+    tap.ok(leaves == names.count("seventy"), "SAMPLING_CALLCHAINS has their frames", (leaves, names.count("seventy")))
+    again = {row["Name"]: row for row in stats(database, "cpu_by_function")}
+    tap.ok(again == by, "the same report of the database")
+
+
+def notices_nothing():
+    """EINTR, SIGURG, masks, processes: as untraced."""
+    for mode in (("eintr", "1000000" if TORTURE else "20000"), ("signals",), ("urgent",), ("urgent_fd",), ("processes",)):
+        plain = run([app("sampled"), *mode], env=clean_env())
+        s = Sampled(*mode, hz=1000)
+        same = plain.out == "\n".join(line for line in s.text.split("\n") if not line.startswith("facts:")).encode()
+        tap.ok(same and not s.wrong(), f"{mode[0]}: as untraced", s.wrong() or s.text)
+        cpus = [p["cpu"] for p in s.processes()]
+        if mode[0] == "urgent":
+            tap.ok(cpus[0]["samples"] and "SIGURG" in (cpus[0]["off"] or ""), "the receipt says why samples ended", cpus)
+        elif mode[0] == "urgent_fd":
+            tap.ok("signalfd" in (cpus[0]["off"] or ""), "the receipt names signalfd()", cpus)
+        elif mode[0] == "signals":
+            tap.ok(cpus[0]["off"] is None and cpus[0]["blocked"] >= 2 and cpus[0]["samples"] > 20, "the receipt says that SIGURG was blocked", cpus)
+            left = cpus[0]["process_ns"] - cpus[0]["sampled_ns"]
+            tap.ok(left > 90e6, "and the processor time of that is in no sample", cpus)
+        elif mode[0] == "processes":
+            tap.ok(len(cpus) >= 4 and all(c["samples"] for c in cpus if c.get("process_ns", 0) > 50e6), "forked and executed processes are sampled", cpus)
+            # 80 threads of 3 ms at 1000 Hz: with a tick of 4 ms most have one chance.
+            tids = {r["tid"] for r in s.samples()}
+            tap.ok(len(tids) > 20, "short threads, too", len(tids))
+        else:
+            tap.ok(cpus[0]["samples"] > 100, "there were many samples", cpus)
+
+
+def other_users():
+    if os.geteuid():
+        tap.skip("a process that drops its user", "needs root")
+        return
+    s = Sampled("user")
+    cpu = s.processes()[0]["cpu"]
+    tap.ok(not s.wrong() and cpu["sampled_ns"] > 0.9 * cpu["process_ns"], "a process that drops its user is sampled on", s.wrong() or cpu)
+
+
+def off():
+    s = Sampled("split", "60", LIBTRACE_TRACE="none")
+    tap.ok(s.samples() and not s.wrong(), "without other sources", s.wrong())
+    s.result = run([app("sampled"), "split", "60"], env=traced_env(os.path.join(s.folder, "off.rep"), s.spool))
+    info = json.loads(trace("info", "--json", os.path.join(s.folder, "off.rep")).out)
+    tap.ok("cpu" not in info["processes"][0]["receipt"], "no samples unless they are asked for", info["processes"])
+    refused = trace("run", "--sample=system-wide", "true")
+    tap.ok(refused.status and b"process-tree" in refused.err, "an unknown word is refused", refused.err)
+
+
+main(shares, notices_nothing, other_users, off)
