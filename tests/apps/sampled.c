@@ -9,6 +9,7 @@
  *   urgent_fd     it reads SIGURG by signalfd()
  *   processes     threads, fork, vfork, exec
  *   user          another user from here on (only root can)
+ *   work ROUNDS   computes, always the same: tests/bench/sampling.py
  */
 #include "app.h"
 
@@ -349,6 +350,8 @@ int main(int argc, char **argv)
 		use_urgent_fd();
 	else if (!strcmp(mode, "processes"))
 		processes(argv);
+	else if (!strcmp(mode, "work"))
+		work(number);
 	else if (!strcmp(mode, "exit"))
 		compute(60), _exit(7);
 	else if (!strcmp(mode, "user")) {

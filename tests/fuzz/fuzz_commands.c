@@ -47,6 +47,8 @@ static const struct line {
 	{CMD_stats, {IN}},
 	{CMD_stats, {"-r", "osrt_sum,osrt_totals,callchain_tree,callchain_flat", "-f", "json", IN}},
 	{CMD_stats, {"-r", "callchain_tree", "--source", "nvtx", "-w", "count", IN}},
+	{CMD_stats, {"-r", "callchain_flat", "--source", "cpu", IN}},
+	{CMD_stats, {"-r", "cpu_by_function,cpu_sum", "-f", "json", IN}},
 	{CMD_stats, {"-r", "nvtx_sum,nvtx_pushpop_sum,nvtx_startend_sum,nvtx_pushpop_trace", IN}},
 	{CMD_stats, {"-r", "nvtx_gpu_proj_trace,nvtx_kern_sum,ncu_metric_sum", "-f", "csv", IN}},
 	{CMD_stats, {"--filter-time", "0/1s", "--filter-nvtx", "a", "-u", "msec", IN}},

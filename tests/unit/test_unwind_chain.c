@@ -204,14 +204,47 @@ static void handlers_are_walked_through(bool alternate)
 
 static volatile bool stepping;
 
+static struct callchain_thread memory_at;
+static uint64_t chains_at, wrong_at;
+
+/* The chain from the registers of the interrupted code, against the part of libunwind's that is
+ * behind the handler. */
+static __attribute__((noinline)) void compare_at(const ucontext_t *u)
+{
+	static const uint8_t order[CFI_REGISTERS] = {REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI,
+		REG_RDI, REG_RBP, REG_RSP, REG_R8, REG_R9, REG_R10, REG_R11, REG_R12, REG_R13,
+		REG_R14, REG_R15, REG_RIP};
+	struct registers_all from = {.exact = true};
+	struct callchain_result result;
+	struct oracle_chain expected, found;
+	int skip = 0;
+	for (unsigned i = 0; i < CFI_REGISTERS; i++)
+		from.r[i] = (uint64_t)u->uc_mcontext.gregs[order[i]];
+	oracle_nodes(callchain_take_at(&memory_at, &from, CALLCHAIN_DEPTH_MAX, 0, &result), &found);
+	oracle_step(&expected);
+	while (skip < expected.count && expected.address[skip] != from.r[CFI_IP])
+		skip++;
+	expected.count -= skip;
+	memmove(expected.address, expected.address + skip,
+		(size_t)expected.count * sizeof(expected.address[0]));
+	bool same = found.count && found.address[0] == from.r[CFI_IP] &&
+		oracle_same(&expected, &found, CALLCHAIN_DEPTH_MAX);
+	chains_at++;
+	if (!same && wrong_at++ < 3) {
+		oracle_print("unw_step", &expected);
+		oracle_print("nodes", &found);
+	}
+}
+
 static void handler_step(int signal, siginfo_t *info, void *context)
 {
 	(void)signal;
 	(void)info;
 	ucontext_t *u = context;
-	if (stepping)
+	if (stepping) {
 		leaf_compare();
-	else
+		compare_at(u);
+	} else
 		u->uc_mcontext.gregs[REG_EFL] &= ~0x100ll;
 }
 
@@ -248,6 +281,9 @@ static void every_instruction_is_walked_from(void)
 		"chains at every instruction of PLT, prologues and the C library are libunwind's: "
 		"%llu of %llu differ",
 		(unsigned long long)wrong, (unsigned long long)chains);
+	check(wrong_at == 0 && chains_at == chains,
+		"and from the registers of each instruction alone: %llu of %llu differ",
+		(unsigned long long)wrong_at, (unsigned long long)chains_at);
 }
 
 /* ---- coroutines ---- */

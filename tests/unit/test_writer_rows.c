@@ -221,6 +221,46 @@ static void records_become_rows(void)
 	clean(&t);
 }
 
+/* Samples, a callchain that belongs to the first of them alone, and what the process counted. */
+static void samples_become_rows(void)
+{
+	struct fake_tree t;
+	struct fake_spool s;
+	uint32_t pid = dead_process(&t, &s, CLOCK_KIND_MONOTONIC);
+	struct lane *lane = fake_lane(&s);
+	thread_put(&s, lane, pid, pid, THREAD_MAIN);
+	fake_put(&s, lane, now + 10, REC_CALLCHAIN, 5, CALLCHAIN_RULES | CALLCHAIN_IS_LOST);
+	fake_put(&s, lane, now + 10, REC_CPU_SAMPLE, UINT64_C(63) << 48 | 2, 20000000);
+	fake_put(&s, lane, now + 20,
+		REC_CPU_SAMPLE | (uint64_t)RECORD_NESTED << RECORD_FLAGS_SHIFT, 1, 10000000);
+	s.header->cpu = (struct cpu_counts){.hz = 97,
+		.samples = 2,
+		.periods = 3,
+		.sampled_ns = 30000000,
+		.in_tracer = 1,
+		.threads = 1,
+		.off = CPU_OFF_FILTER};
+	tap_equal(recover_quietly(&t), 0, "recover samples");
+	tap(report_read(&report, t.report) && !report.bad_blocks, "the report opens");
+	uint32_t process = report_process_of(&report, pid);
+	const Libtrace__EventBatch *b = batch_of(EVENT_CPU_SAMPLE, process, 0);
+	tap(b && b->count == 2 && batch_value(b, 1, 0) == (int64_t)now + 10 &&
+			batch_value(b, 2, 0) == 63 && batch_value(b, 3, 0) == 2 &&
+			batch_value(b, 4, 0) == 20000000 && batch_value(b, 5, 0) == 0,
+		"a sample has its time, CPU, periods and processor time");
+	tap(b && batch_value(b, 6, 0) == 5 && batch_value(b, 7, 0) == 33, "and its callchain");
+	tap(b && batch_value(b, 5, 1) == RECORD_NESTED && batch_value(b, 6, 1) == 0 &&
+			batch_value(b, 7, 1) == 0,
+		"one in the tracer has none");
+	const Libtrace__Receipt *r = report_receipt(&report, process);
+	tap(r && r->cpu && r->cpu->samples == 2 && r->cpu->periods == 3 &&
+			r->cpu->frequency == 97 && !r->cpu->has_process_ns && r->cpu->off &&
+			strstr(r->cpu->off, "filter"),
+		"the receipt has the process's counts, and why samples ended");
+	report_release(&report);
+	clean(&t);
+}
+
 static uint64_t random_state = 88172645463325252u;
 
 static uint64_t random_next(void)
@@ -550,6 +590,7 @@ int main(void)
 	what_does_not_meet_is_reported();
 	all_open_ranges_become_rows();
 	records_become_rows();
+	samples_become_rows();
 	cuda_rows_become_rows();
 	code_is_kept_whole_or_not_at_all();
 	a_report_with_code_is_gone_on_with();
