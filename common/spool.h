@@ -152,15 +152,15 @@ enum record_kind {
 				       text; payload uint64_t numbers[], then texts, each a struct
 				       nvtx_ext_text at a multiple of 8 */
 	/* CUDA: see cuda_spool.h */
-	REC_CUDA_API = 0xf20,  /* a = correlation id << 32 | result, b = duration; payload struct
-				  cuda_call */
-	REC_CUDA_ROW = 0xf21,  /* tick is ns, a = number of the event << 32 | number of columns that
-				  follow, b =  duration in ns; payload these columns as varints */
+	REC_CUDA_API = 0xf20, /* a = correlation id << 32 | result, b = duration; payload struct
+				 cuda_call */
+	REC_CUDA_ROW = 0xf21, /* tick is ns, a = number of the event << 32 | number of columns that
+				 follow, b =  duration in ns; payload these columns as varints */
 	REC_CUDA_CUBIN = 0xf22, /* a piece of a module's code, no event: a = hash; payload struct
 				   cuda_cubin, bytes */
-	REC_CPU_SAMPLE = 0xf30 /* a = CPU << 48 | periods that it stands for, b = ns of processor time
-				  since the thread's last sample; RECORD_NESTED: it interrupted the
-				  tracer, and has no callchain */
+	REC_CPU_SAMPLE = 0xf30  /* a = CPU << 48 | periods that it stands for, b = ns of processor
+				   time since the thread's last sample; RECORD_NESTED: it
+				   interrupted the tracer, and has no callchain */
 };
 
 #define NVTX_HAS_ATTRIBUTES 0x8000u

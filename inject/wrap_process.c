@@ -22,7 +22,8 @@
  * about to become another user's, and gets its spool at its first call. */
 FORKED_TEXT static void child_begun(void)
 {
-	if (session.config.cpu && cpu_is_on && !session.may_change_user && gate_is_open() && !thread_self.lane)
+	if (session.config.cpu && cpu_is_on && !session.may_change_user && gate_is_open() &&
+		!thread_self.lane)
 		thread_attach(&thread_self);
 }
 
@@ -279,7 +280,8 @@ __attribute__((visibility("hidden"))) long syscall_traced(
 	if (number == SYS_exit_group)
 		session_end((int)a);
 	bool restricted = session.restricted;
-	if (number == SYS_seccomp && (a == SECCOMP_SET_MODE_STRICT || a == SECCOMP_SET_MODE_FILTER)) {
+	if (number == SYS_seccomp &&
+		(a == SECCOMP_SET_MODE_STRICT || a == SECCOMP_SET_MODE_FILTER)) {
 		cpu_switch_off(CPU_OFF_FILTER);
 		session_restrict();
 	}

@@ -3,10 +3,10 @@
  * wrap_signals.c - functions that set the action of a signal, or what is blocked: the program sees
  * neither the handler of the capture range nor that of CPU samples.
  *
- * SIGURG, the signal of CPU samples: the program reads the default action while the handler is ours.
- * Once it sets another one, the signal is its own, and no samples are taken any more. While a thread
- * blocks SIGURG, its timer is stopped. Handlers on a signal stack, which may have no room for another
- * frame, get SIGURG into their mask, and the program does not see it there.
+ * SIGURG, the signal of CPU samples: the program reads the default action while the handler is
+ * ours. Once it sets another one, the signal is its own, and no samples are taken any more. While a
+ * thread blocks SIGURG, its timer is stopped. Handlers on a signal stack, which may have no room
+ * for another frame, get SIGURG into their mask, and the program does not see it there.
  */
 #define _GNU_SOURCE
 #include "inject/fn.h"
@@ -22,9 +22,9 @@
 
 /* ---- what hides the handler of CPU samples ---- */
 
-static struct sigaction urgent;      /* SIGURG's action, as the program set it while ours is there */
-static bool urgent_known;            /* `urgent` has been read */
-static uint8_t urgent_added[NSIG];   /* SIGURG was added to the mask of this signal's handler */
+static struct sigaction urgent;    /* SIGURG's action, as the program set it while ours is there */
+static bool urgent_known;          /* `urgent` has been read */
+static uint8_t urgent_added[NSIG]; /* SIGURG was added to the mask of this signal's handler */
 
 /* The C library's functions are no part of this library. */
 #define URGENT_BIT (1ul << (SIGURG - 1))
@@ -126,23 +126,23 @@ WRAPPER(int, sigaction,
 }
 
 /* signal() and its variants, which return the previous action. */
-#define SIGNAL_WRAPPER(name)                                                             \
-	WRAPPER(sighandler_t, name, (int t_signal, sighandler_t t_handler))              \
-	{                                                                                \
-		struct call call = {0};                                                  \
-		bool traced = call_begin(&call, FN_##name);                              \
-		bool again = urgent_before(t_signal, t_handler);                         \
-		sighandler_t before = REAL(name)(t_signal, t_handler);                   \
-		if (before == capture_on_signal ||                                       \
-			(void *)(uintptr_t)before == (void *)(uintptr_t)cpu_entry)       \
-			before = SIG_DFL;                                                \
-		urgent_after(again &&before != SIG_ERR);                                 \
-		if (before != SIG_ERR && t_signal > 0 && t_signal < NSIG && cpu_is_on)   \
-			urgent_added[t_signal] = 0;                                      \
-		if (traced)                                                              \
-			osrt_end(&call, FN_##name, FN_BITS(before),                      \
-				osrt_object(0, before == SIG_ERR ? errno : 0));          \
-		return before;                                                           \
+#define SIGNAL_WRAPPER(name)                                                           \
+	WRAPPER(sighandler_t, name, (int t_signal, sighandler_t t_handler))            \
+	{                                                                              \
+		struct call call = {0};                                                \
+		bool traced = call_begin(&call, FN_##name);                            \
+		bool again = urgent_before(t_signal, t_handler);                       \
+		sighandler_t before = REAL(name)(t_signal, t_handler);                 \
+		if (before == capture_on_signal ||                                     \
+			(void *)(uintptr_t)before == (void *)(uintptr_t)cpu_entry)     \
+			before = SIG_DFL;                                              \
+		urgent_after(again &&before != SIG_ERR);                               \
+		if (before != SIG_ERR && t_signal > 0 && t_signal < NSIG && cpu_is_on) \
+			urgent_added[t_signal] = 0;                                    \
+		if (traced)                                                            \
+			osrt_end(&call, FN_##name, FN_BITS(before),                    \
+				osrt_object(0, before == SIG_ERR ? errno : 0));        \
+		return before;                                                         \
 	}
 SIGNAL_WRAPPER(signal)
 SIGNAL_WRAPPER(ssignal)
@@ -174,15 +174,15 @@ static int set_mask(mask_fn real_mask, int how, const sigset_t *set, sigset_t *b
 	return result;
 }
 
-#define MASK_WRAPPER(name)                                                                      \
-	EXPORTED(int, name, (int t_how, const sigset_t *t_set, sigset_t *t_before))             \
-	{                                                                                       \
-		static mask_fn real_mask;                                                       \
-		if (__builtin_expect(!real_mask, 0)) {                                          \
-			relocate_check();                                                       \
-			real_mask = (mask_fn)(uintptr_t)real_next(#name);                       \
-		}                                                                               \
-		return real_mask ? set_mask(real_mask, t_how, t_set, t_before) : ENOSYS;        \
+#define MASK_WRAPPER(name)                                                               \
+	EXPORTED(int, name, (int t_how, const sigset_t *t_set, sigset_t *t_before))      \
+	{                                                                                \
+		static mask_fn real_mask;                                                \
+		if (__builtin_expect(!real_mask, 0)) {                                   \
+			relocate_check();                                                \
+			real_mask = (mask_fn)(uintptr_t)real_next(#name);                \
+		}                                                                        \
+		return real_mask ? set_mask(real_mask, t_how, t_set, t_before) : ENOSYS; \
 	}
 MASK_WRAPPER(sigprocmask)
 MASK_WRAPPER(pthread_sigmask)

@@ -109,9 +109,9 @@ uint32_t callchain_take(struct callchain_thread *thread, uint32_t depth, uint32_
 	struct callchain_result *ret_result);
 
 /*
- * Take the chain of code that a signal has interrupted, from its registers: as callchain_take(), but
- * the innermost frame is the interrupted instruction, a node with NODE_EXACT. The handler may run on
- * another stack. x86-64 only; never asks libunwind.
+ * Take the chain of code that a signal has interrupted, from its registers: as callchain_take(),
+ * but the innermost frame is the interrupted instruction, a node with NODE_EXACT. The handler may
+ * run on another stack. x86-64 only; never asks libunwind.
  */
 uint32_t callchain_take_at(struct callchain_thread *thread, const struct registers_all *from,
 	uint32_t depth, uint32_t flags, struct callchain_result *ret_result);

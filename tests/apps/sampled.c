@@ -185,8 +185,7 @@ static void on_signal_stack(void)
 	sigaltstack(&stack, NULL);
 	sigaction(SIGUSR1, &action, NULL);
 	check(!sigaction(SIGUSR1, NULL, &before) && sigismember(&before.sa_mask, SIGURG) == 0 &&
-			sigismember(&before.sa_mask, SIGUSR2) == 1 &&
-			before.sa_sigaction == on_usr,
+			sigismember(&before.sa_mask, SIGUSR2) == 1 && before.sa_sigaction == on_usr,
 		"its action reads as it was set");
 	raise(SIGUSR1);
 }
@@ -259,13 +258,15 @@ static void use_urgent(void)
 {
 	struct sigaction action = {.sa_handler = on_urgent}, before;
 	compute(60);
-	check(!sigaction(SIGURG, &action, &before) && before.sa_handler == SIG_DFL, "set a handler");
+	check(!sigaction(SIGURG, &action, &before) && before.sa_handler == SIG_DFL,
+		"set a handler");
 	compute(60);
 	check(urgent == 0, "nobody calls the program's handler");
 	for (int i = 0; i < 10; i++)
 		raise(SIGURG);
 	check(urgent == 10, "but for the program itself");
-	check(!sigaction(SIGURG, NULL, &before) && before.sa_handler == on_urgent, "it reads its own");
+	check(!sigaction(SIGURG, NULL, &before) && before.sa_handler == on_urgent,
+		"it reads its own");
 	check(signal(SIGURG, SIG_IGN) == on_urgent, "signal() returns it");
 }
 

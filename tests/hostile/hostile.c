@@ -229,10 +229,11 @@ static void process_report(struct task *t)
 		void *restorer;
 		unsigned long mask;
 	} action;
-	/* A raw call sees the handler of CPU samples (docs/limitations.md); tests/apps/sampled.c asks
-	 * the C library. */
+	/* A raw call sees the handler of CPU samples (docs/limitations.md); tests/apps/sampled.c
+	 * asks the C library. */
 	for (int i = 1; i < 65; i++)
-		if (i != SIGURG && !RAW4(rt_sigaction, i, 0, &action, 8) && (unsigned long)action.handler > 1)
+		if (i != SIGURG && !RAW4(rt_sigaction, i, 0, &action, 8) &&
+			(unsigned long)action.handler > 1)
 			handled++;
 	tell(t, " handled=%u fds=", handled);
 	for (int i = 0; i < 300; i++)

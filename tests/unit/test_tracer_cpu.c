@@ -46,8 +46,8 @@ static void begin(void)
 	spool_make(64u << 20);
 	put_call(1);
 	if (!memory)
-		memory = mmap(NULL, 65536, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
-			0);
+		memory = mmap(
+			NULL, 65536, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	memset(memory, 0, 65536);
 	cpu_period_ns = 1000000000;
 	thread_self.sample_stack = memory;

@@ -231,8 +231,8 @@ static void samples_become_rows(void)
 	thread_put(&s, lane, pid, pid, THREAD_MAIN);
 	fake_put(&s, lane, now + 10, REC_CALLCHAIN, 5, CALLCHAIN_RULES | CALLCHAIN_IS_LOST);
 	fake_put(&s, lane, now + 10, REC_CPU_SAMPLE, UINT64_C(63) << 48 | 2, 20000000);
-	fake_put(&s, lane, now + 20,
-		REC_CPU_SAMPLE | (uint64_t)RECORD_NESTED << RECORD_FLAGS_SHIFT, 1, 10000000);
+	fake_put(&s, lane, now + 20, REC_CPU_SAMPLE | (uint64_t)RECORD_NESTED << RECORD_FLAGS_SHIFT,
+		1, 10000000);
 	s.header->cpu = (struct cpu_counts){.hz = 97,
 		.samples = 2,
 		.periods = 3,

@@ -76,8 +76,8 @@ struct thread {
 	uint32_t lanes_seen;       /* lease_given_back at that time */
 	/* CPU samples: tracer/cpu/ */
 	uint64_t signals_before; /* signals that were blocked before the thread attached */
-	char *sample_stack;      /* outer end of the stack that samples run on; NULL = none are taken.
-				    Its place is known to tracer/cpu/sample.c */
+	char *sample_stack;      /* outer end of the stack that samples run on; NULL = none are
+				    taken. tracer/cpu/sample.c knows its place */
 	uint64_t sample_mark;    /* processor time of the thread, in ns, at its last sample */
 	uint64_t sample_left;    /* ns to the next sample while SIGURG is blocked; 0 = it is not */
 	uint32_t sample_owed;    /* periods of ticks that found no place for a record */

@@ -4,9 +4,10 @@
  *
  * The kernel makes the signal of such a timer (SIGURG) when the thread returns to user mode, so it
  * interrupts no system call. The handler runs on a stack of ours, with all signals blocked, and
- * writes a record to the thread's lane. What the program must not notice is in inject/wrap_signals.c:
- * there it reads SIGURG's action as if there were no handler, and a thread that blocks SIGURG is not
- * sampled meanwhile. All functions: any thread, async-signal-safe, raw system calls only.
+ * writes a record to the thread's lane. What the program must not notice is in
+ * inject/wrap_signals.c: there it reads SIGURG's action as if there were no handler, and a thread
+ * that blocks SIGURG is not sampled meanwhile. All functions: any thread, async-signal-safe, raw
+ * system calls only.
  */
 #ifndef TRACER_CPU_CPU_H
 #define TRACER_CPU_CPU_H
@@ -15,11 +16,13 @@
 #include <stdint.h>
 
 #include "common/spool.h"
+#include "tracer/core/state.h"
 #include "tracer/core/thread.h"
 
 struct registers_all; /* unwind/registers.h */
 
-/* True while threads get timers. Once false, it stays so in this process and its forked children. */
+/* True while threads get timers. Once false, it stays so in this process and its forked
+ * children. */
 extern bool cpu_is_on __attribute__((visibility("hidden")));
 
 /* Length of a period, in ns of processor time. */
@@ -48,11 +51,17 @@ void cpu_switch_off(enum cpu_off reason);
 void cpu_pause(struct thread *t);
 void cpu_resume(struct thread *t);
 
+/* Add to a count of the process. Needs a spool. */
+#define SAMPLES_ADD(member, n) __atomic_add_fetch(&session.spool->cpu.member, (n), __ATOMIC_RELAXED)
+
 /* Record a sample of the calling thread, whose code was interrupted at `from`; `periods` is at least
  * 1. In the handler, on the stack of samples. */
 void cpu_sample(struct thread *t, const struct registers_all *from, uint64_t periods);
 
 /* The memory of the thread's callchains, beside its stack of samples. */
-struct callchain_thread *cpu_chain_memory(const struct thread *t);
+static inline struct callchain_thread *cpu_chain_memory(const struct thread *t)
+{
+	return (struct callchain_thread *)(void *)t->sample_stack;
+}
 
 #endif

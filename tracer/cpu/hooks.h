@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * hooks.h - what tracer/producers.def calls of the source `cpu`.
+ * hooks.h - the hooks of the source `cpu`, for producers.def.
  */
 #ifndef TRACER_CPU_HOOKS_H
 #define TRACER_CPU_HOOKS_H
@@ -10,11 +10,26 @@
 #include "common/spool.h"
 #include "tracer/core/thread.h"
 
+/* Say in the header of a new spool whether there are samples, and if not, why. */
 void cpu_describe(struct spool_header *spool);
+
+/* Install the handler if samples are wanted and can be had. Called once, before any event, by one
+ * thread. */
 void cpu_start(void);
+
+/* Give a thread that has taken a lane its timer, unless it has SIGURG blocked. Owning thread,
+ * thread.busy set, signals blocked. */
 void cpu_thread_start(struct thread *t);
+
+/* Delete the timer of an ending thread. Owning thread, with a lane, thread.busy set. */
 void cpu_thread_end(struct thread *t);
+
+/* Forget, in a forked child, the timers of its parent, which it has not inherited. */
 void cpu_forked(void);
+
+/* Note the processor time of the process before exec or, `is_last`, at its end. Before exec,
+ * unblock SIGURG if only a handler's mask has it. Perhaps in a signal handler; raw system calls
+ * only. */
 void cpu_flush(bool is_last);
 
 #endif

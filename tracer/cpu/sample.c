@@ -18,7 +18,8 @@
 #include "tracer/core/state.h"
 #include "unwind/registers.h"
 
-#define COUNT(member, n) __atomic_add_fetch(&session.spool->cpu.member, (n), __ATOMIC_RELAXED)
+bool cpu_is_on, cpu_signal_is_named;
+uint64_t cpu_period_ns;
 
 /* Return the number of the CPU: the limit of a segment that the kernel sets up for the vdso. */
 static uint64_t processor(void)
@@ -37,7 +38,7 @@ static bool put(struct thread *t, const struct registers_all *from, struct recor
 		return false;
 	if (!thread_try_enter(t)) {
 		lane_put_nested(t, &record);
-		COUNT(in_tracer, 1);
+		SAMPLES_ADD(in_tracer, 1);
 		return true;
 	}
 	unsigned slots = 1;
@@ -72,14 +73,14 @@ void cpu_sample(struct thread *t, const struct registers_all *from, uint64_t per
 	if (!put(t, from, record)) {
 		t->sample_owed = (uint32_t)periods;
 		if (session.spool)
-			COUNT(late, 1);
+			SAMPLES_ADD(late, 1);
 		return;
 	}
 	t->sample_mark = now_ns;
 	t->sample_owed = 0;
-	COUNT(samples, 1);
-	COUNT(periods, periods);
-	COUNT(sampled_ns, ns);
+	SAMPLES_ADD(samples, 1);
+	SAMPLES_ADD(periods, periods);
+	SAMPLES_ADD(sampled_ns, ns);
 }
 
 #if defined(__x86_64__)

@@ -17,9 +17,6 @@
 #include "tracer/cpu/hooks.h"
 #include "unwind/callchain.h"
 
-bool cpu_is_on;
-bool cpu_signal_is_named;
-uint64_t cpu_period_ns;
 static enum cpu_off reason_off; /* why it is not */
 
 /* Samples of threads that have one lane after the other run in the same memory: a page that nobody
@@ -31,13 +28,6 @@ static char *memory_of_lane[SPOOL_LANES_MAX];
 
 static uint32_t timer_of_lane[SPOOL_LANES_MAX]; /* 1 + the kernel's number; 0 = none */
 static uint32_t timers, timers_most;
-
-#define COUNT(member, n) __atomic_add_fetch(&session.spool->cpu.member, (n), __ATOMIC_RELAXED)
-
-struct callchain_thread *cpu_chain_memory(const struct thread *t)
-{
-	return (struct callchain_thread *)(void *)t->sample_stack;
-}
 
 /* ---- the handler ---- */
 
@@ -63,8 +53,8 @@ void cpu_return(void) __attribute__((visibility("hidden")));
 bool cpu_install(void)
 {
 	/* All signals are blocked, those of the C library, too. */
-	const struct action action = {
-		cpu_entry, SA_SIGINFO | SA_RESTART | SA_ONSTACK | FLAG_RESTORER, RETURN, UINT64_MAX};
+	const struct action action = {cpu_entry,
+		SA_SIGINFO | SA_RESTART | SA_ONSTACK | FLAG_RESTORER, RETURN, UINT64_MAX};
 	return SYS4(SYS_rt_sigaction, SIGURG, &action, NULL, sizeof(action.mask)) == 0;
 }
 
@@ -130,8 +120,8 @@ void cpu_describe(struct spool_header *spool)
 
 static bool timer_set(uint32_t timer, uint64_t first_ns, struct itimerspec *ret_before)
 {
-	const struct itimerspec when = {
-		.it_interval = {(time_t)(cpu_period_ns / 1000000000u), (long)(cpu_period_ns % 1000000000u)},
+	const struct itimerspec when = {.it_interval = {(time_t)(cpu_period_ns / 1000000000u),
+						(long)(cpu_period_ns % 1000000000u)},
 		.it_value = {(time_t)(first_ns / 1000000000u), (long)(first_ns % 1000000000u)}};
 	return SYS4(SYS_timer_settime, timer - 1, 0, &when, ret_before) == 0;
 }
@@ -161,9 +151,8 @@ static bool memory_get(struct thread *t)
 
 static bool timer_create_for(struct thread *t)
 {
-	struct sigevent event = {.sigev_value.sival_ptr = t,
-		.sigev_signo = SIGURG,
-		.sigev_notify = SIGEV_THREAD_ID};
+	struct sigevent event = {
+		.sigev_value.sival_ptr = t, .sigev_signo = SIGURG, .sigev_notify = SIGEV_THREAD_ID};
 	int number = -1;
 	event._sigev_un._tid = (pid_t)t->tid;
 	if (__atomic_add_fetch(&timers, 1, __ATOMIC_RELAXED) > timers_most ||
@@ -191,17 +180,17 @@ static void timer_delete_of(struct thread *t)
 static void arm(struct thread *t)
 {
 	if (!action_is(cpu_entry) || !memory_get(t)) {
-		COUNT(threads_refused, 1);
+		SAMPLES_ADD(threads_refused, 1);
 		return;
 	}
 	t->sample_mark = sys_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	if (!timer_create_for(t)) {
 		t->sample_stack = NULL;
-		COUNT(threads_refused, 1);
+		SAMPLES_ADD(threads_refused, 1);
 		return;
 	}
 	timer_set(t->sample_timer, first_ns(), NULL);
-	COUNT(threads, 1);
+	SAMPLES_ADD(threads, 1);
 	if (!__atomic_load_n(&cpu_is_on, __ATOMIC_SEQ_CST)) /* switched off meanwhile */
 		timer_delete_of(t);
 }
@@ -246,7 +235,7 @@ void cpu_thread_start(struct thread *t)
 	if (t->signals_before & SIGURG_BIT) {
 		t->sample_left = first_ns();
 		cpu_signal_is_named = true;
-		COUNT(blocked, 1);
+		SAMPLES_ADD(blocked, 1);
 		return;
 	}
 	arm(t);
@@ -281,7 +270,7 @@ void cpu_pause(struct thread *t)
 	timer_set(t->sample_timer, 0, &left);
 	t->sample_left =
 		1 + (uint64_t)left.it_value.tv_sec * 1000000000u + (uint64_t)left.it_value.tv_nsec;
-	COUNT(blocked, 1);
+	SAMPLES_ADD(blocked, 1);
 }
 
 void cpu_resume(struct thread *t)

@@ -167,8 +167,7 @@ static int list_print(struct output *o, const char *file, bool is_database)
 	return status;
 }
 
-static int applying_in_sql(
-	struct output *o, const char *file, const char *done, bool no_symbols)
+static int applying_in_sql(struct output *o, const char *file, const char *done, bool no_symbols)
 {
 	struct stats_database d;
 	if (stats_database_open(&d, file, &o->form, no_symbols))
