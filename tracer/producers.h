@@ -33,9 +33,10 @@ static inline void producers_start(void)
 }
 
 /* Prepare the calling thread's new lane, t->lane, before its first record. thread.busy set, signals
- * blocked; also for a thread's second lane (spare.h). */
-static inline void producers_thread_start(struct thread *t)
+ * blocked, `blocked` by the program; also for a thread's second lane (spare.h). */
+static inline void producers_thread_start(struct thread *t, uint64_t blocked)
 {
+	(void)blocked;
 #define PRODUCER(name, is_default, describe, start, ready, thread_start, ...) thread_start;
 #include "tracer/producers.def"
 }

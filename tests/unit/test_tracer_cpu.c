@@ -42,7 +42,7 @@ static void spin(void)
 
 static void begin(void)
 {
-	static char *memory;
+	static struct samples *memory;
 	spool_make(64u << 20);
 	put_call(1);
 	if (!memory)
@@ -50,8 +50,8 @@ static void begin(void)
 			NULL, 65536, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	memset(memory, 0, 65536);
 	cpu_period_ns = 1000000000;
-	thread_self.sample_stack = memory;
-	thread_self.sample_mark = sys_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	thread_self.samples = memory;
+	thread_self.samples->mark = sys_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
 static void samples_are_records(void)
@@ -60,7 +60,7 @@ static void samples_are_records(void)
 	uint64_t from = lane_now()->head;
 	spin();
 	sample(3);
-	uint64_t mark = thread_self.sample_mark;
+	uint64_t mark = thread_self.samples->mark;
 	spin();
 	sample(1);
 	const struct record *a = sample_at(from, 0), *b = sample_at(from, 1);
@@ -68,7 +68,7 @@ static void samples_are_records(void)
 	if (!a || !b)
 		return;
 	check((a->a & 0xffffffffffff) == 3 && (b->a & 0xffffffffffff) == 1, "with its periods");
-	check(a->b > 0 && b->b == thread_self.sample_mark - mark,
+	check(a->b > 0 && b->b == thread_self.samples->mark - mark,
 		"and the processor time since the one before");
 	check((a->a >> 48) < 4096 && !thread_self.busy && !thread_self.sampling,
 		"and the guard is given back");
@@ -103,27 +103,28 @@ static void what_finds_no_place_is_owed(void)
 {
 	begin();
 	struct lane *lane = thread_self.lane;
-	uint64_t from = lane->head, mark = thread_self.sample_mark;
+	uint64_t from = lane->head, mark = thread_self.samples->mark;
 	thread_use_lane(&thread_self, NULL);
 	spin();
 	sample(2);
 	sample(1);
 	thread_use_lane(&thread_self, lane);
-	check(lane->head == from && thread_self.sample_mark == mark && session.spool->cpu.late == 2,
+	check(lane->head == from && thread_self.samples->mark == mark &&
+			session.spool->cpu.late == 2,
 		"without a lane there is no record");
 	sample(1);
 	const struct record *r = sample_at(from, 0);
-	check(r && (r->a & 0xffffffffffff) == 4 && r->b == thread_self.sample_mark - mark,
+	check(r && (r->a & 0xffffffffffff) == 4 && r->b == thread_self.samples->mark - mark,
 		"the next sample stands for all of them");
 	tree_gate = 0;
 	spin();
 	sample(5);
 	tree_gate = 1;
 	check(!sample_at(from, 1), "nothing is recorded outside of a capture range");
-	mark = thread_self.sample_mark;
+	mark = thread_self.samples->mark;
 	sample(1);
 	r = sample_at(from, 1);
-	check(r && (r->a & 0xffffffffffff) == 1 && r->b == thread_self.sample_mark - mark,
+	check(r && (r->a & 0xffffffffffff) == 1 && r->b == thread_self.samples->mark - mark,
 		"and its time belongs to no sample");
 }
 

@@ -41,18 +41,19 @@ struct thread {
 			    lane_room(); a nested record sets it to 0 */
 	uint32_t bound;  /* bytes of the chunk that are reserved */
 	uint32_t nested; /* handlers that are in the tracer, too */
-	uint32_t gone;   /* the end hook has run */
 	uint32_t shared; /* this thread's own tid, while another task may run on the thread's
 			    memory: clone(CLONE_VM) without CLONE_SETTLS; 0 = none does */
 	uint32_t stray;  /* tid of the latest such task; 0 = not known */
 	uint32_t shared_calls; /* calls since the last check whether that task still exists */
-	uint32_t orphan;       /* forked while the tracer was interrupted; see session_child() */
 	/* Bounds of the thread's own stack, as far as known: a stack pointer proves that a frame
 	 * is gone within one stack only. */
 	uint64_t stack_low, stack_high;
 	struct thread *spare; /* state of its second lane: spare.h */
-	uint32_t end_rounds;  /* how often the end hook was put off so that other destructors are
-				 still recorded */
+	uint8_t end_rounds;   /* how often the end hook was put off so that other destructors are
+				  still recorded */
+	uint8_t gone;         /* the end hook has run */
+	uint8_t orphan;       /* forked while the tracer was interrupted; see session_child() */
+	uint8_t sampling;     /* in the handler of CPU samples: nothing may wait */
 	uint8_t fork_state;   /* enum fork_state */
 	uint8_t muted;        /* calls are the tracer's, not the application's */
 	uint8_t chains_begun; /* the lane's callchain memory is about this thread */
@@ -74,15 +75,8 @@ struct thread {
 	uint32_t vfork_chain;      /* node of the last callchain that a vfork child took */
 	uint32_t missed_lane;      /* calls since no lane was available */
 	uint32_t lanes_seen;       /* lease_given_back at that time */
-	/* CPU samples: tracer/cpu/ */
-	uint64_t signals_before; /* signals that were blocked before the thread attached */
-	char *sample_stack;      /* outer end of the stack that samples run on; NULL = none are
-				    taken. tracer/cpu/sample.c knows its place */
-	uint64_t sample_mark;    /* processor time of the thread, in ns, at its last sample */
-	uint64_t sample_left;    /* ns to the next sample while SIGURG is blocked; 0 = it is not */
-	uint32_t sample_owed;    /* periods of ticks that found no place for a record */
-	uint32_t sample_timer;   /* 1 + the kernel's number of the timer; 0 = none */
-	uint8_t sampling;        /* in the handler: nothing may wait */
+	struct samples *samples;   /* CPU samples (tracer/cpu/cpu.h); NULL = none are taken.
+				      tracer/cpu/sample.c knows its place */
 };
 
 extern __thread struct thread thread_self

@@ -18,8 +18,19 @@
 #include "common/spool.h"
 #include "tracer/core/state.h"
 #include "tracer/core/thread.h"
+#include "unwind/callchain.h"
 
 struct registers_all; /* unwind/registers.h */
+
+/* What is known of a thread with samples, at the outer end of the stack that they run on:
+ * thread-local memory is scarce. */
+struct samples {
+	uint64_t mark;  /* processor time of the thread, in ns, at its last sample */
+	uint64_t left;  /* ns to the next sample while SIGURG is blocked; 0 = it is not */
+	uint32_t owed;  /* periods of ticks that found no place for a record */
+	uint32_t timer; /* 1 + the kernel's number of the timer; 0 = none */
+	struct callchain_thread chain;
+};
 
 /* True while threads get timers. Once false, it stays so in this process and its forked
  * children. */
@@ -54,14 +65,8 @@ void cpu_resume(struct thread *t);
 /* Add to a count of the process. Needs a spool. */
 #define SAMPLES_ADD(member, n) __atomic_add_fetch(&session.spool->cpu.member, (n), __ATOMIC_RELAXED)
 
-/* Record a sample of the calling thread, whose code was interrupted at `from`; `periods` is at least
- * 1. In the handler, on the stack of samples. */
+/* Record a sample of the calling thread, whose code was interrupted at `from`; `periods` is at
+ * least 1. In the handler, on the stack of samples. */
 void cpu_sample(struct thread *t, const struct registers_all *from, uint64_t periods);
-
-/* The memory of the thread's callchains, beside its stack of samples. */
-static inline struct callchain_thread *cpu_chain_memory(const struct thread *t)
-{
-	return (struct callchain_thread *)(void *)t->sample_stack;
-}
 
 #endif

@@ -17,9 +17,9 @@ void cpu_describe(struct spool_header *spool);
  * thread. */
 void cpu_start(void);
 
-/* Give a thread that has taken a lane its timer, unless it has SIGURG blocked. Owning thread,
- * thread.busy set, signals blocked. */
-void cpu_thread_start(struct thread *t);
+/* Give a thread that has taken a lane its timer, unless SIGURG is among the signals that it has
+ * blocked. Owning thread, thread.busy set, signals blocked. */
+void cpu_thread_start(struct thread *t, uint64_t blocked);
 
 /* Delete the timer of an ending thread. Owning thread, with a lane, thread.busy set. */
 void cpu_thread_end(struct thread *t);

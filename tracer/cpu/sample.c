@@ -44,7 +44,7 @@ static bool put(struct thread *t, const struct registers_all *from, struct recor
 	unsigned slots = 1;
 	t->sampling = 1;
 	struct record *r =
-		t->lane ? chains_room_at(t, record.tick, cpu_chain_memory(t), from, &slots) : NULL;
+		t->lane ? chains_room_at(t, record.tick, &t->samples->chain, from, &slots) : NULL;
 	t->sampling = 0;
 	if (r) {
 		*r = record;
@@ -58,26 +58,26 @@ static bool put(struct thread *t, const struct registers_all *from, struct recor
  * belongs to none. */
 void cpu_sample(struct thread *t, const struct registers_all *from, uint64_t periods)
 {
-	uint64_t now_ns = sys_clock_ns(CLOCK_THREAD_CPUTIME_ID), ns = now_ns - t->sample_mark;
+	uint64_t now_ns = sys_clock_ns(CLOCK_THREAD_CPUTIME_ID), ns = now_ns - t->samples->mark;
 	if (!GATE_LOOKS_OPEN(session_mask)) {
-		t->sample_mark = now_ns;
-		t->sample_owed = 0;
+		t->samples->mark = now_ns;
+		t->samples->owed = 0;
 		return;
 	}
-	periods += t->sample_owed;
+	periods += t->samples->owed;
 	/* The time while the timer was stopped is in no sample. */
 	if (ns > (periods + 1) * cpu_period_ns)
 		ns = (periods + 1) * cpu_period_ns;
 	const struct record record = {
 		clock_ticks(), REC_CPU_SAMPLE, processor() << 48 | periods, ns};
 	if (!put(t, from, record)) {
-		t->sample_owed = (uint32_t)periods;
+		t->samples->owed = (uint32_t)periods;
 		if (session.spool)
 			SAMPLES_ADD(late, 1);
 		return;
 	}
-	t->sample_mark = now_ns;
-	t->sample_owed = 0;
+	t->samples->mark = now_ns;
+	t->samples->owed = 0;
 	SAMPLES_ADD(samples, 1);
 	SAMPLES_ADD(periods, periods);
 	SAMPLES_ADD(sampled_ns, ns);
@@ -93,11 +93,11 @@ void cpu_sample(struct thread *t, const struct registers_all *from, uint64_t per
  */
 #define TEXT_OF(number) #number
 #define TEXT(number) TEXT_OF(number)
-#define SAMPLE_STACK_AT 240
+#define SAMPLE_STACK_AT 224
 #define CODE_AT 8
 #define OVERRUN_AT 20
 #define VALUE_AT 24
-_Static_assert(offsetof(struct thread, sample_stack) == SAMPLE_STACK_AT, "the entry knows it");
+_Static_assert(offsetof(struct thread, samples) == SAMPLE_STACK_AT, "the entry knows it");
 _Static_assert(offsetof(siginfo_t, si_code) == CODE_AT && SI_TIMER == -2 &&
 		offsetof(siginfo_t, si_overrun) == OVERRUN_AT &&
 		offsetof(siginfo_t, si_value) == VALUE_AT,

@@ -23,7 +23,7 @@ static enum cpu_off reason_off; /* why it is not */
  * may touch, the stack, the callchain that is remembered. */
 #define GUARD_BYTES 4096u
 #define STACK_BYTES 32768u
-#define MEMORY_BYTES (GUARD_BYTES + STACK_BYTES + sizeof(struct callchain_thread))
+#define MEMORY_BYTES (GUARD_BYTES + STACK_BYTES + sizeof(struct samples))
 static char *memory_of_lane[SPOOL_LANES_MAX];
 
 static uint32_t timer_of_lane[SPOOL_LANES_MAX]; /* 1 + the kernel's number; 0 = none */
@@ -144,8 +144,11 @@ static bool memory_get(struct thread *t)
 		SYS3(SYS_mprotect, got, GUARD_BYTES, PROT_NONE);
 		*memory = got;
 	}
-	t->sample_stack = *memory + GUARD_BYTES + STACK_BYTES;
-	callchain_forget(cpu_chain_memory(t));
+	struct samples *s = (struct samples *)(void *)(*memory + GUARD_BYTES + STACK_BYTES);
+	s->left = s->mark = 0;
+	s->owed = s->timer = 0;
+	callchain_forget(&s->chain);
+	t->samples = s;
 	return true;
 }
 
@@ -160,16 +163,15 @@ static bool timer_create_for(struct thread *t)
 		__atomic_sub_fetch(&timers, 1, __ATOMIC_RELAXED);
 		return false;
 	}
-	t->sample_timer = (uint32_t)number + 1;
-	__atomic_store_n(&timer_of_lane[t->lane->index], t->sample_timer, __ATOMIC_SEQ_CST);
+	t->samples->timer = (uint32_t)number + 1;
+	__atomic_store_n(&timer_of_lane[t->lane->index], t->samples->timer, __ATOMIC_SEQ_CST);
 	return true;
 }
 
 static void timer_delete_of(struct thread *t)
 {
-	uint32_t timer = t->sample_timer;
-	t->sample_timer = 0;
-	t->sample_stack = NULL;
+	uint32_t timer = t->samples ? t->samples->timer : 0;
+	t->samples = NULL;
 	if (timer && __atomic_exchange_n(&timer_of_lane[t->lane->index], 0, __ATOMIC_SEQ_CST)) {
 		SYS1(SYS_timer_delete, timer - 1);
 		__atomic_sub_fetch(&timers, 1, __ATOMIC_RELAXED);
@@ -179,17 +181,18 @@ static void timer_delete_of(struct thread *t)
 /* Give the thread its timer. Its handler is tested, too: a raw system call may have set another. */
 static void arm(struct thread *t)
 {
-	if (!action_is(cpu_entry) || !memory_get(t)) {
+	if (!action_is(cpu_entry)) {
+		t->samples = NULL;
 		SAMPLES_ADD(threads_refused, 1);
 		return;
 	}
-	t->sample_mark = sys_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	t->samples->mark = sys_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	if (!timer_create_for(t)) {
-		t->sample_stack = NULL;
+		t->samples = NULL;
 		SAMPLES_ADD(threads_refused, 1);
 		return;
 	}
-	timer_set(t->sample_timer, first_ns(), NULL);
+	timer_set(t->samples->timer, first_ns(), NULL);
 	SAMPLES_ADD(threads, 1);
 	if (!__atomic_load_n(&cpu_is_on, __ATOMIC_SEQ_CST)) /* switched off meanwhile */
 		timer_delete_of(t);
@@ -228,12 +231,16 @@ void cpu_flush(bool is_last)
 
 /* In thread_attach(): not for a second lane, nor after the thread's end, of which nothing is told
  * here. */
-void cpu_thread_start(struct thread *t)
+void cpu_thread_start(struct thread *t, uint64_t blocked)
 {
 	if (!cpu_is_on || t != &thread_self || t->gone || session.restricted)
 		return;
-	if (t->signals_before & SIGURG_BIT) {
-		t->sample_left = first_ns();
+	if (!memory_get(t)) {
+		SAMPLES_ADD(threads_refused, 1);
+		return;
+	}
+	if (blocked & SIGURG_BIT) {
+		t->samples->left = first_ns();
 		cpu_signal_is_named = true;
 		SAMPLES_ADD(blocked, 1);
 		return;
@@ -258,29 +265,29 @@ void cpu_forked(void)
 
 static bool may_touch(const struct thread *t)
 {
-	return cpu_is_on && t->lane && own_words.alive && !t->vfork_pid && !t->shared && !t->gone &&
-		!session.restricted;
+	return cpu_is_on && t->samples && t->lane && own_words.alive && !t->vfork_pid &&
+		!t->shared && !t->gone && !session.restricted;
 }
 
 void cpu_pause(struct thread *t)
 {
 	struct itimerspec left = {{0, 0}, {0, 0}};
-	if (!may_touch(t) || t->sample_left || !t->sample_timer)
+	if (!may_touch(t) || t->samples->left)
 		return;
-	timer_set(t->sample_timer, 0, &left);
-	t->sample_left =
+	timer_set(t->samples->timer, 0, &left);
+	t->samples->left =
 		1 + (uint64_t)left.it_value.tv_sec * 1000000000u + (uint64_t)left.it_value.tv_nsec;
 	SAMPLES_ADD(blocked, 1);
 }
 
 void cpu_resume(struct thread *t)
 {
-	uint64_t left = t->sample_left;
-	if (!may_touch(t) || !left)
+	uint64_t left = may_touch(t) ? t->samples->left : 0;
+	if (!left)
 		return;
-	t->sample_left = 0;
-	if (t->sample_timer)
-		timer_set(t->sample_timer, left, NULL);
+	t->samples->left = 0;
+	if (t->samples->timer)
+		timer_set(t->samples->timer, left, NULL);
 	else
 		arm(t);
 }

@@ -32,7 +32,8 @@ static uint32_t start_flags(const struct thread *t)
 	return flags;
 }
 
-static struct lane *attach(struct thread *t)
+/* `blocked`: the signals that the program has blocked. */
+static struct lane *attach(struct thread *t, uint64_t blocked)
 {
 	if (__atomic_load_n(&session.state, __ATOMIC_ACQUIRE) == SESSION_FORKED &&
 		!session_child_start())
@@ -57,7 +58,7 @@ static struct lane *attach(struct thread *t)
 	t->chains_begun = 0;
 	t->lane = lane;
 	lane_audit_begin(t);
-	producers_thread_start(t);
+	producers_thread_start(t, blocked);
 	thread_use_lane(t, lane);
 	thread_put_start(t, session.pid, t->tid, t->gone ? THREAD_RESUMED : start_flags(t));
 	if (t->gone)
@@ -101,9 +102,8 @@ struct lane *thread_attach(struct thread *t)
 	uint64_t all = UINT64_MAX,
 		 before; /* signals are blocked: a handler's calls would have no lane yet */
 	SYS4(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before, sizeof(all));
-	t->signals_before = before;
 	thread_enter(t);
-	struct lane *lane = attach(t);
+	struct lane *lane = attach(t, before);
 	thread_leave(t);
 	SYS4(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, sizeof(before));
 	return lane;

@@ -25,7 +25,7 @@ static bool lease(struct thread *t, struct thread *s)
 	s->chunk = s->limit = 0;
 	s->lane = lane;
 	lane_audit_begin(s);
-	producers_thread_start(s);
+	producers_thread_start(s, 0);
 	s->tid = t->tid;
 	bytes_copy(s->name, t->name, sizeof(s->name));
 	thread_put_start(s, session.pid, t->tid, THREAD_RESUMED);
