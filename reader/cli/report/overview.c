@@ -146,27 +146,28 @@ int overview_gather(struct overview *o, const char *file, bool no_wait)
 
 /* ---- facts of a database ---- */
 
+#define OF_PROGRAM \
+	"FROM main.LIBTRACE_PROCESS AS p JOIN main.LIBTRACE_REPORT AS r ON p.pid = r.rootPid "
+/* What exported the database; nsys before 2023 had another table for it. */
+#define VERSION_FACT(table)                                                  \
+	"WITH m AS (SELECT name, value FROM main." table ") "                \
+	"SELECT 'version', p.value || coalesce(' ' || (SELECT value FROM m " \
+	"WHERE name IN ('LIBTRACE_VERSION', 'EXPORT_PRODUCT_VERSION') "      \
+	"ORDER BY name DESC), '') || coalesce(', schema ' || (SELECT value " \
+	"FROM m WHERE name = 'EXPORT_SCHEMA_VERSION'), '') FROM m AS p "     \
+	"WHERE p.name = 'EXPORT_PRODUCT_NAME'"
+
 /* Statements whose rows are facts: label and value. They run only where the file has `table` and
  * `column`. */
 static const struct {
 	const char *table, *column, *statement;
 } queries[] = {
 	{"TARGET_INFO_GPU", "name",
-		"SELECT 'GPU', group_concat(CASE n WHEN 1 THEN '' ELSE n || ' x ' END || name, ', "
-		"') "
-		"FROM (SELECT name, count(*) AS n FROM main.TARGET_INFO_GPU WHERE name <> '' "
+		"SELECT 'GPU', group_concat(CASE n WHEN 1 THEN '' ELSE n || ' x ' END || name, "
+		"', ') FROM (SELECT name, count(*) AS n FROM main.TARGET_INFO_GPU WHERE name <> '' "
 		"GROUP BY name)"},
-#define EXPORT_FACTS(table)                                                                            \
-	{                                                                                              \
-#table, "value",                                                                       \
-			"SELECT 'version', p.value || coalesce(' ' || (SELECT value FROM main." #table \
-			" WHERE name = CASE p.value WHEN 'libtrace' THEN 'LIBTRACE_VERSION' "          \
-			"ELSE 'EXPORT_PRODUCT_VERSION' END), '') || coalesce(', schema ' || (SELECT "  \
-			"value FROM main." #table " WHERE name = 'EXPORT_SCHEMA_VERSION'), '') "       \
-			"FROM main." #table " AS p WHERE p.name = 'EXPORT_PRODUCT_NAME'"               \
-	}
-	EXPORT_FACTS(META_DATA_EXPORT),
-	EXPORT_FACTS(EXPORT_META_DATA),
+	{"META_DATA_EXPORT", "value", VERSION_FACT("META_DATA_EXPORT")},
+	{"EXPORT_META_DATA", "value", VERSION_FACT("EXPORT_META_DATA")},
 	{"TARGET_INFO_SESSION_START_TIME", "utcTime",
 		"SELECT 'began', replace(utcTime, 'T', ' ') || ' UTC' "
 		"FROM main.TARGET_INFO_SESSION_START_TIME"},
@@ -180,8 +181,6 @@ static const struct {
 		"THEN ' processors' ELSE '' END, ', ') FROM (SELECT DISTINCT name, value "
 		"FROM main.TARGET_INFO_SYSTEM_ENV WHERE name IN ('OsDescription', "
 		"'CpuDescription', 'CpuCores') AND value <> '' ORDER BY name DESC)"},
-#define OF_PROGRAM \
-	"FROM main.LIBTRACE_PROCESS AS p JOIN main.LIBTRACE_REPORT AS r ON p.pid = r.rootPid "
 	{"LIBTRACE_REPORT", "rootPid",
 		"SELECT 'command', arguments || CASE argumentsTruncated WHEN 0 THEN '' "
 		"ELSE ' ...' END " OF_PROGRAM "WHERE arguments <> '' ORDER BY p.processId"},

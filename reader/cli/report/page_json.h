@@ -11,7 +11,7 @@
 
 #include "reader/sql/connection.h"
 
-#define PAGE_TEXT_BYTES 300u /* longest text in the page; longer ones are cut */
+#define PAGE_TEXT_BYTES 300u  /* longest text in the page; longer ones are cut */
 #define PAGE_CELL_BYTES 2000u /* the same of tables, which show names of kernels whole */
 
 /* Print `bytes` of a text as a JSON string, cut to PAGE_TEXT_BYTES. */
