@@ -291,6 +291,88 @@ def browser_flame(browser):
     tap.ok(flame_status(browser).startswith("callers and callees of again \u00b7 300 ns"), "a function that calls itself counts once", flame_status(browser))
 
 
+# ---- comparisons ----
+
+EVIL = "</script><script>window.owned = 1</script><img src=x onerror='window.owned = 2'>"
+CHANGED = tuple((frames, 2000 if frames[-1] == "deeper" else ns) for frames, ns in CHAINS if "again" not in frames) + ((("main", "loop", "added"), 700),)
+
+
+def run_database(name, length, **more):
+    """A run: a range of this length around another, with a name that would be script."""
+    path = os.path.join(PLACE, name + ".sqlite")
+    d = made.Made(path)
+    d.nvtx(0, length, made.T1, "whole")
+    d.nvtx(10, 10 + length // 2, made.T1, EVIL)
+    d.finish()
+    return path
+
+
+def diff_page(name, base, other):
+    path = os.path.join(PLACE, name + ".html")
+    result = trace("diff", "--html", path, *base, "--", *other)
+    return result, path
+
+
+def page_of_diff():
+    base = [run_database(f"base{n}", 1_000_000 + 300 * n) for n in (4, 0, 8, 2, 7, 1, 3, 5, 6)]
+    other = [run_database(f"other{n}", 1_500_000 + 300 * n) for n in (1, 7, 4, 2, 5, 6, 8, 0, 3)]
+    result, path = diff_page("worse", base, other)
+    tap.ok(result.status == 1 and b"Traceback" not in result.err and result.out.startswith(b"verdict: worse"), "diff --html prints and ends as without it", result)
+    content = Data(path).content
+    said, whole = json.loads(content["comparison"]), json.loads(trace("diff", "-f", "json", *base, "--", *other).out)
+    tap.ok([said[name] for name in ("verdict", "reason", "base", "other")] == [whole[name] for name in ("verdict", "reason", "base", "other")] and
+           said["findings"] == [f for f in whole["findings"] if f["result"] not in ("equal", "untested")] != [], "the page has the verdict and what differs", said)
+    tap.ok([facts_of(report)["file"] for report in content["reports"]] == [base[0], other[2]], "and the median run of each side", [facts_of(r)["file"] for r in content["reports"]])
+    return path
+
+
+def wrong_comparisons():
+    cmp, folder_path = os.path.join(PLACE, "cmp.json"), os.path.join(PLACE, "wrong.html")
+    a, b = chains_database("flame"), chains_database("changed", CHANGED)
+    for name, arguments, cause in (("no such file", ("--comparison", cmp, a, b), f"cannot read '{cmp}'"), ("one report", ("--comparison", a, a), "needs two FILEs"),
+                                   ("the input", ("-f", "true", "-o", a, a), "it is the input file")):
+        result = trace("report", "--html", "-o", folder_path, *arguments)
+        tap.ok(result.status == 2 and cause in result.err.decode() and result.err.count(b"\n") == 1 and not os.path.exists(folder_path), f"{name}: a clear message", result)
+    result = trace("report", "--comparison", a, a, b)
+    tap.ok(result.status == 2 and b"needs --html" in result.err, "--comparison without a page is refused", result)
+    result = trace("diff", "--html", "-", a, b)
+    tap.ok(result.status == 2 and result.err.count(b"\n") == 1 and not result.out, "a page of diff needs a file", result)
+    with open(cmp, "wb") as file:
+        file.truncate((4 << 20) + 1)
+    result = trace("report", "--html", "-o", folder_path, "--comparison", cmp, a, b)
+    tap.ok(result.status == 2 and b"more than 4 MiB" in result.err, "a comparison has a limit", result)
+
+
+def browser_diff(browser):
+    shows(browser, "a worse program", os.path.join(PLACE, "worse.html"))
+    tap.ok(texts(browser, "#verdict .verdict.bad")[0].startswith("worse: ") and browser.evaluate("document.title") == "base4.sqlite and other4.sqlite \u2013 libtrace", "the page begins with the verdict",
+           texts(browser, "#verdict .verdict"))
+    rows = texts(browser, "#verdict details:first-of-type tbody tr")
+    tap.ok(any(row.startswith("worserange:whole500.600750.600+49.94 %") for row in rows) and "A (us)" in texts(browser, "#verdict th"), "the differences are rows, in one unit", rows)
+    tap.ok(browser.evaluate("window.owned === undefined && !document.querySelector('img')") and any("script>window.owned = 1" in row for row in rows), "names are not script", rows)
+    result, path = diff_page("changed", [chains_database("flame")], [chains_database("changed", CHANGED)])
+    tap.ok(result.status == 2 and b"cannot tell" in result.out, "with one run a side there is no verdict", result)
+    shows(browser, "a diff", path)
+    tap.ok(len(texts(browser, "#flame > .flamegraph .status")) == 1 and flame_keys(browser, *["ArrowDown"] * 6).endswith("leaf \u203a deeper \u00b7 A 500 ns, B 2.00 us: +1.50 us"),
+           "a flame graph of both says what a function took in each", flame_status(browser))
+    path = flame_keys(browser, "Escape", *["ArrowDown"] * 4, "ArrowRight")
+    tap.ok(path.endswith("solver \u203a main \u203a loop \u203a added \u00b7 A 0 ns, B 700 ns: +700 ns"), "also of one that is new", path)
+    colors = browser.evaluate("(() => { const c = document.querySelector('.flamegraph canvas'), d = c.getContext('2d').getImageData(0, 0, c.width, c.height).data; let red = 0, blue = 0; "
+                              "for (let i = 0; i < d.length; i += 4) { red += d[i] > d[i + 2] + 60; blue += d[i + 2] > d[i] + 60; } return [red, blue]; })()")
+    tap.ok(colors[0] > 1000, "what grew is red", colors)
+    flame_keys(browser, "Escape")
+    browser.evaluate("(() => { const s = document.querySelector('.flamegraph select[aria-label=widths]'); s.value = '0'; s.dispatchEvent(new Event('change')); })()")
+    flame_find(browser, "again")
+    browser.evaluate("document.querySelector('.flamegraph input').dispatchEvent(new KeyboardEvent('keydown', {key: 'Enter'}))")
+    tap.ok(flame_status(browser).startswith("callers and callees of again \u00b7 300 ns"), "the widths of A show what is gone in B", flame_status(browser))
+    bad = os.path.join(PLACE, "bad.json")
+    with open(bad, "wb") as file:
+        file.write(b'{"verdict": "</script>\xff')
+    trace("report", "--html", "-f", "true", "-o", path_of_bad := os.path.join(PLACE, "bad.html"), "--comparison", bad, chains_database("flame"), chains_database("flame"))
+    browser.open(path_of_bad)
+    tap.ok(texts(browser, "#page .wait")[0].startswith("This page cannot be shown: "), "what is no comparison is said to be none", texts(browser, "#page"))
+
+
 # ---- what was written ----
 
 def on_terminal(*arguments):
@@ -321,7 +403,7 @@ def says_what_it_wrote():
     tap.ok("exists" in failed and "wrote '" not in failed, "nor if it wrote nothing", failed)
 
 
-BROWSER = (browser_first_screen, browser_tables, browser_flame)
+BROWSER = (browser_first_screen, browser_tables, browser_flame, browser_diff)
 
 
 def in_browser():
@@ -332,9 +414,10 @@ def in_browser():
     with _browser.Browser() as browser:
         for test in BROWSER:
             test(browser)
+            tap.ok(not browser.requests()[1], f"{test.__name__}: no error in the page's script", browser.requests()[1][:1])
 
 
-PAGE = (facts_of_reports, facts_of_databases, names_are_merged, names_are_whole, says_what_it_wrote, in_browser)
+PAGE = (facts_of_reports, facts_of_databases, names_are_merged, names_are_whole, says_what_it_wrote, page_of_diff, wrong_comparisons, in_browser)
 
 
 def not_built():

@@ -10,13 +10,17 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "reader/base/print.h"
 #include "reader/cli/commands.h"
 #include "reader/cli/base/message.h"
 #include "reader/cli/base/options.h"
+#include "reader/cli/base/output.h"
 #include "reader/cli/report/page.h"
 #include "reader/cli/report/text.h"
 #include "reader/cli/base/stop.h"
 #include "reader/export/output.h"
+
+#define COMPARISON_BYTES_MAX (4u << 20)
 
 static struct stats_form form_of(const struct options *o)
 {
@@ -38,8 +42,8 @@ static int page_file(FILE *out, const struct options *o, const char *file)
 	if (!status) {
 		int error = overview_add_database(&overview, &database.sql);
 		if (!error)
-			error = page_report(out, &overview, &database,
-				PAGE_TIMELINE_BYTES / (unsigned)o->argc);
+			error = page_report(
+				out, &overview, &database, PAGE_TIMELINE_BYTES / (unsigned)o->argc);
 		status = error ? sql_file_failed(&database.sql, file, "write the page", error)
 			       : database.status;
 		stats_database_close(&database);
@@ -48,7 +52,29 @@ static int page_file(FILE *out, const struct options *o, const char *file)
 	return status;
 }
 
-static int page_files(FILE *out, const struct options *o)
+/* Read the output of `trace diff -f json`. The page's script parses it, so here it is a text.
+ * Returns false after a message. */
+static bool comparison_read(const char *name, char **ret_text, size_t *ret_bytes)
+{
+	FILE *in = name ? fopen(name, "re") : NULL;
+	if (!name)
+		return true;
+	*ret_text = in ? malloc(COMPARISON_BYTES_MAX + 1) : NULL;
+	errno = in && !*ret_text ? ENOMEM : errno;
+	if (*ret_text)
+		*ret_bytes = fread(*ret_text, 1, COMPARISON_BYTES_MAX + 1, in);
+	bool failed = !*ret_text || ferror(in);
+	if (failed)
+		cli_error("cannot read '%s': %s", name, strerror(errno));
+	else if (*ret_bytes > COMPARISON_BYTES_MAX)
+		cli_error(
+			"'%s': more than %u MiB of differences", name, COMPARISON_BYTES_MAX >> 20);
+	if (in)
+		fclose(in);
+	return !failed && *ret_bytes <= COMPARISON_BYTES_MAX;
+}
+
+static int page_files(FILE *out, const struct options *o, const char *comparison, size_t bytes)
 {
 	int status = STATUS_OK;
 	page_begin(out);
@@ -61,7 +87,13 @@ static int page_files(FILE *out, const struct options *o)
 		int one = page_file(data, o, o->argv[i]);
 		status = one > status ? one : status;
 	}
-	fputs("]}", data);
+	fputs("]", data);
+	if (comparison) {
+		fputs(",\n\"comparison\": \"", data);
+		print_json_part(data, comparison, bytes);
+		fputc('"', data);
+	}
+	fputc('}', data);
 	if (fclose(data) && status != STATUS_FAILED)
 		status = STATUS_FAILED; /* cli_finish() reports why */
 	page_end(out);
@@ -69,7 +101,7 @@ static int page_files(FILE *out, const struct options *o)
 }
 
 /* Write the page to `name`; a file gets its name when it is complete; "-" is standard output. */
-static int page_to(const struct options *o, const char *name)
+static int page_to(const struct options *o, const char *name, const char *comparison, size_t bytes)
 {
 	const bool special = !strcmp(name, "-") || output_is_special(name),
 		   overwrite = option_is(o, OPT_report_force_overwrite, "true");
@@ -87,7 +119,7 @@ static int page_to(const struct options *o, const char *name)
 		free(temporary);
 		return STATUS_FAILED;
 	}
-	int status = page_files(out, o);
+	int status = page_files(out, o, comparison, bytes);
 	int finished = cli_finish(out, special && *name == '-' ? "standard output" : name);
 	fclose(out);
 	status = finished ? finished : status;
@@ -119,6 +151,10 @@ static int page_make(const struct options *o)
 			  "help report'");
 		return STATUS_FAILED;
 	}
+	if (o->value[OPT_report_comparison] && o->argc != PAGE_REPORTS_MAX) {
+		cli_error("--comparison needs two FILEs");
+		return STATUS_FAILED;
+	}
 	if (!name) {
 		const char *file = o->argv[0], *slash = strrchr(file, '/'),
 			   *dot = strrchr(slash ? slash : file, '.');
@@ -128,7 +164,13 @@ static int page_make(const struct options *o)
 			return STATUS_FAILED;
 		name = made;
 	}
-	int status = page_to(o, name);
+	char *comparison = NULL;
+	size_t bytes = 0;
+	int status = !cli_output_is_input(o, name) &&
+			comparison_read(o->value[OPT_report_comparison], &comparison, &bytes)
+		? page_to(o, name, comparison, bytes)
+		: STATUS_FAILED;
+	free(comparison);
 	free(made);
 	return status;
 }
@@ -150,6 +192,10 @@ int command_report(const struct options *o)
 	}
 	if (o->value[OPT_report_html])
 		return page_make(o);
+	if (o->value[OPT_report_comparison]) {
+		cli_error("--comparison needs --html");
+		return STATUS_FAILED;
+	}
 	if (o->value[OPT_report_output]) {
 		cli_error("--output needs --html; text is written to standard output");
 		return STATUS_FAILED;

@@ -95,15 +95,22 @@ def fold_summed(profiles: list[Profile]) -> set[str]:
     return summed
 
 
+def length_ns(profile: Profile) -> int:
+    """Return the duration of a run: that of its longest process, else of its longest outermost range."""
+    whole = [i.total_ns for k, i in profile.items.items() if k.kind == "process"] or [
+        i.total_ns for k, i in profile.items.items() if k.kind == "range" and not k.path
+    ]
+    return max(whole, default=0)
+
+
 def run_ns(profiles: list[Profile]) -> float:
     """Return the median duration of a run, of which shares are fractions."""
-    lengths = []
-    for p in profiles:
-        whole = [i.total_ns for k, i in p.items.items() if k.kind == "process"] or [
-            i.total_ns for k, i in p.items.items() if k.kind == "range" and not k.path
-        ]
-        lengths.append(max(whole, default=0))
-    return float(numpy.median(lengths))
+    return float(numpy.median([length_ns(p) for p in profiles]))
+
+
+def median_run(profiles: list[Profile]) -> Profile:
+    """Return the run whose duration is the median; of two in the middle the shorter one."""
+    return sorted(profiles, key=length_ns)[(len(profiles) - 1) // 2]
 
 
 FIELDS = {COUNT: "count", TYPICAL: "typical_ns", TOTAL: "total_ns", BYTES: "bytes"}

@@ -7,7 +7,7 @@ import itertools
 import sys
 import tempfile
 
-from . import Failure, arguments, compare, convert, formats, merging, profile, terminal
+from . import Failure, arguments, compare, convert, formats, merging, pages, profile, terminal
 from .progress import Progress
 
 
@@ -67,6 +67,7 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--base", action="append", required=True)
     parser.add_argument("--other", action="append", required=True)
     parser.add_argument("--format", action="append")
+    parser.add_argument("--html")
     parser.add_argument("--alpha", type=arguments.probability, default=compare.Options.alpha)
     parser.add_argument("--min-effect", type=arguments.amount, default=100 * compare.Options.min_effect)
     merge = parser.add_mutually_exclusive_group()
@@ -82,6 +83,10 @@ def main(argv: list[str]) -> int:
         progress.say(f"comparing {max(len(p.items) for p in profiles)} items of {len(profiles)} runs")
         base, other = profiles[: len(given.base)], profiles[len(given.base) :]
         comparison = compare.compare(base, other, options)
-    comparison.notes[:0] = notes
+        comparison.notes[:0] = notes
+        if given.html:
+            progress.say(f"writing '{given.html}'")
+            shown = (compare.median_run(side).path for side in (base, other))
+            pages.write(comparison, *shown, given.html)
     write(comparison, wanted, given.all)
     return comparison.verdict

@@ -132,6 +132,11 @@ def finite(value: float | None) -> float | str | None:
 
 def as_json(comparison: Comparison, everything: bool) -> str:
     del everything  # output for programs is always complete
+    return json_of(comparison, comparison.findings)
+
+
+def json_of(comparison: Comparison, chosen: list[Finding]) -> str:
+    """Return a comparison with some of its findings."""
     findings = [
         {
             "result": f.result,
@@ -152,7 +157,7 @@ def as_json(comparison: Comparison, everything: bool) -> str:
             "exact": f.exact,
             "impact_ns": finite(f.impact_ns),
         }
-        for f in comparison.findings
+        for f in chosen
     ]
     return (
         json.dumps(

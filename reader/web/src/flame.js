@@ -246,7 +246,8 @@ export class FlameView {
 			return `${counted(this.whole.descendants().length - 1, 'function')} \u00b7 ${joined}click one to enlarge it`;
 		}
 		const path = this.focus.ancestors().reverse();
-		return `${path.map((node) => node.data.name).join(' \u203a ')} \u00b7 ${this.say(this.focus.value)}`;
+		const value = this.compares ? this.difference(this.focus.values) : this.say(this.focus.value);
+		return `${path.map((node) => node.data.name).join(' \u203a ')} \u00b7 ${value}`;
 	}
 
 	say(value) {
@@ -283,20 +284,22 @@ export class FlameView {
 		event.preventDefault();
 	}
 
+	// Describe the difference of the two reports.
+	difference([a, b]) {
+		return `A ${this.say(a)}, B ${this.say(b)}: ${b < a ? '\u2212' : '+'}${this.say(Math.abs(b - a))}`;
+	}
+
 	hover(event) {
 		const node = this.at(event);
 		if (!node) {
 			tipHide();
 			return;
 		}
-		const { self, count } = node.data.sides[this.side],
-			[a, b] = node.values;
+		const { self, count } = node.data.sides[this.side];
 		tipShow(event, [
 			node.data.name,
 			`${this.say(node.value)}, ${((100 * node.value) / (this.tree.value || 1)).toFixed(2)} %`,
-			this.compares
-				? `A ${this.say(a)}, B ${this.say(b)}: ${b < a ? '\u2212' : '+'}${this.say(Math.abs(b - a))}`
-				: null,
+			this.compares ? this.difference(node.values) : null,
 			node.up ? null : `of itself: ${duration(self)}, ${counted(count, 'call')}`,
 		]);
 	}

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The page of `trace report --html`: one report, or two side by side. All data is in the element #data; nothing is
 // loaded.
+import { verdict } from './comparison.js';
 import { element } from './dom.js';
 import { FlameView } from './flame.js';
 import { fact, summary, titleOf } from './summary.js';
@@ -53,6 +54,20 @@ function flames(report) {
 		: element('p', { class: 'hint' }, 'no event has a callchain');
 }
 
+// Create one flame graph of both reports; processes of one name are one. Those of each are below it, folded.
+function flameOfBoth(reports) {
+	const names = (report) => new Map(report.timeline.names_of_processes.map(([process, , name]) => [process, name]));
+	const made = section('flame', 'Flame graph', reports, (report) =>
+		element('details', {}, element('summary', {}, 'this one alone'), flames(report)),
+	);
+	if (!reports.some((report) => report.flame.nodes.length)) return made;
+	made.firstChild.after(
+		element('p', { class: 'hint' }, 'both: red is more in B, blue less'),
+		new FlameView(reports.map((report) => [report.flame, names(report)])).root,
+	);
+	return made;
+}
+
 function page(data) {
 	const { reports } = data,
 		names = reports.map(titleOf);
@@ -66,14 +81,16 @@ function page(data) {
 		['receipt', 'Receipt'],
 	];
 	if (reports.length === 2) parts.splice(2, 0, ['comparison', 'A against B']);
+	if (data.comparison) parts.unshift(['verdict', 'Verdict']);
 	const makers = {
+		verdict: () => verdict(JSON.parse(data.comparison)),
 		summary: () => section('summary', 'Summary', reports, summary),
 		timeline: () => timelines(reports),
 		comparison: () =>
 			element('section', { id: 'comparison', class: 'part' }, element('h2', {}, 'A against B'), comparison(...reports)),
 		tables: () => section('tables', 'Where the time went', reports, statistics),
 		findings: () => section('findings', 'Findings', reports, findings),
-		flame: () => section('flame', 'Flame graph', reports, flames),
+		flame: () => (reports.length === 2 ? flameOfBoth(reports) : section('flame', 'Flame graph', reports, flames)),
 		receipt: () => section('receipt', 'Receipt', reports, receipt),
 	};
 	document

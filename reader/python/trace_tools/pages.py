@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The page of a comparison: `trace report --html` of two runs, with the verdict and the differences of all runs."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+
+from . import Failure, convert, formats
+from .compare import Comparison
+
+FINDINGS = 1000  # most findings in a page; a row has at most some kB
+
+
+def write(comparison: Comparison, base: str, other: str, output: str) -> None:
+    """Write the page. base, other: the runs that are shown beside each other."""
+    if output == "-":
+        raise Failure("a page cannot be written to standard output here; name a file")
+    findings, _ = formats.chosen(comparison, True)
+    changed = [f for f in findings if f.result != "equal" and (f.result != "untested" or f.base != f.other)]
+    with tempfile.NamedTemporaryFile("w", prefix="trace-page-", suffix=".json", encoding="utf-8") as file:
+        file.write(formats.json_of(comparison, changed[:FINDINGS]))
+        file.flush()
+        words = ["report", "--html", "-f", "true", "-o", output, "--comparison", file.name, "--", base, other]
+        try:
+            result = subprocess.run(
+                [convert.command(), *words],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+                check=False,
+            )
+        except OSError as error:
+            raise Failure(f"cannot run '{convert.command()}': {error.strerror}") from None
+    if result.returncode not in (0, 1):
+        lines = result.stderr.decode(errors="replace").strip().splitlines()
+        raise Failure(lines[-1].removeprefix("trace: ") if lines else f"report ended with status {result.returncode}")
+    if sys.stderr is not None and sys.stderr.isatty():
+        print(f"trace: wrote '{output}'", file=sys.stderr)
