@@ -293,6 +293,7 @@ def browser_flame(browser):
 
 # ---- comparisons ----
 
+MISSING = os.path.join(PLACE, "missing.rep")
 EVIL = "</script><script>window.owned = 1</script><img src=x onerror='window.owned = 2'>"
 CHANGED = tuple((frames, 2000 if frames[-1] == "deeper" else ns) for frames, ns in CHAINS if "again" not in frames) + ((("main", "loop", "added"), 700),)
 
@@ -307,12 +308,31 @@ def run_database(name, length, **more):
     return path
 
 
+def without_python():
+    """Return why `trace diff` cannot run here; None if it can."""
+    result = trace("diff", MISSING, MISSING)
+    return result.err.decode().strip() if b"needs " in result.err and b"scripts/setup" in result.err else None
+
+
+def needs_python(test):
+    """Skip a test where the Python packages of `trace diff` are not installed."""
+    def instead(*arguments):
+        reason = without_python()
+        if reason:
+            tap.skip(test.__name__, reason)
+        else:
+            test(*arguments)
+    instead.__name__ = test.__name__
+    return instead
+
+
 def diff_page(name, base, other):
     path = os.path.join(PLACE, name + ".html")
     result = trace("diff", "--html", path, *base, "--", *other)
     return result, path
 
 
+@needs_python
 def page_of_diff():
     base = [run_database(f"base{n}", 1_000_000 + 300 * n) for n in (4, 0, 8, 2, 7, 1, 3, 5, 6)]
     other = [run_database(f"other{n}", 1_500_000 + 300 * n) for n in (1, 7, 4, 2, 5, 6, 8, 0, 3)]
@@ -324,6 +344,38 @@ def page_of_diff():
            said["findings"] == [f for f in whole["findings"] if f["result"] not in ("equal", "untested")] != [], "the page has the verdict and what differs", said)
     tap.ok([facts_of(report)["file"] for report in content["reports"]] == [base[0], other[2]], "and the median run of each side", [facts_of(r)["file"] for r in content["reports"]])
     return path
+
+
+def nightly(command, *arguments):
+    return trace("nightly", command, "--name=job", f"--folder={PLACE}/nights", "--host=h", *arguments)
+
+
+@needs_python
+def page_of_night():
+    run_it = ("--runs=1", "--trace-options=-t osrt", "--commit=0", "--", app("lock_holder"))
+    first = nightly("run", "--page", "--now=2026-03-01T03:00:00", *run_it)
+    folders = sorted(os.listdir(os.path.join(PLACE, "nights/job/h")))
+    alone = Data(os.path.join(PLACE, "nights/job/h", folders[0], "verdict.html")).content
+    tap.ok(b"no page" not in first.err and len(alone["reports"]) == 1 and "comparison" not in alone, "the page of the first night shows it alone", first)
+    nightly("run", "--now=2026-03-02T03:00:00", *run_it)
+    result = nightly("page")
+    path = result.out.decode().strip()
+    content = Data(path).content
+    files = [facts_of(report)["file"] for report in content["reports"]]
+    said = json.loads(content["comparison"])
+    listed = nightly("list").out.decode().splitlines()[-1]
+    tap.ok(result.status == 0 and path.endswith("/verdict.html") and [os.path.basename(os.path.dirname(file)) for file in files] == ["20260301-030000-0", "20260302-030000-0"],
+           "a night is beside the baseline", (result, files))
+    tap.ok(said["verdict"] == "cannot tell" and said["reason"][:40] in listed, "with its verdict", (said["reason"], listed))
+    nightly("report")
+    with open(os.path.join(PLACE, "nights/job/h/history.html"), encoding="utf-8") as file:
+        tap.ok("20260302-030000-0/verdict.html'" in file.read(), "the history links to the page")
+    kept = nightly("page", "1", "-o", os.path.join(PLACE, "night1.html"))
+    tap.ok(kept.status == 0 and "comparison" not in Data(os.path.join(PLACE, "night1.html")).content, "a night is never beside later ones", kept)
+    os.unlink(files[1])
+    for name, arguments, cause in (("reports that are gone", (), b"no report of night 2 is left to show"), ("an unknown night", ("9",), b"unknown night 9")):
+        result = nightly("page", *arguments)
+        tap.ok(result.status == 2 and cause in result.err and result.err.count(b"\n") == 1, f"{name}: one line", result)
 
 
 def wrong_comparisons():
@@ -343,6 +395,7 @@ def wrong_comparisons():
     tap.ok(result.status == 2 and b"more than 4 MiB" in result.err, "a comparison has a limit", result)
 
 
+@needs_python
 def browser_diff(browser):
     shows(browser, "a worse program", os.path.join(PLACE, "worse.html"))
     tap.ok(texts(browser, "#verdict .verdict.bad")[0].startswith("worse: ") and browser.evaluate("document.title") == "base4.sqlite and other4.sqlite \u2013 libtrace", "the page begins with the verdict",
@@ -417,7 +470,7 @@ def in_browser():
             tap.ok(not browser.requests()[1], f"{test.__name__}: no error in the page's script", browser.requests()[1][:1])
 
 
-PAGE = (facts_of_reports, facts_of_databases, names_are_merged, names_are_whole, says_what_it_wrote, page_of_diff, wrong_comparisons, in_browser)
+PAGE = (facts_of_reports, facts_of_databases, names_are_merged, names_are_whole, says_what_it_wrote, page_of_diff, page_of_night, wrong_comparisons, in_browser)
 
 
 def not_built():

@@ -86,7 +86,6 @@ def main(argv: list[str]) -> int:
         comparison.notes[:0] = notes
         if given.html:
             progress.say(f"writing '{given.html}'")
-            shown = (compare.median_run(side).path for side in (base, other))
-            pages.write(comparison, *shown, given.html)
+            pages.write(comparison, [compare.median_run(side).path for side in (base, other)], given.html)
     write(comparison, wanted, given.all)
     return comparison.verdict

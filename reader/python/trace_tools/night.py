@@ -19,11 +19,12 @@ import tempfile
 import time
 from typing import Any, Callable
 
-from . import Failure, compare, convert, fingerprint, formats, profile, store
+from . import Failure, compare, convert, fingerprint, formats, pages, profile, store
 from .compare import Comparison
 from .store import Row
 
 RANK_VARIABLES = ("SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "MPI_RANK", "PMI_RANK")
+PAGE = "verdict.html"  # in the folder of the night; files of this stem are not pruned
 VERDICT_BYTES = 64 << 10  # reserved at the start, so that the verdict can be written even if the disk is full
 GRACE_S = 10  # time between SIGTERM and SIGKILL
 POLL_S = 0.2
@@ -35,6 +36,35 @@ def baseline_of(nights: list[Row], count: int) -> list[Row]:
     """Return the last good nights, from the last accepted night on. nights: rows of the store, in their order."""
     good = [n for n in nights if n["is_baseline"]]
     return good[-count:]
+
+
+def compare_night(given: argparse.Namespace, kept: store.Store, night: int, baseline: list[Row]) -> Comparison | None:
+    """Return the comparison with the baseline; None if there is no baseline, or nothing to compare."""
+    base = [kept.profiles(n["id"]) for n in baseline]
+    other = kept.profiles(night)
+    if not any(base) or not other:
+        return None
+    options = compare.Options(force=given.force)
+    options.alpha = given.alpha or options.alpha
+    options.min_effect = given.min_effect / 100 if given.min_effect is not None else options.min_effect
+    return compare.compare([p for n in base for p in n], other, options, [len(n) for n in base if n])
+
+
+def write_page(
+    given: argparse.Namespace, kept: store.Store, night: int, comparison: Comparison | None, output: str
+) -> None:
+    """Write the page of a night: its median run beside that of the baseline, or alone if there is nothing to compare
+    with.
+    """
+
+    def shown(profiles: list[profile.Profile], whose: str) -> str:
+        there = [p for p in profiles if os.path.exists(os.path.join(given.folder, p.path))]
+        if not there:
+            raise Failure(f"no report of {whose} is left to show")
+        return os.path.join(given.folder, compare.median_run(there).path)
+
+    other = shown(comparison.other if comparison else kept.profiles(night), f"night {night}")
+    pages.write(comparison, [shown(comparison.base, "the baseline"), other] if comparison else [other], output)
 
 
 class Lock:
@@ -336,17 +366,6 @@ class Night:
 
     # ---- the verdict ----
 
-    def compare(self, kept: store.Store, night: int, baseline: list[Row]) -> Comparison | None:
-        """Return the comparison with the baseline; None if there is no baseline, or nothing to compare."""
-        base = [kept.profiles(n["id"]) for n in baseline]
-        other = kept.profiles(night)
-        if not any(base) or not other:
-            return None
-        options = compare.Options(force=self.given.force)
-        options.alpha = self.given.alpha or options.alpha
-        options.min_effect = self.given.min_effect / 100 if self.given.min_effect is not None else options.min_effect
-        return compare.compare([p for n in base for p in n], other, options, [len(n) for n in base if n])
-
     def verdict(
         self, kept: store.Store, night: int, baseline: list[Row], complete: bool
     ) -> tuple[int, str, Comparison | None, bool]:
@@ -355,7 +374,7 @@ class Night:
             return compare.CANNOT_TELL, "not all runs are complete: " + "; ".join(self.notes[:3]), None, False
         if not baseline:
             return compare.CANNOT_TELL, "first night: no earlier nights to compare with", None, True
-        comparison = self.compare(kept, night, baseline)
+        comparison = compare_night(self.given, kept, night, baseline)
         if not comparison:
             return compare.CANNOT_TELL, "no runs to compare", None, False
         return (
@@ -456,6 +475,11 @@ class Night:
         verdict, reason, comparison, is_baseline = self.verdict(
             kept, night, baseline_of(nights, self.given.baseline_nights), complete
         )
+        if self.given.page:
+            try:
+                write_page(self.given, kept, night, comparison, os.path.join(self.folder, PAGE))
+            except Failure as error:
+                self.notes.append(f"no page: {error}")
         self.write_verdict(file, verdict, reason, comparison, overhead)
         kept.night_end(night, compare.VERDICTS[verdict], reason, is_baseline, overhead, "\n".join(self.notes))
         prune(kept, self.given, self.now)

@@ -41,8 +41,7 @@ def variable(text: str) -> str:
     return text
 
 
-def keeping(sub: argparse.ArgumentParser) -> None:
-    """Add the options that choose which reports are kept."""
+def baseline(sub: argparse.ArgumentParser) -> None:
     sub.add_argument(
         "--baseline-nights",
         type=arguments.count(1),
@@ -50,6 +49,18 @@ def keeping(sub: argparse.ArgumentParser) -> None:
         metavar="N",
         help="number of the last good nights to compare with, which also keep their reports; default 5",
     )
+
+
+def comparing(sub: argparse.ArgumentParser) -> None:
+    """Add the options of a comparison."""
+    sub.add_argument("--alpha", type=arguments.probability, help="as in 'trace diff'")
+    sub.add_argument("--min-effect", type=arguments.amount, metavar="PERCENT", help="as in 'trace diff'")
+    sub.add_argument("--force", action="store_true", help="also compare with nights of another fingerprint")
+
+
+def keeping(sub: argparse.ArgumentParser) -> None:
+    """Add the options that choose which reports are kept."""
+    baseline(sub)
     sub.add_argument(
         "--keep-days",
         type=arguments.amount,
@@ -81,7 +92,7 @@ def parser() -> tuple[arguments.Parser, dict[str, arguments.Parser]]:
         epilog="Exit status of run: that of the command if it failed; else 0: ok, 1: worse, 2: cannot tell, or nightly "
         "itself failed.",
     )
-    commands = p.add_subparsers(dest="command", required=True, metavar="run | report | list | accept | prune")
+    commands = p.add_subparsers(dest="command", required=True, metavar="run | report | page | list | accept | prune")
 
     def common(sub: arguments.Parser) -> arguments.Parser:
         sub.add_argument(
@@ -153,9 +164,8 @@ def parser() -> tuple[arguments.Parser, dict[str, arguments.Parser]]:
         "default: that of Slurm, Open MPI, MPICH or PMI",
     )
     run.add_argument("--commit", help="commit of the benchmarked program; default: that of the git repository here")
-    run.add_argument("--alpha", type=arguments.probability, help="as in 'trace diff'")
-    run.add_argument("--min-effect", type=arguments.amount, metavar="PERCENT", help="as in 'trace diff'")
-    run.add_argument("--force", action="store_true", help="also compare with nights of another fingerprint")
+    run.add_argument("--page", action="store_true", help="also write the page of the night, verdict.html in its folder")
+    comparing(run)
     keeping(run)
     run.add_argument(
         "--run-mib",
@@ -168,6 +178,13 @@ def parser() -> tuple[arguments.Parser, dict[str, arguments.Parser]]:
     run.add_argument("--dry-run", action="store_true", help="only print what would be done")
     report = common(commands.add_parser("report", help="write the history of a benchmark as HTML"))
     report.add_argument("--output", "-o", metavar="FILE", help="default: DIR/NAME/HOST/history.html")
+    page = common(commands.add_parser("page", help="write a page about a night, beside the nights before it"))
+    page.add_argument("--output", "-o", metavar="FILE", help="default: verdict.html in the folder of the night")
+    page.add_argument(
+        "night", type=int, nargs="?", help="number of the night in 'list'; default: the last one with a complete run"
+    )
+    comparing(page)
+    baseline(page)
     common(commands.add_parser("list", help="the nights"))
     accept = common(commands.add_parser("accept", help="make a night the baseline, to accept an intended change"))
     accept.add_argument(
@@ -270,8 +287,10 @@ def list_nights(given: argparse.Namespace) -> int:
     return 0
 
 
-def accept(given: argparse.Namespace) -> int:
-    kept = store.Store(given.store)
+def chosen_night(given: argparse.Namespace, kept: store.Store, otherwise: str) -> tuple[store.Row, list[store.Row]]:
+    """Return the night that the arguments name, else the last one with a complete run, and all nights. otherwise:
+    what does not happen without one.
+    """
     nights = kept.nights(given.name, given.host)
     if not nights:
         raise Failure(f"no nights of '{given.name}' on '{given.host}'")
@@ -279,21 +298,38 @@ def accept(given: argparse.Namespace) -> int:
         chosen = next((n for n in reversed(nights) if kept.has_whole_run(n["id"])), None)
         if not chosen:
             raise Failure(
-                f"no night of '{given.name}' on '{given.host}' has a complete run to compare with; "
-                "the baseline is unchanged"
+                f"no night of '{given.name}' on '{given.host}' has a complete run to compare with; {otherwise}"
             )
-    else:
-        chosen = next((n for n in nights if n["id"] == given.night), None)
-        if not chosen:
-            raise Failure(f"unknown night {given.night} of '{given.name}' on '{given.host}'")
-        if not kept.has_whole_run(chosen["id"]):
-            raise Failure(
-                f"night {given.night} has no complete run to compare with "
-                f"({(chosen['reason'] or chosen['state']).splitlines()[0]}); the baseline is unchanged"
-            )
+        return chosen, nights
+    chosen = next((n for n in nights if n["id"] == given.night), None)
+    if not chosen:
+        raise Failure(f"unknown night {given.night} of '{given.name}' on '{given.host}'")
+    if not kept.has_whole_run(chosen["id"]):
+        raise Failure(
+            f"night {given.night} has no complete run to compare with "
+            f"({(chosen['reason'] or chosen['state']).splitlines()[0]}); {otherwise}"
+        )
+    return chosen, nights
+
+
+def accept(given: argparse.Namespace) -> int:
+    kept = store.Store(given.store)
+    chosen, _ = chosen_night(given, kept, "the baseline is unchanged")
     kept.accept(chosen["id"])
     kept.close()
     print(f"night {chosen['id']} ({chosen['begun']}) is the baseline of '{given.name}' on '{given.host}'")
+    return 0
+
+
+def write_page(given: argparse.Namespace) -> int:
+    kept = store.Store(given.store)
+    chosen, nights = chosen_night(given, kept, "there is no page")
+    before = night.baseline_of([n for n in nights if n["id"] < chosen["id"]], given.baseline_nights)
+    output = given.output or os.path.join(chosen["folder"], night.PAGE)
+    comparison = night.compare_night(given, kept, chosen["id"], before)
+    night.write_page(given, kept, chosen["id"], comparison, output)
+    kept.close()
+    print(output)
     return 0
 
 
@@ -360,6 +396,8 @@ def main(argv: list[str]) -> int:
         return accept(given)
     if given.command == "report":
         return nights_report.write(given)
+    if given.command == "page":
+        return write_page(given)
     if given.command == "prune":
         kept = store.Store(given.store)
         gone = prune(kept, given, time_of(given), given.dry_run)

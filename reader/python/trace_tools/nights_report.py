@@ -154,7 +154,7 @@ def nights_table(nights: list[Row], folder: str) -> str:
         there = os.path.relpath(n["folder"], folder)
         links = [
             f"<a href='{html.escape(os.path.join(there, name))}'>{name}</a>"
-            for name in ("verdict.txt", "verdict.json")
+            for name in ("verdict.html", "verdict.txt", "verdict.json")
             if os.path.exists(os.path.join(n["folder"], name))
         ]
         overhead = f"{100 * (n['overhead'] - 1):+.1f} %" if n["overhead"] else "-"

@@ -13,19 +13,21 @@ from .compare import Comparison
 FINDINGS = 1000  # most findings in a page; a row has at most some kB
 
 
-def write(comparison: Comparison, base: str, other: str, output: str) -> None:
-    """Write the page. base, other: the runs that are shown beside each other."""
+def write(comparison: Comparison | None, shown: list[str], output: str) -> None:
+    """Write the page. shown: a run of each side, which are beside each other; or one run without a comparison."""
     if output == "-":
         raise Failure("a page cannot be written to standard output here; name a file")
-    findings, _ = formats.chosen(comparison, True)
+    findings = formats.chosen(comparison, True)[0] if comparison else []
     changed = [f for f in findings if f.result != "equal" and (f.result != "untested" or f.base != f.other)]
     with tempfile.NamedTemporaryFile("w", prefix="trace-page-", suffix=".json", encoding="utf-8") as file:
-        file.write(formats.json_of(comparison, changed[:FINDINGS]))
-        file.flush()
-        words = ["report", "--html", "-f", "true", "-o", output, "--comparison", file.name, "--", base, other]
+        words = ["report", "--html", "-f", "true", "-o", output]
+        if comparison:
+            file.write(formats.json_of(comparison, changed[:FINDINGS]))
+            file.flush()
+            words += ["--comparison", file.name]
         try:
             result = subprocess.run(
-                [convert.command(), *words],
+                [convert.command(), *words, "--", *shown],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.PIPE,
