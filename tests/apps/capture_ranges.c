@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 // NEEDS: nvtx
 // LINK: -ldl
-// Work inside and outside of capture ranges, a function of libc for each kind of place, so that the
-// calls in the report tell what was recorded (tests/e2e/capture_range.py knows how many there are).
-// argv: nothing, "processes", "windows", "signals" or "signal_names".
+/*
+ * capture_ranges.c - makes calls inside and outside of capture ranges, with a function of libc for
+ * each kind of place, so that the calls in the report show what was recorded
+ * (tests/e2e/capture_range.py has their numbers).
+ *
+ * Usage: capture_ranges [processes | windows | signals | signal_names]
+ */
 #define _GNU_SOURCE
 #include <nvtx3/nvToolsExt.h>
 #include <sched.h>

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 // NEEDS: nvtx
 // LINK: -ldl -lpthread
-// Ranges of two threads and two domains, pushed, popped, started and ended at random (the same in
-// each run), with a recorded call now and then.
+/*
+ * nvtx_random.c - pushes, pops, starts and ends ranges in two threads and two domains at random
+ * (the same in each run), with a recorded call now and then.
+ */
 #include <nvtx3/nvToolsExt.h>
 #include <pthread.h>
 #include <sched.h>

@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// Compiled with each sanitizer by tests/e2e/sanitizers.py: signals, threads, exceptions, pipes and a child; with an argument also a fault
-// that the sanitizer must find: overflow, freed, leak, race, undefined, uninitialized.
+/*
+ * sanitized.cpp - uses signals, threads, exceptions, pipes and a child; tests/e2e/sanitizers.py
+ * compiles it with each sanitizer.
+ *
+ * With an argument it also has a fault that the sanitizer must find: overflow, freed, leak, race,
+ * undefined, uninitialized.
+ */
 #include <pthread.h>
 #include <sys/wait.h>
 #include <unistd.h>

@@ -18,7 +18,7 @@
 #include <time.h>
 
 #if defined(__x86_64__)
-/* stepcount counts the instructions between two of these marks. */
+/* A mark; stepcount counts the instructions between two of them. */
 #define STEP_MARK() __asm__ volatile("int3" : : : "memory")
 #define STOP_INSTRUCTION_BYTES 1
 #else

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bench_sqlite - measures the time that SQLite itself needs for the rows of OSRT_API: a bare loop
- * with 100 rows a statement, no journal, nothing synced.
+ * bench_sqlite.c - measures the time that SQLite itself needs for the rows of OSRT_API: a bare loop
+ * with 100 rows per statement, no journal and no sync.
  *
  *   bench_sqlite FILE [ROWS]     (default 2000000; FILE is replaced)
  *

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bench_symbols - measures the cost of the name of an address, compared with the libdw calls that
- * give the same name.
+ * bench_symbols.c - measures the cost of the name of an address, compared with the libdw calls that
+ * return the same name.
  *
- *   bench_symbols [ADDRESSES] [FILE]     (default 100000; default file: compiled by $CC, 8 units of
- * 1,000 functions)
+ *   bench_symbols [ADDRESSES=100000] [FILE]     (default: a file compiled by $CC, 8 units of 1,000
+ *                                               functions)
  *
- * Prints the processor time for all addresses, the first opening of the file included, and for bare
- * libdw (dwfl_module_addrinfo, dwfl_module_getsrc, dwarf_getscopes), which takes a sample of them.
+ * Prints the processor time for all addresses, the first opening of the file included, and that of
+ * bare libdw (dwfl_module_addrinfo, dwfl_module_getsrc, dwarf_getscopes), measured on a sample of
+ * the addresses.
  */
 #define _GNU_SOURCE
 #ifdef HAVE_LIBDW
@@ -92,7 +93,7 @@ static void code_range(Dwfl_Module *module, uint64_t *ret_begin, uint64_t *ret_e
 		}
 }
 
-/* Look up an address as other tools do. Return the number of frames. */
+/* Look up an address by libdw alone. Return the number of frames. */
 static unsigned bare(Dwfl_Module *module, uint64_t address)
 {
 	GElf_Off offset;

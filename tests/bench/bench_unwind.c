@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bench_unwind.c - measures the cost of a callchain, compared with libunwind's unw_backtrace and
- * unw_step and glibc's backtrace() on the same stacks in the same run.
+ * bench_unwind.c - measures the cost of a callchain, compared with libunwind's unw_backtrace() and
+ * unw_step() and glibc's backtrace() on the same stacks in the same run.
  *
  *   bench_unwind [-d DEPTH] [-n CHAINS] [-r ROUNDS]
  *
- * same     the chain was the thread's last one, or nothing was remembered
- * inner    the 6 innermost frames differ from it
- * varied   64 chains in turn that differ in all frames but the outermost four
- * first    the first chain of the process, us
- * threads  `same` by 1, 2 and 4 threads at once, ns of CPU time
+ * Prints lines: kind, unwinder, minimum and median of the rounds in ns. The cost of the calls
+ * themselves is subtracted. Kinds:
  *
- * Lines: kind, unwinder, minimum and median of the rounds in ns. The cost of the calls themselves
- * is subtracted.
+ * same     the same chain as the thread's last one, which only our unwinder remembers
+ * inner    a chain whose 6 innermost frames differ from the last one
+ * varied   64 chains in turn that differ in all frames but the outermost four
+ * first    the first chain of the process, in us
+ * threads  `same` in 1, 2 and 4 threads at once, ns of CPU time
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bench_writer - measures the writer's cost per event: a spool in memory, drained repeatedly into
- * blocks.
+ * bench_writer.c - measures the writer's cost per event: a spool in memory is drained repeatedly
+ * into blocks.
  *
- *   bench_writer [EVENTS]      (default 4 million; in rounds of as many as fit into a lane)
+ *   bench_writer [EVENTS]      (default 4 million; a round has as many as fit into a lane)
  *
  * uniform: one thread reads one descriptor. mixed: several functions, descriptors, sizes and
  * errors. nvtx: push and pop with a registered string; marks with a registered string, with one of
  * 64 texts of 32 bytes, with texts that are all different, with color, category and payload. Prints
- * ns of
- * processor time and bytes per event, best of 3.
+ * ns of processor time and bytes per event, best of 3.
  */
 #include "tests/unit/test_writer.h"
 
@@ -103,7 +102,7 @@ static double seconds(void)
 	return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
 }
 
-/* Drain the lane as often as needed, without a file: blocks are sealed and thrown away. */
+/* Drain the lane until `events` are done, without a file: blocks are sealed and discarded. */
 static void measure_of(struct writer *w, struct spool *spool, uint64_t events,
 	uint64_t round_events, const char *name)
 {

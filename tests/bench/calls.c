@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * calls.c - cheap calls in a loop, timed from inside so that start-up is not in the figure.
+ * calls.c - makes cheap calls in a loop and times them itself, so that the figures do not include
+ * the start of the program.
  *
  *     calls [-t THREADS] [-n ROUNDS] [-r REPEATS] [-s] [-q] [-u] KIND
  *
@@ -8,9 +9,12 @@
  * mixed (eight functions in a random order, with objects and durations that vary). -s marks the
  * last block for stepcount, -q times every single call of it, -u leaves threads unpinned.
  *
- *     calls KIND THREADS CALLS MIN MEDIAN CPU-MIN CPU-MEDIAN     per call; CALLS is all the program
- * made tail  KIND THREADS P50 P99 P99.9 P99.99 MAX                with -q, two readings of the
- * counter included
+ * Prints
+ *
+ *     calls KIND THREADS CALLS MIN MEDIAN CPU-MIN CPU-MEDIAN     ns per call; CALLS: how many calls
+ *                                                                the program made in all
+ *     tail  KIND THREADS P50 P99 P99.9 P99.99 MAX                with -q; ns of a call and two
+ *                                                                readings of the counter
  */
 #include "bench.h"
 #include <fcntl.h>
@@ -42,8 +46,8 @@ struct worker {
 
 static pthread_barrier_t gate;
 
-/* Make the calls of a program with a log and a data file; every case is one call of a recorded
- * function. */
+/* Make one call of a recorded function, chosen by `random`, as a program with a log and a data file
+ * does. */
 static void mixed_call(struct worker *w, uint64_t random)
 {
 	static char buffer[65536];

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The parts that the sections of tests/bench/run share: running programs, the peers, and the table."""
+"""Code that the sections of tests/bench/run share: run programs, find the peers, print the table."""
 import glob
 import json
 import os
@@ -28,7 +28,10 @@ def program(name):
 # ---- the table ----
 
 class Table:
-    """Rows: figure, unit, min, median, limit, ratio. Judged by the median; `noisy` = only the smallest value is within the limit."""
+    """A table with rows of figure, unit, min, median, limit, ratio and verdict.
+
+    The median is compared with the limit; `noisy` means that only the smallest value is within the limit.
+    """
 
     def __init__(self):
         self.rows = []
@@ -77,8 +80,8 @@ def number(value):
 
 
 def extra(runs, tool, least, median):
-    """Return the cost of `tool` over `base`: the difference of the least values, and the median over the rounds of the difference of the
-    medians of a round. `runs` is a list of rounds, {tool: line}; least and median are fields of a line.
+    """Return the cost of `tool` over `base`: the difference of the smallest values of all rounds, and the median of the differences that the medians of
+    each round have. `runs` is a list of rounds, {tool: line}; `least` and `median` name fields of a line.
     """
     rounds = [r for r in runs if tool in r and "base" in r]
     if not rounds:
@@ -124,7 +127,7 @@ class Runner:
         }[tool]
 
     def run(self, argv, tool="base", keep=None, **more):
-        """Run until everything that argv starts has ended. Return Run; `keep` is the path of the report, which is deleted otherwise."""
+        """Run argv and wait until all processes that it starts have ended. Return a Run. The report is written to `keep`; without it, it is deleted."""
         report = keep or self.report()
         usage = os.path.join(self.scratch, "usage")
         env = {k: v for k, v in os.environ.items() if not k.startswith(("LIBTRACE_", "LD_PRELOAD"))}
@@ -153,13 +156,13 @@ class Run:
         self.wall, self.cpu, self.left, self.peak_kib, self.waited = (int(f) for f in fields[1:6])  # ns, KiB
 
     def calls(self):
-        """Return {least, median, cpu_least, cpu_median, count} of the line `calls`."""
+        """Return {least, median, cpu_least, cpu_median, count} of the output line `calls`."""
         line = next(line for line in self.lines if line[0] == "calls")
         names = ("count", "least", "median", "cpu_least", "cpu_median")
         return dict(zip(names, (float(f) for f in line[3:])))
 
     def pairs(self, kind):
-        """Return {name: (least, median)} of the lines `kind`."""
+        """Return {name: (least, median)} of the output lines that begin with `kind`."""
         return {line[1]: (float(line[2]), float(line[3])) for line in self.lines if line[0] == kind}
 
 
@@ -171,7 +174,7 @@ def report_info(path):
     return json.loads(trace("info", "--json", path).stdout)
 
 
-# ---- LTTng: its fastest configuration, one event per call, stamped by the counter ----
+# ---- LTTng: its fastest configuration, one event per call, with the time-stamp counter as clock ----
 
 class Lttng:
     SESSION = "libtrace-bench"

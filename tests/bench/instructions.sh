@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Counts the instructions that a recorded call, a call below the threshold, and a call that nobody wants (-t nvtx) cost over an untraced
-# one. The gate that noise cannot blur: at most 60, 60 and 25. TAP; LIMIT= another limit than 60.
+# Counts the instructions that tracing adds to a recorded call (limit: 60), to a call below the threshold (60), and to a call of a source that is not
+# recorded (25). Unlike times, these numbers have no noise. Prints TAP. LIMIT=N replaces the limits of 60.
 # timeout: 120
 set -u
 SRC=${SRC:-$(cd "$(dirname "$0")/../.." && pwd)}
@@ -14,7 +14,7 @@ scratch=$(mktemp -d) || exit 1
 trap 'rm -rf "$scratch"' EXIT
 [ "$(uname -m)" = x86_64 ] || { echo "1..0 # SKIP counted on x86-64 only"; exit 0; }
 
-# steps KIND [NAME=VALUE...]: instructions of CALLS rounds, nothing when they could not be counted
+# Prints the instructions of CALLS rounds: steps KIND [NAME=VALUE...]. Prints nothing if they could not be counted.
 steps() {
 	local kind=$1
 	shift
@@ -24,7 +24,7 @@ steps() {
 
 echo 1..12
 number=0 failed=0
-# check NAME UNTRACED TRACED CALLS-PER-ROUND [LIMIT]
+# Prints the TAP line of a comparison: check NAME UNTRACED TRACED CALLS-PER-ROUND [LIMIT]
 check() {
 	number=$((number + 1))
 	if [ -z "$2" ] || [ -z "$3" ]; then
@@ -53,6 +53,6 @@ for kind in read write yield mutex; do
 	unwanted=$(steps $kind LIBTRACE_TRACE=nvtx)
 	check "recorded call, $kind" "$untraced" "$recorded" $per_round
 	check "call below the threshold, $kind" "$untraced" "$below" $per_round
-	check "call nobody wants, $kind" "$untraced" "$unwanted" $per_round 25
+	check "call of a source that is not recorded, $kind" "$untraced" "$unwanted" $per_round 25
 done
 exit $failed

@@ -2,11 +2,11 @@
 // LINK: -ldl
 // CFLAGS: -O2 -fvisibility=hidden -ftls-model=initial-exec
 /*
- * libfloor.c - the minimum work of a tracer: two readings of the counter and a 32-byte record in a
- * thread's ring.
+ * libfloor.c - a library to preload that does the minimum work of a tracer: two readings of the
+ * counter and a 32-byte record in a thread's ring.
  *
- * The tracer's figures are compared with this one. The library writes no file, checks nothing, and
- * nobody reads the ring. FLOOR=0 in the environment makes the wrappers only forward.
+ * The tracer's figures are compared with those of this library. It writes no file and checks
+ * nothing, and nobody reads the ring. With FLOOR=0 in the environment its wrappers only forward.
  */
 #include "bench.h"
 #include <dlfcn.h>

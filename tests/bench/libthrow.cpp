@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// libthrow.cpp - C++ code that a C program loads by dlopen, as Python's extension modules are; life.c loads it.
+// libthrow.cpp - C++ code that the C program life.c loads by dlopen, as Python loads extension modules.
 #include <stdexcept>
 
 static __attribute__((noinline)) void thrower(int value)

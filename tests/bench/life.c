@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 // LINK: -ldl
 /*
- * life.c - measures the cost of forks, threads and C++ exceptions in this process, for a comparison
- * of an untraced and a traced run.
+ * life.c - measures the cost of forks, threads and C++ exceptions in this process, to compare an
+ * untraced run with a traced one.
  *
- *     life [-n ROUNDS] [-m MIB]     MIB of touched memory of its own
+ *     life [-n ROUNDS] [-m MIB]     MIB: memory that the process has touched
  *
- *     life fork|thread|throw MIN MEDIAN
+ * Prints: life fork|thread|throw MIN MEDIAN
  */
 #include "bench.h"
 #include <dlfcn.h>
@@ -72,7 +72,7 @@ int main(int argc, char **argv)
 	strcpy(path + (length > 0 ? length : 0), "libthrow.so");
 	void *library = dlopen(path, RTLD_NOW);
 	throw_catch = library ? (int (*)(int))dlsym(library, "throw_catch") : NULL;
-	/* so that the process that forks has recorded a call already */
+	/* a process has recorded a call before it forks */
 	char byte;
 	int zero = open("/dev/zero", O_RDONLY);
 	for (int i = 0; i < 20000; i++)

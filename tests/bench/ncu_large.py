@@ -4,10 +4,10 @@
 
     tests/bench/ncu_large.py [--results N] [--bytes B] [--rounds R] [--keep FILE]      (default: 100,000 results of 10 KB, three rounds)
 
-This script writes the report: every result has 420 metrics, of which the duration and a counter differ, two of them with instances,
-a section and a rule's message. The measured command runs with the file in the page cache, in turn with `cat FILE >/dev/null`, the floor; user and
-system time and the greatest resident size are those of the process. If NVIDIA's ncu is installed (PEERS, default /tmp/peers), it prints
-the same metric of a report with a hundredth of the results: it takes too long for the large report.
+This script writes the report. Every result has 420 metrics, two of them with instances, a section and a rule's message; the results differ in the duration
+and one counter. The measured command runs with the file in the page cache, in turn with `cat FILE >/dev/null` as the floor. User and system time and the
+greatest resident size are those of the process. NVIDIA's ncu, if it is installed (PEERS, default /tmp/peers), prints the same metric of a report with a
+hundredth of the results, since it takes too long for the large report.
 """
 import argparse
 import csv
@@ -42,7 +42,7 @@ NAMES += [f"sm__counter_{i:03d}.avg.pct_of_peak_sustained_elapsed" for i in rang
 
 
 def result(bytes_wanted):
-    """Return a result and the offsets of its two values that differ."""
+    """Return the bytes of a result, and the offsets of the two values that differ from result to result."""
     dims = [data(9, number(1, 0) + number(2, 0) + number(3, 0)), data(10, number(1, 4096) + number(2, 1) + number(3, 1)),
             data(11, number(1, 256) + number(2, 1) + number(3, 1))]
     out = number(1, 4242) + number(2, 77) + number(3, 1 << 40) + number(4, 1 << 41) + data(5, "_Z7computePf") + data(6, "compute")
@@ -59,7 +59,7 @@ def result(bytes_wanted):
     rule = data(19, data(1, "DemoRule") + data(2, "Demo Rule") + data(3, data(1, data(1, data(1, "All is well.") + number(2, 1) + number(3, 1)))) + data(4, "Demo"))
     rest = number(14, 1700000000) + data(15, number(1, (17 << 32) + 1)) + number(16, 0) + section + rule + number(22, 1) + number(23, 7)
     count = 0
-    while True:  # instances fill the result up to the wanted size
+    while True:  # add instances until the result has the wanted size
         filled = out + metric(5, real(3, 1.5), [(1 << 46 | i << 4, float(i)) for i in range(count)]) + metric(6, real(3, 2.5), [(i, 8.0) for i in range(65)]) + rest
         if len(filled) >= bytes_wanted:
             return filled, places
@@ -84,7 +84,7 @@ def make(path, results, size):
     return durations
 
 
-# The greatest resident size of a process begins with its parent's: a small process is started in between.
+# The peak resident size of a new process begins at its parent's size, so a small process starts the measured one.
 SPAWN = """
 import resource, subprocess, sys, time
 begin = time.monotonic()

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 // NEEDS: nvtx
 /*
- * nvtx_calls.c - NVTX calls in a loop, timed from inside.
+ * nvtx_calls.c - makes NVTX calls in a loop and times them itself.
  *
  *     nvtx_calls [-n ROUNDS] [-r REPEATS] [-p MICROSECONDS]
- *     nvtx_calls -s KIND [-n ROUNDS]     for stepcount: marks the ROUNDS of one kind
+ *     nvtx_calls -s KIND [-n ROUNDS]     for stepcount: only ROUNDS of one kind, between two marks
  *
- * Between repeats the program rests, as programs that also compute do: the cost of a call must not
- * depend on the speed of the writer (-p 0: without rest).
+ * The program pauses between repeats, as programs that also compute do, so that the cost of a call
+ * does not depend on the speed of the writer (-p 0: no pause). It prints, in ns,
  *
- *     nvtx KIND MIN MEDIAN      ns; KIND: pushpop (a pair), mark (a registered string), text (a
- * fresh string of 32 bytes), startend (a pair), attributes (color, category and payload)
+ *     nvtx KIND MIN MEDIAN
+ *
+ * KIND: pushpop (a pair), mark (a registered string), text (a fresh string of 32 bytes), startend
+ * (a pair), attributes (color, category and payload)
  */
 #include "bench.h"
 #include <nvtx3/nvToolsExt.h>
@@ -74,7 +76,7 @@ static void block(enum kind kind, long rounds)
 		}
 }
 
-/* Run the rounds between two marks, after some that are not counted. */
+/* Run rounds of a kind to warm up, then `rounds` of it between two marks. */
 static int step(const char *name, long rounds)
 {
 	for (enum kind kind = 0; kind < KINDS; kind++) {

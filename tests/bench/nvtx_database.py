@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Write a database of nsys like those of PyTorch's emit_nvtx(): nested ranges, most with a number in the name, and launches.
+"""Write a database in the format of nsys like those of PyTorch's emit_nvtx(): nested ranges, most with a number in the name, and launches.
 
-    tests/bench/nvtx_database.py PATH MIB       # writes PATH, about MIB MiB large, the same each time
+    tests/bench/nvtx_database.py PATH MIB       # writes PATH, of about MIB MiB, with the same content each time
 
 Two threads alternate: one runs the forward pass of each step, the other runs the backward pass. A step has layers, a layer has operators,
-and every second innermost operator launches a kernel. A start/end range encloses everything, and one encloses each step. The bench of
-the NVTX reports (nvtx_reports.py) and tests that count work use it; it may not depend on the size of anything but `steps`.
+and every second innermost operator launches a kernel. A start/end range encloses everything, and one encloses each step. The benchmark of
+the NVTX reports (nvtx_reports.py) and tests that count work use this database. Only the number of steps may change its size.
 """
 import itertools
 import os
@@ -21,7 +21,7 @@ STEP_BYTES = 44300  # bytes of the file for one step
 
 
 class Steps:
-    """The rows of each table, step after step: `ranges` (start, end, eventType, text, globalTid), `calls` and `kernels`."""
+    """Generates the rows of each table, step after step: `ranges` (start, end, eventType, text, globalTid), `calls` and `kernels`."""
 
     def __init__(self, d):
         self.launch, self.kernels_named = d.text("cudaLaunchKernel_v7000"), [d.text(f"void kernel_{i}<float>(float *, int)") for i in range(40)]
@@ -63,7 +63,7 @@ class Steps:
 
 
 def write(path, steps):
-    """Write the database; `path` must not exist. steps: the number of steps."""
+    """Write a database with this number of steps; `path` must not exist."""
     d = made.Made(path)
     d.db.commit()
     d.db.execute("PRAGMA synchronous = OFF")
@@ -93,7 +93,7 @@ def write(path, steps):
 
 
 def steps_of(mib):
-    """Return the number of steps for a database of about so many MiB."""
+    """Return the number of steps of a database of about `mib` MiB."""
     return max(1, int(mib * (1 << 20) / STEP_BYTES))
 
 

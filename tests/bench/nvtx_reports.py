@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Measure the time and memory of the reports about NVTX ranges on databases in nsys's format, and of nsys's own reports.
+"""Measure the time and memory that the reports about NVTX ranges need on databases in the format of nsys; compare them with nsys's own reports.
 
     make && tests/bench/nvtx_reports.py [--nsys FILE] [--nsys-most MIB] [MIB...]     # default: 2 2048
 
-Each database is made by nvtx_database.py in TMPDIR. nsys (default: that of PEERS, else none) runs on databases of at most
---nsys-most MiB (default 256): it needs gigabytes of memory for larger ones. Prints a table: processor time and peak memory.
+nvtx_database.py writes each database to TMPDIR. nsys (default: that of PEERS, else none) runs on databases of at most --nsys-most MiB
+(default 256), since it needs gigabytes of memory for larger ones. Prints a table of processor time and peak memory.
 """
 import argparse
 import os
@@ -26,7 +26,7 @@ REPORTS = ("nvtx_gpu_proj_trace", "nvtx_gpu_proj_sum", "nvtx_pushpop_trace", "nv
 
 
 def measure(*argv):
-    """Return (processor seconds, peak MiB) of a command whose output is discarded; None if it fails. A separate process measures it."""
+    """Run a command in a separate process that measures it, and discard its output. Return (processor seconds, peak MiB); None if it fails."""
     with open(os.devnull, "w", encoding="ascii") as nowhere:
         child = os.fork()
         if not child:

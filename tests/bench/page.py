@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measure how long `trace report --html` takes for a report of a million calls, how large the page is, and when a browser first shows it.
 
-    make && tests/bench/page.py [CALLS]         # prints; needs chromium for the last figure
+    make && tests/bench/page.py [CALLS]         # needs chromium for the last figure
 """
 import os
 import resource

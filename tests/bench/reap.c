@@ -5,10 +5,13 @@
  *
  *     reap FILE COMMAND...     the exit status is the command's
  *
- * FILE: reap WALL CPU CPU-OF-LEFT-BEHIND PEAK-KIB WAITED     CPU of the command and the processes
- * that it waited for; CPU of processes that outlived it, such as a tracer's writer; the peak memory
- * of one process; the time that the command's first thread was runnable but waited for a processor
- * (0: unknown)
+ * Writes a line to FILE: reap WALL CPU CPU-OF-LEFT-BEHIND PEAK-KIB WAITED, with
+ *
+ *     CPU                  of the command and the processes that it waited for
+ *     CPU-OF-LEFT-BEHIND   of processes that outlived it, such as a tracer's writer
+ *     PEAK-KIB             the greatest peak memory of one process
+ *     WAITED               how long the command's first thread was runnable, but waited for a
+ *                          processor (0: unknown)
  */
 #include "bench.h"
 #include <spawn.h>

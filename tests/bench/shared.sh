@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Runs a benchmark suite that takes a tracer as one more row, with ours as the row, and prints what it says of us and of the others.
+# Runs another benchmark suite of tracers (bench/run.sh) with this tracer as an additional row, and prints the rows of its report that can be compared.
 #
 #     tests/bench/shared.sh [SECTION...]     default: limits events sustained startup lifecycle
 #
-# SHARED: the folder that holds bench/run.sh (default ../shared). It is copied; ROUNDS (3) goes through. FULL=1 prints the whole report.
+# SHARED: the folder with bench/run.sh (default ../shared), which is copied. ROUNDS (default 3) is passed to the suite. FULL=1 prints the whole report.
 set -u
 SRC=${SRC:-$(cd "$(dirname "$0")/../.." && pwd)}
 BUILD=${BUILD:-$SRC/build}
@@ -20,7 +20,7 @@ cd "$scratch/bench" || exit 1
 
 export TRACER_NAME=libtrace
 export TRACER_CMD="$BUILD/bin/trace run --trace=osrt --osrt-threshold=0 --osrt-locks=all -o %o.rep --"
-# the suite measures and deletes %o, so the report gets that name; its calls are those of the functions the suite calls
+# The suite measures and deletes the file %o, so the report is moved to that name.
 cat >"$scratch/trace" <<END
 #!/bin/bash
 # trace FILE COMMAND...
@@ -41,6 +41,6 @@ export LIBTRACE_OUTPUT="$scratch/lib-%p-%n.rep"
 if [ -n "${FULL:-}" ]; then
 	cat "$scratch/report.md"
 else
-	# headings, titles of tables, and the rows to compare
+	# Headings, titles of tables, and the rows to compare.
 	grep -E '^(#|\| (tool|operation|what|command)|\|--)|libtrace|untraced|32 B ring|LTTng|uftrace|heaptrack|EZTrace' "$scratch/report.md"
 fi

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * spawn.c - measures the time of short programs from posix_spawn to waitpid, in turn.
+ * spawn.c - measures the time of short programs from posix_spawn() to waitpid(). They run in turn.
  *
- *     spawn ROUNDS ARM...     an ARM is 'NAME=VALUE ... PROGRAM ARGUMENT...', cut at spaces
+ *     spawn ROUNDS ARM...     an ARM is 'NAME=VALUE ... PROGRAM ARGUMENT...', separated by spaces
  *
- *     spawn NUMBER-OF-ARM MIN MEDIAN
+ * Prints for each arm: spawn INDEX MIN MEDIAN
  */
 #include "bench.h"
 #include <spawn.h>
@@ -27,8 +27,8 @@ static int is_setting(const char *word)
 	return equals && (!slash || equals < slash);
 }
 
-/* Return our environment, with the arm's settings in place of variables of the same name;
- * 'NAME=' removes one. */
+/* Return this process's environment with the arm's settings added, which replace variables of the
+ * same name; 'NAME=' removes a variable. */
 static char **make_environment(char **settings, size_t setting_count)
 {
 	size_t count = 0, kept = 0;

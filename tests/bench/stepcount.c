@@ -6,9 +6,9 @@
  *     stepcount PROGRAM [ARGUMENT...]
  *
  * The program runs at full speed up to the first mark, then instruction by instruction to the
- * second, then at full speed to its end. Only its first thread is stepped; children run free.
- * User instructions only: a system call is one. Prints "steps N" on stderr; status 1 if there was
- * no pair of marks.
+ * second, then at full speed to its end. Only its first thread is stepped; children run freely.
+ * Only user instructions count; a system call is one. Prints "steps N" on stderr. The exit status
+ * is 1 if there was no pair of marks.
  */
 #include "bench.h"
 #include <elf.h>
@@ -20,8 +20,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Return whether a mark stopped the program; then continue after the mark. A trap of a single
- * step has another code. */
+/* Return whether the program stopped at a mark; it then continues after the mark. A stop after a
+ * single step has another code. */
 static int at_mark(pid_t pid)
 {
 	siginfo_t info;

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// Uses the driver API alone, with a kernel in PTX text: cuLaunchKernel, cuLaunchKernelEx. Usage:
-// driver_api [LAUNCHES=10]
+/*
+ * driver_api.c - uses only the driver API, with a kernel in PTX text: cuLaunchKernel,
+ * cuLaunchKernelEx.
+ *
+ * Usage: driver_api [LAUNCHES=10]
+ */
 #include "tests/cuda/did.h"
 #include "tests/sim/kernel.h"
 

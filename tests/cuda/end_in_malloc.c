@@ -1,7 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// A signal handler that interrupts malloc() ends the program, by _exit() as crash handlers do, or
-// by exit(). Usage: end_in_malloc [exit] Its malloc() has one lock, which is held then: whoever
-// allocates once more waits for ever.
+/*
+ * end_in_malloc.c - ends in a signal handler that interrupts malloc(), by _exit() as crash handlers
+ * do, or by exit().
+ *
+ * Usage: end_in_malloc [exit]
+ *
+ * Its malloc() has one lock, which is held at that time: a thread that allocates then waits
+ * forever.
+ */
 #include "tests/cuda/did.h"
 
 #include <cuda.h>

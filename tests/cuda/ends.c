@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// Uses the device briefly, by the driver API that it is linked with, and ends in the given way.
-// Usage: ends WAY, see main().
+/*
+ * ends.c - uses the device briefly, by the driver API that it is linked with, and ends in the given
+ * way.
+ *
+ * Usage: ends WAY; main() has the list of ways.
+ */
 #include "tests/cuda/did.h"
 
 #include <cuda.h>

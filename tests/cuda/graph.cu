@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// Graphs: one captured from two streams, one built node by node; each launched several times. Usage: graph [LAUNCHES=5]
+/*
+ * graph.cu - launches two graphs several times, one captured from two streams, one built node by
+ * node.
+ *
+ * Usage: graph [LAUNCHES=5]
+ */
 #include "tests/cuda/did.h"
 #include "tests/sim/kernel.h"
 

@@ -1,6 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// Measures the cost of a launch on the host: launches an empty kernel repeatedly and waits after each 500, the waiting not counted.
-// Usage: launch_loop [ROUNDS=100 [SLEEP_MS=0]], asleep at the end; prints {"rounds": N, "ns_per_launch": {"min": N, "median": N}, "waited_ns": N}
+/*
+ * launch_loop.cu - measures the cost of a launch on the host: launches an empty kernel repeatedly
+ * and waits after each 500 launches; the time of the waits is not counted.
+ *
+ * Usage: launch_loop [ROUNDS=100 [SLEEP_MS=0]]
+ *
+ * It sleeps at the end, and prints {"rounds": N, "ns_per_launch": {"min": N, "median": N},
+ * "waited_ns": N}.
+ */
 #include "tests/cuda/did.h"
 #include "tests/sim/kernel.h"
 

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A bare CUPTI tracer, to be preloaded: the reference that tests compare the simulated device's
- * truth with, and the peer that benchmarks compare overhead with. It asks for kernels, copies, sets
- * and synchronizations (BARE_KINDS=0: for nothing; 1: for these alone; 2, the default: also for API
- * records; 3: also for API callbacks), provides buffers from malloc, and writes the records as JSON
- * lines to the file that BARE_LOG names; without BARE_LOG it only counts. BARE_RAW=FOLDER keeps
- * each buffer as a
- * file, as tests/sim/cupti_replay.c reads it. BARE_MISUSE=1 breaks rules of CUPTI, which the
- * simulated device must detect.
+/*
+ * libbare.c - a bare CUPTI tracer to preload.
  *
- * CUPTI is opened when libcuda is: the library interposes dlopen for that. */
+ * Tests compare its records with the truth of the simulated device, and benchmarks compare its
+ * overhead with the tracer's. Its buffers come from malloc. It opens CUPTI when the program opens
+ * libcuda, for which it interposes dlopen. Variables:
+ *
+ *     BARE_KINDS       0: records nothing; 1: kernels, copies, sets and synchronizations; 2 (the
+ *                      default): also API records; 3: also API callbacks
+ *     BARE_LOG=FILE    writes the records as JSON lines; without it they are only counted
+ *     BARE_RAW=FOLDER  keeps each buffer as a file, which tests/sim/cupti_replay.c can read
+ *     BARE_MISUSE=1    breaks rules of CUPTI, which the simulated device must detect
+ */
 #include <cupti.h>
 #include <dlfcn.h>
 #include <stdbool.h>

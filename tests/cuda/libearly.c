@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A library to preload: it creates a CUDA context before any other library's constructor runs. */
+/*
+ * libearly.c - a library to preload: it creates a CUDA context before any other library's
+ * constructor runs.
+ */
 #include <cuda.h>
 #include <dlfcn.h>
 #include <stdlib.h>

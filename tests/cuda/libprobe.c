@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Queries facts that only a driver and its CUPTI can give, in any program into which it is
- * preloaded: JSON lines, one fact each, to the file that PROBE_LOG names. scripts/gpu-validate
- * reads them. With PROBE_FORK=1 it forks a child after cuptiSubscribe, and the child checks if it
- * can initialize CUDA. The program's work is not changed, its speed is. */
+/*
+ * libprobe.c - queries facts that only a driver and its CUPTI can give, in any program into which
+ * it is preloaded.
+ *
+ * It writes JSON lines, one fact each, to the file that PROBE_LOG names; scripts/gpu-validate reads
+ * them. With PROBE_FORK=1 it forks a child after cuptiSubscribe(), and the child checks if it can
+ * initialize CUDA. The library does not change what the program does, only its speed.
+ */
 #include <cupti.h>
 #include <dlfcn.h>
 #include <inttypes.h>

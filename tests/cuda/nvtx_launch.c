@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// Launches a kernel inside NVTX ranges of all kinds. Usage: nvtx_launch [ROUNDS=7]
+/*
+ * nvtx_launch.c - launches a kernel inside NVTX ranges of all kinds.
+ *
+ * Usage: nvtx_launch [ROUNDS=7]
+ */
 #include "tests/cuda/did.h"
 
 #include <cuda.h>

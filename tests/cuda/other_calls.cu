@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// Makes calls that the other programs do not make: variables of device code, pitched memory, host functions, launches by attributes and cooperative ones,
-// changed nodes of a graph, functions of the driver by name. Usage: other_calls
+/*
+ * other_calls.cu - makes the calls that the other programs do not make: variables of device code,
+ * pitched memory, host functions, launches with attributes, cooperative launches, changed nodes of
+ * a graph, functions of the driver by name.
+ *
+ * Usage: other_calls
+ */
 #include "tests/cuda/did.h"
 #include "tests/sim/kernel.h"
 

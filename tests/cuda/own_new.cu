@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// Its operator new allocates managed memory, so that every container calls CUDA. Usage: own_new
+/*
+ * own_new.cu - has an operator new that allocates managed memory, so that every container calls
+ * CUDA.
+ *
+ * Usage: own_new
+ */
 #include "tests/cuda/did.h"
 #include "tests/sim/kernel.h"
 

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// Batches through copy, kernel and copy in streams of several threads; also pools, managed memory, events between streams, and a second
-// device if there is one. Usage: pipeline [THREADS=2] [BATCHES=8]
+/*
+ * pipeline.cu - runs batches through copy, kernel and copy in streams of several threads; also uses
+ * pools, managed memory, events between streams, and a second device if there is one.
+ *
+ * Usage: pipeline [THREADS=2] [BATCHES=8]
+ */
 #include "tests/cuda/did.h"
 #include "tests/sim/kernel.h"
 

@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// Processes items on a device, with a small regression in one stage that `trace diff` has to find
-// (tests/proof/diff.py). Usage: regressed_launch [none | slow | kernel | copy] [ITEMS=60]
-//     slow: "solve" gets 3 % more blocks; kernel: "scale" runs once more; copy: the input is copied
-//     once more. Once per item.
+/*
+ * regressed_launch.c - processes items on a device, with a small regression in one stage that
+ * `trace diff` has to find (tests/proof/diff.py).
+ *
+ * Usage: regressed_launch [none | slow | kernel | copy] [ITEMS=60]
+ *
+ * slow: "solve" gets 3 % more blocks; kernel: "scale" runs once more; copy: the input is copied
+ * once more; each once per item.
+ */
 #include "tests/cuda/did.h"
 
 #include <cuda.h>

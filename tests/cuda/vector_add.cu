@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// Adds two vectors. Usage: vector_add [LAUNCHES=10] [range]      range: only the second half is between cudaProfilerStart and Stop
+/*
+ * vector_add.cu - adds two vectors.
+ *
+ * Usage: vector_add [LAUNCHES=10] [range]
+ *
+ * range: only the second half is between cudaProfilerStart() and cudaProfilerStop().
+ */
 #include "tests/cuda/did.h"
 #include "tests/sim/kernel.h"
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* make_report.c - writes reports for tests, event by event (make_report.h). */
 #include "tests/unit/make_report.h"
 
 #include <endian.h>

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Capture ranges: the meaning of the options, when the capture gate is open, and the resulting
- * windows, also when many threads open and close the gate at once.
+ * test_capture.c - tests of capture ranges.
+ *
+ * The meaning of the options, when the capture gate is open, and the resulting windows, also when
+ * many threads open and close the gate at once.
  */
 #define _GNU_SOURCE
 #include <pthread.h>

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * libtrace-reader.h: the values it returns for a report with one result of each kind, the arguments
- * it refuses, and that every damaged form of that report is read without an invalid access
- * (sanitizer builds detect these).
+ * test_reader_api.c - tests of libtrace-reader.h.
+ *
+ * The values that it returns for a report with one result of each kind, the arguments that it
+ * refuses, and that every damaged form of that report is read without an invalid access (sanitizer
+ * builds detect these).
  */
 #define _GNU_SOURCE
 #include <errno.h>

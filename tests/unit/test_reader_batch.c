@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Columns of a batch: the reader's decoder returns the values that protobuf-c packed. */
+/*
+ * test_reader_batch.c - tests of the columns of a batch: the reader decodes the values that
+ * protobuf-c packed.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

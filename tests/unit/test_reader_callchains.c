@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Callchain nodes and modules, as a report stores them. */
+/* test_reader_callchains.c - tests of callchain nodes and modules as a report stores them. */
 #include <stdlib.h>
 #include <string.h>
 

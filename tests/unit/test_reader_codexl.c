@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The parser of lines of CodeXL files: numbers, handles, sizes; and sections that are not in
- * their usual order. */
+/*
+ * test_reader_codexl.c - tests of the parser of CodeXL files: numbers, handles and sizes of a line,
+ * and sections in an unusual order.
+ */
 #include <string.h>
 
 #include "reader/codexl/read.h"

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A damaged report is read without crash, hang or unbounded memory: every byte of a small one is
- * changed in several ways, and it is cut off at every offset. Sanitizer builds turn an invalid
- * access into a crash.
+ * test_reader_damage.c - checks that a damaged report is read without crash, hang or unbounded
+ * memory.
+ *
+ * Every byte of a small report is changed in several ways, and the report is cut off at every
+ * offset. Sanitizer builds turn an invalid access into a crash.
  */
 #define _GNU_SOURCE
 #include <stdlib.h>

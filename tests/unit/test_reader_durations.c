@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Statistics of durations, compared with a plain computation over the sorted values. */
+/*
+ * test_reader_durations.c - compares statistics of durations with a plain computation over the
+ * sorted values.
+ */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Derived metrics: each rule of the Nsight Compute Customization Guide, section 2.5, and the errors
- * of expressions with their positions.
+ * test_reader_expression.c - tests of derived metrics: each rule of the Nsight Compute
+ * Customization Guide, section 2.5, and the errors of expressions with their positions.
  */
 #include <inttypes.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The output of commands for a known report, compared byte by byte. */
+/* test_reader_golden.c - compares the output of commands for a known report byte by byte. */
 #define _GNU_SOURCE
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names of code generated at run time: perf maps and jitdump files. */
+/*
+ * test_reader_jit.c - tests of names of code generated at run time: perf maps and jitdump files.
+ */
 #define _GNU_SOURCE
 #include "tests/unit/test_symbols.h"
 

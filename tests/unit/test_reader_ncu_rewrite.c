@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Rewriting reports of Nsight Compute (SHARED/fixtures/ncu): unpacked and packed again they have
- * the same bytes; new names, changed and dropped results are found when the new report is read.
+ * test_reader_ncu_rewrite.c - tests of rewriting reports of Nsight Compute (SHARED/fixtures/ncu).
+ *
+ * A report that is unpacked and packed again has the same bytes. New names, changed results and
+ * dropped results are found when the new report is read.
  */
 #define _GNU_SOURCE
 #include <errno.h>

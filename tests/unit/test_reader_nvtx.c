@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Extended NVTX payloads: every type and layout is printed as the documented JSON. Whatever layouts
- * and lengths a file has, printing ends and reads nothing but the payload.
+ * test_reader_nvtx.c - tests of extended NVTX payloads.
+ *
+ * Every type and layout is printed as the documented JSON. Whatever layouts and lengths a file has,
+ * printing ends and reads nothing but the payload.
  */
 #define _GNU_SOURCE
 #include <stdlib.h>

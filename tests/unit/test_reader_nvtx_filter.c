@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The filter language: every rule of it, on stacks of ranges; errors are reported with their
- * position.
+ * test_reader_nvtx_filter.c - tests of the NVTX filter language: every rule, on stacks of ranges,
+ * and errors with their positions.
  */
 #include <errno.h>
 #include <stdlib.h>

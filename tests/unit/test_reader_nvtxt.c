@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * NVTXT: the words, sentences and values of the language, each error with its position, and the
- * resulting events. The same texts were given to NVIDIA's importer (2023.4.4); docs/nvtxt.md lists
- * its results.
+ * test_reader_nvtxt.c - tests of NVTXT: the words, sentences and values of the language, each error
+ * with its position, and the resulting events.
+ *
+ * The same texts were given to NVIDIA's importer (2023.4.4); docs/nvtxt.md lists its results.
  */
 #include <inttypes.h>
 #include <stdlib.h>

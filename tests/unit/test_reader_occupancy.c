@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The occupancy of kernels, compared with CUDA's own header, if that is installed, over a grid of
- * devices and kernels, and with figures computed by hand. */
+/*
+ * test_reader_occupancy.c - compares the occupancy of kernels with CUDA's own header, if that is
+ * installed, over a grid of devices and kernels, and with figures computed by hand.
+ */
 #include <errno.h>
 
 #include "reader/stats/occupancy.h"

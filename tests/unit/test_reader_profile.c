@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The output of commands about callchains. `test_reader_profile --save FILE` writes the report for
- * other tests, --save-without writes a report without callchains. */
+/*
+ * test_reader_profile.c - tests of the output of commands about callchains.
+ *
+ * `test_reader_profile --save FILE` writes the report for other tests, --save-without FILE one
+ * without callchains.
+ */
 #define _GNU_SOURCE
 #include <stdlib.h>
 #include <string.h>

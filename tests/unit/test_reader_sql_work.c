@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The reports about NVTX ranges: their work grows as the database does, counted in steps of
- * SQLite's machine and in open ranges that were looked at; and they find the same rows as a join of
- * all pairs. */
+/*
+ * test_reader_sql_work.c - checks the work of the reports about NVTX ranges.
+ *
+ * It grows linearly with the database, counted in steps of SQLite's machine and in open ranges that
+ * were looked at. The rows are those of a join of all pairs.
+ */
 #define _GNU_SOURCE
 #include "tests/unit/tap.h"
 

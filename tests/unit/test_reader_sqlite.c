@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The SQLite export: its tables and databases, read back by SQLite itself. */
+/*
+ * test_reader_sqlite.c - tests of the SQLite export: its tables and databases, read by SQLite
+ * itself.
+ */
 #define _GNU_SOURCE
 #include "tests/unit/tap.h"
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* CUDA events of a generated report as rows of nsys's tables, read by SQL. */
+/*
+ * test_reader_sqlite_cuda.c - tests of CUDA events of a generated report as rows of nsys's tables,
+ * read by SQL.
+ */
 #define _GNU_SOURCE
 #include "tests/unit/tap.h"
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which rows of a database belong to which process: reused pids, exec, several reports, names;
- * and reports with random numbers. */
+/*
+ * test_reader_sqlite_ids.c - checks which rows of a database belong to which process: reused pids,
+ * exec, several reports, names, and reports with random numbers.
+ */
 #define _GNU_SOURCE
 #include "tests/unit/tap.h"
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names of addresses in real files, compiled by the installed compilers. */
+/*
+ * test_reader_symbols.c - tests of names of addresses in real files, compiled by the installed
+ * compilers.
+ */
 #define _GNU_SOURCE
 #ifdef HAVE_LIBDW
 

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Section files as text: the value of each form, and the position of each error. The language is
- * specified at https://protobuf.dev/reference/protobuf/textformat-spec.
+ * test_reader_text_format.c - tests of section files as text: the value of each form, and the
+ * position of each error.
+ *
+ * The language is specified at https://protobuf.dev/reference/protobuf/textformat-spec.
  */
 #include <inttypes.h>
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The verdict of a report: the report is complete if its own numbers show no missing events. */
+/*
+ * test_reader_verdict.c - tests of the verdict: a report is complete if its own numbers show no
+ * missing events.
+ */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The bounded lock: if its holder does not release it, waiters wait once, not twice; after a late
- * release it can be taken again.
+ * test_tracer_bounded_lock.c - tests of the bounded lock: if its holder does not release it,
+ * waiters wait once, not twice; after a late release it can be taken again.
  */
 #define _GNU_SOURCE
 #include <pthread.h>

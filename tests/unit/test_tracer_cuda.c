@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The CUDA source with many threads in it at once: calls, modules, buffers that are created and
- * freed, flushes. Nothing is lost or counted twice; under ThreadSanitizer, nothing races.
+ * test_tracer_cuda.c - tests of the CUDA source with many threads in it at once.
+ *
+ * They make calls, load modules, create, free and flush buffers. Nothing is lost or counted twice;
+ * under ThreadSanitizer, nothing races.
  */
 #define _GNU_SOURCE
 #include <pthread.h>

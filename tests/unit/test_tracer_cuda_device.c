@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The CUDA source on the simulated device (tests/sim), with threads that launch, copy, load modules
- * and wait, while CUPTI's own thread delivers buffers: every event is recorded once; under
- * ThreadSanitizer nothing races in the tracer. The device's libraries are not instrumented.
+ * test_tracer_cuda_device.c - tests of the CUDA source on the simulated device (tests/sim).
+ *
+ * Threads launch, copy, load modules and wait, while CUPTI's own thread delivers buffers. Every
+ * event is recorded once; under ThreadSanitizer nothing races in the tracer. The device's libraries
+ * are not instrumented.
  */
 #include <dlfcn.h>
 #include <pthread.h>

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Activity records of all versions of CUPTI: each column has its member if the record is long
- * enough for it, else 0. Nothing after the end of a record is read.
+ * test_tracer_cupti.c - tests of activity records of all versions of CUPTI.
+ *
+ * Each column has the value of its member if the record is long enough for it, else 0. Nothing
+ * after the end of a record is read.
  */
 #include <stdlib.h>
 #include <string.h>

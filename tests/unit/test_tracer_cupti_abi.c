@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The declarations of tracer/cuda/cupti_abi.h agree with NVIDIA's headers, if these are installed.
- * This is checked at compile time.
+ * test_tracer_cupti_abi.c - checks at compile time that tracer/cuda/cupti_abi.h agrees with
+ * NVIDIA's headers, if these are installed.
  */
 #include "tap.h"
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Handles of another NVTX tool: each handle maps to our object, whichever thread created it, and
- * handles beyond the limit map to no object. Names are recognized by their address, and no other
- * number is taken for a name.
+ * test_tracer_handles.c - tests of the handles of another NVTX tool.
+ *
+ * Each handle maps to our object, whichever thread created it; handles beyond the limit map to no
+ * object. Names are recognized by their address, and no other number is taken for a name.
  */
 #define _GNU_SOURCE
 #include <pthread.h>

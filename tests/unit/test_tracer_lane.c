@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The producer's side of a spool: records arrive in order across chunks and threads, a full ring
- * drops events and counts them, a handler that interrupts the tracer loses nothing, and a failing
- * system call of the tracer does no harm.
+ * test_tracer_lane.c - tests of the producer's side of a spool.
+ *
+ * Records arrive in order across chunks and threads, a full ring drops events and counts them, a
+ * handler that interrupts the tracer loses nothing, and a failing system call of the tracer does no
+ * harm.
  */
 #define _GNU_SOURCE
 #include <errno.h>

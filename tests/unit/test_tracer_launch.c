@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The program's errno stays unchanged if the writer cannot be started: a forked child starts one
- * in the middle of a call of the program.
+ * test_tracer_launch.c - checks that the program's errno stays unchanged if the writer cannot be
+ * started.
+ *
+ * A forked child starts one in the middle of a call of the program.
  */
 #define _GNU_SOURCE
 #include "tracer/base/launch.h"

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * NVTX in the traced process: levels, texts, ids and names are as NVTX specifies. Events that do
- * not fit are counted. Only the first range of a thread makes a system call.
+ * test_tracer_nvtx.c - tests of NVTX in the traced process.
+ *
+ * Levels, texts, ids and names are as NVTX specifies. Events that do not fit are counted. Only the
+ * first range of a thread makes a system call.
  */
 #define _GNU_SOURCE
 #include <pthread.h>

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rtld_next.h compared with dlsym: every function of the table must be the one of the first object
- * in search order. */
+/*
+ * test_tracer_rtld_next.c - compares rtld_next.h with dlsym: every function of the table must be
+ * the one of the first object in search order.
+ */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <link.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A lane that several stacks of a thread use, or that somebody overwrites: no event is lost or
- * doubled, and nothing is written outside of the lane's chunks.
+ * test_tracer_stacks.c - tests of a lane that several stacks of a thread use, or that somebody
+ * overwrites: no event is lost or doubled, and nothing is written outside of the lane's chunks.
  */
 #define _GNU_SOURCE
 #include "tracer_lane.h"

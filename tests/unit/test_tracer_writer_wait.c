@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The time that a process may wait for the writer: long if the writer works, a second if it does
- * not. Rounds are counted; they take no time here. (With a lane: test_tracer_lane.c.)
+ * test_tracer_writer_wait.c - tests of the time that a process may wait for the writer: long if the
+ * writer works, a second if it does not.
+ *
+ * Rounds are counted and take no time here. test_tracer_lane.c tests the wait for room in a lane.
  */
 #define _GNU_SOURCE
 #include <sys/syscall.h>

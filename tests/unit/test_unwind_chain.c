@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Chains by cached rules, kept from one call to the next, compared with libunwind's unw_step:
- * many shapes of stacks, and every instruction of a workload through the C library.
+ * test_unwind_chain.c - compares chains by cached rules, kept from one call to the next, with
+ * libunwind's unw_step: many shapes of stacks, and every instruction of a workload through the C
+ * library.
  */
 #define _GNU_SOURCE
 #include <alloca.h>

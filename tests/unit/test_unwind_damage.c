@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Unusual stacks: damaged words, code without tables, frames that only libunwind understands. A
- * chain may end early, and is marked so; the program continues.
+ * test_unwind_damage.c - tests of unusual stacks: damaged words, code without tables, frames that
+ * only libunwind understands.
+ *
+ * A chain may end early, and is marked so; the program continues.
  */
 #define _GNU_SOURCE
 #include <errno.h>

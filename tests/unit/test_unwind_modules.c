@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The map of modules follows dlopen and dlclose, and a plugin that replaces another one at the same
- * address is walked by its own tables.
+ * test_unwind_modules.c - checks that the map of modules follows dlopen and dlclose, and that a
+ * plugin that replaces another one at the same address is walked by its own tables.
  */
 #define _GNU_SOURCE
 #include <link.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The tree of nodes: a chain has one id whoever adds it first, a reader sees whole nodes at any
- * moment, and a full tree does no harm.
+ * test_unwind_nodes.c - tests of the tree of nodes: a chain has one id whoever adds it first, a
+ * reader sees whole nodes at any moment, and a full tree does no harm.
  */
 #include <pthread.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Threads take chains at once, with a shared cache of rules and a shared tree: each finds its own
- * chain, and equal chains have one id.
+ * test_unwind_threads.c - tests of threads that take chains at once, with a shared cache of rules
+ * and a shared tree: each finds its own chain, and equal chains have one id.
  */
 #define _GNU_SOURCE
 #include <pthread.h>

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The batch encoder compared with protobuf-c; the checksum, the clock fit, strings and the
- * compression of blocks. */
+/*
+ * test_writer_batch.c - tests of the batch encoder, compared with protobuf-c, of the checksum, the
+ * clock fit, strings, and the compression of blocks.
+ */
 #include "tests/unit/test_writer.h"
 
 #include <time.h>

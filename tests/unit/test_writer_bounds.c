@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The effects of a hostile spool on the writer: the size of the report and of its blocks and the
- * writer's memory are bounded by the data of the spool, and another process of the tree loses
- * nothing. writer/README.md lists the bounds.
+ * test_writer_bounds.c - tests of the effects of a hostile spool on the writer.
+ *
+ * The data of the spool bounds the size of the report and of its blocks, and the writer's memory.
+ * Another process of the tree loses nothing. writer/README.md lists the bounds.
  */
 #include "tests/unit/test_writer.h"
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The conversion of ticks if the clock and the counter diverge: the machine was suspended, a
- * virtual machine paused, the counter set back, the clock frozen or stepping. The writer never
- * calls libc's clock_gettime().
+ * test_writer_clock.c - tests of the conversion of ticks if the clock and the counter diverge.
+ *
+ * The machine was suspended, a virtual machine paused, the counter set back, the clock frozen or
+ * stepping. The writer never calls libc's clock_gettime().
  */
 #define _GNU_SOURCE
 #include <errno.h>

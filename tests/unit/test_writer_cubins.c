@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Code of modules that arrives in pieces: whole, with gaps, twice at once, more than is kept.
- * Code that cannot become whole is not kept; cubins_unwritten() counts it. */
+/*
+ * test_writer_cubins.c - tests of code of modules that arrives in pieces: whole, with gaps, twice
+ * at once, more than is kept.
+ *
+ * Code with missing pieces is not kept; cubins_unwritten() counts it.
+ */
 #include <elf.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Following a live process tree, ends of processes, take-over and recovery, with a producer that
- * needs no libtrace.so. */
+/*
+ * test_writer_follow.c - tests of following a live process tree, of ends of processes, take-over
+ * and recovery, with a producer that needs no libtrace.so.
+ */
 #include "tests/unit/test_writer.h"
 
 #include <errno.h>

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Processes that the writer knows, and those that it waits for. */
+/*
+ * test_writer_known.c - tests of the processes that the writer knows, and of those that it waits
+ * for.
+ */
 #include "tests/unit/test_writer.h"
 
 #include <errno.h>

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The NVTX ranges around a launch: the ranges that launches.c collects as rows arrive, compared
- * with a plain search over all rows. */
+/*
+ * test_writer_launches.c - tests of the NVTX ranges around a launch: launches.c collects them as
+ * rows arrive; they are compared with a plain search over all rows.
+ */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The rows that the writer creates from each kind of record; damaged spools do no harm. */
+/*
+ * test_writer_rows.c - tests of the rows that the writer creates from each kind of record; damaged
+ * spools do no harm.
+ */
 #include "tests/unit/test_writer.h"
 
 #include <elf.h>

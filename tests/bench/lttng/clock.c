@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * clock.c - the clock plug-in that lets LTTng stamp events by the time-stamp counter: its best
- * set-up.
+ * clock.c - a clock plug-in by which LTTng uses the time-stamp counter for the times of events: its
+ * fastest configuration.
  */
 #include "../bench.h"
 #include <lttng/ust-clock.h>
@@ -30,7 +30,7 @@ static int clock_uuid(char *ret_uuid)
 	return 0;
 }
 
-/* LTTng calls this function where LTTNG_UST_CLOCK_PLUGIN names this library. */
+/* LTTng calls this function of the library that LTTNG_UST_CLOCK_PLUGIN names. */
 void lttng_ust_clock_plugin_init(void);
 void lttng_ust_clock_plugin_init(void)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * liblttng.c - the calls of calls.c as LTTng-UST events, one per call. Built by tests/bench/run
- * where LTTng's headers are.
+ * liblttng.c - a library to preload that records the calls of calls.c as LTTng-UST events, one per
+ * call. tests/bench/run builds it if LTTng's headers are installed.
  */
 #include "../bench.h"
 
@@ -20,8 +20,8 @@ static int (*real_sched_yield)(void);
 static int (*real_lock)(pthread_mutex_t *), (*real_unlock)(pthread_mutex_t *);
 
 /*
- * Only the program's own calls are events. LTTng locks and reads, too: a lock that its thread
- * destructor takes, if recorded, would register the thread again under the lock that is held.
+ * Only calls that come from the program are recorded. LTTng locks and reads, too: if the lock of
+ * its thread destructor were recorded, that would register the thread again while the lock is held.
  */
 static uintptr_t program_start, program_end;
 

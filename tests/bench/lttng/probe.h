@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* probe.h - the event that the LTTng row records: what our record of a call holds. */
+/* probe.h - the LTTng event of a call, with the content of our record of a call. */
 #undef LTTNG_UST_TRACEPOINT_PROVIDER
 #define LTTNG_UST_TRACEPOINT_PROVIDER libtrace_bench
 #undef LTTNG_UST_TRACEPOINT_INCLUDE
