@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 600
-"""CUDA programs on the simulated device: the report is compared with the device's own log (its truth). Nothing here has run on a GPU.
+"""Compare the report of CUDA programs on the simulated device with the device's own log (its truth). This test has not run on a GPU.
 
 Each fault of the simulated CUPTI reproduces a fault that users of tracers have reported.
 """
@@ -21,7 +21,7 @@ TRIVIAL = ("cudaGetLastError", "cudaPeekAtLastError", "cudaGetDevice", "cuCtxSet
 
 
 class Traced:
-    """A program, traced on the simulated device: result, report, its rows by kind, the device's truth."""
+    """The run of a traced program on the simulated device: its result, its report, the rows by kind, the device's truth."""
 
     def __init__(self, argv, toolkit="cuda13", sources="cuda", sim_device=None, fault=None, preload=(), **options):
         self.folder, self.spool = folder(), spool_folder()
@@ -111,7 +111,7 @@ def kernels_agree(name, t, graph_nodes):
 
 
 def calls_agree(name, t):
-    """Calls that are counted only are in the sums; all others are rows, with result, thread and nesting."""
+    """Check that calls that are only counted are in the sums, and that all others are rows, with result, thread and nesting."""
     wanted, got = collections.Counter(), collections.Counter()
     for line in t.of_truth("api"):
         wanted[strip(line["name"]), line["domain"]] += 1
@@ -239,7 +239,7 @@ def no_driver():
 
 
 def only_asked():
-    """dlopen(RTLD_NOLOAD) asks whether the driver is loaded: the tracer must not load it."""
+    """Check that the tracer does not load the driver if the program calls dlopen(RTLD_NOLOAD) to ask whether it is loaded."""
     name = "the program asks whether there is a driver"
     if device.missing():
         tap.skip(name, device.missing())
@@ -300,7 +300,7 @@ def faults():
 
 
 def few_buffers():
-    """Threads want more buffers than there may be: refused if CUPTI supports that, otherwise discarded and counted."""
+    """Check threads that need more buffers than the limit: CUPTI gets none if it supports that, otherwise one whose records are discarded and counted."""
     if not runs("few buffers", "pipeline"):
         return
     for toolkit in TOOLKITS:
@@ -315,7 +315,7 @@ def few_buffers():
 
 
 def clocks():
-    """With CUDA 13.0 the timestamp callback is known to be broken, so its clock is converted; with 11.8 it uses our clock. Both must agree."""
+    """Check both clocks: with CUDA 13.0, whose timestamp callback is known to be broken, times are converted; CUPTI 11.8 uses our clock."""
     if not runs("clocks", "vector_add"):
         return
     for toolkit, clock in (("cuda13", 2), ("cuda12", 2), ("cuda11", 1)):
@@ -355,7 +355,7 @@ def ends():
 
 
 def ends_in_a_handler():
-    """_exit() or exit() in a handler that interrupted malloc(): CUPTI allocates, so it is not asked for its last records."""
+    """Check _exit() and exit() in a handler that interrupted malloc(): CUPTI is not flushed, since it allocates."""
     if not runs("end in malloc", "end_in_malloc"):
         return
     for way, backtrace in (("_exit", "dwarf"), ("_exit", "none"), ("exit", "dwarf"), ("exit", "none")):

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 300
-"""Clients of CUDA that do not run on the simulated device behave as untraced, with one diagnostic in the report: programs with the static
+"""Check that clients of CUDA that do not run on the simulated device behave as untraced, with one diagnostic in the report: programs with the static
 runtime, and PyTorch, CuPy and Numba if they are installed (CUDA_PYTHON: a python that has them).
 
 They run without a driver, and over the simulated driver, which their runtime refuses. scripts/gpu-validate checks the recorded events

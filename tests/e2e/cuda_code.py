@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 300
-"""The code of CUDA modules in the report (`--cuda-cubins true`): it is whole, stored once, and found by its kernels.
+"""Check the code of CUDA modules in the report (`--cuda-cubins true`): it is whole, stored once, and its kernels refer to it.
 
 The content is compared with the program's file, with readelf and, if NVIDIA's ncu has been fetched (PEERS, default /tmp/peers), by its
-disassembly. The simulated device passes the cubins of nvcc to CUPTI's client; nothing here has run on a GPU.
+disassembly. The simulated device passes the cubins of nvcc to CUPTI's client: this test has not run on a GPU.
 """
 import collections
 import os
@@ -36,7 +36,7 @@ def traced(argv, **options):
 
 
 def sources(path):
-    """fields of each module in the file"""
+    """Return the fields of each module in the file."""
     for header, payload in blocks(path):
         yield from map(fields, entries(payload, header[1][0]))
 
@@ -87,7 +87,7 @@ def kept():
 
 
 def exported(program, path, by_reference):
-    """`trace export -t ncu`: all launches, not only those that the writer keeps, refer to their code, which is stored once."""
+    """Check that in `trace export -t ncu` all launches, not only those that the writer keeps, refer to their code, which is stored once."""
     made = os.path.join(os.path.dirname(path), "made.ncu-rep")
     tap.ok(trace("export", "-t", "ncu", "-o", made, path).status == 0, f"{program}: exported")
     tap.ok({s[1][0]: bytes(s[4][0]) for s in sources(made)} == {s[1][0]: bytes(s[4][0]) for s in sources(path)} and len(list(sources(made))) == len(by_reference),
@@ -133,7 +133,7 @@ def twice():
 
 
 def elf(size, machine=190, symbol_bytes=48):
-    """Return a cubin of `size` bytes with one function, big. Its sections are at its end; the symbol section may claim to be larger."""
+    """Return a cubin of `size` bytes with one function, `big`. Its sections are at its end; the symbol section may have a wrong size."""
     texts = b"\0big\0"
     names_at, symbols_at, code_at = 64, 64 + 8, 64 + 8 + 48
     section = struct.Struct("<IIQQQQIIQQ")
@@ -147,7 +147,7 @@ def elf(size, machine=190, symbol_bytes=48):
 
 
 def outside():
-    """Modules and their code are recorded while nothing else is: kernels of a later window run in them."""
+    """Check that modules and their code are recorded outside of windows, since kernels of a later window run in them."""
     if device.missing():
         tap.skip("outside of a window", device.missing())
         return

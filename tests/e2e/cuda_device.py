@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The simulated device itself: programs run on it, a bare CUPTI client (tests/cuda/libbare.c) gets the records that the device has logged,
-and each fault has its documented effect. No tracer takes part.
+"""Check the simulated device itself: programs run on it, a bare CUPTI client (tests/cuda/libbare.c) gets the records that the device has logged,
+and each fault has its documented effect. The tracer is not used.
 
 timeout: 300
 """
@@ -14,7 +14,7 @@ import lib
 from lib import tap
 
 PROGRAMS = ("vector_add", "pipeline", "graph", "other_calls", "driver_api", "ctypes_driver.py")
-CLOCKS_NS = 20000  # greatest difference of two ways to read a clock on a loaded machine
+CLOCKS_NS = 20000  # allowed difference between two ways to read a clock on a loaded machine
 KINDS = {"memcpy": {1: "copies_htod", 2: "copies_dtoh", 8: "copies_dtod"}, "memcpy_peer": "copies_peer", "memset": "sets"}
 
 
@@ -193,7 +193,7 @@ def test_toolkits():
 
 
 def test_replay():
-    """Buffers that the bare client saved are replayed, record by record, in another process."""
+    """Check that buffers that the bare client saved are replayed, record by record, in another process."""
     if skipped("recorded buffers", "pipeline", "vector_add"):
         return
     for toolkit, library in (("cuda13", None), ("cuda11", "libcupti.so.11.8")):

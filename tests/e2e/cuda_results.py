@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 300
-"""Launches of kernels as the standard entries of a report: `trace details` and, where NVIDIA's ncu has been fetched (PEERS, default
-/tmp/peers), ncu list them with the grids, blocks, streams and durations of the events. On the simulated device; nothing here has run on
+"""Check kernel launches as standard entries of a report: `trace details` and, if it has been fetched, NVIDIA's ncu (PEERS, default
+/tmp/peers) list them with the grids, blocks, streams and durations of the events. Programs run on the simulated device: this test has not run on
 a GPU.
 """
 import collections
@@ -16,11 +16,11 @@ import libdevice as device  # noqa: E402
 from lib import clean_env, folder, main, run, tap, trace  # noqa: E402
 from libpeers import NCU  # noqa: E402
 
-LIMIT = 1000  # results of a process; half of them for any launch, half for new kernels or shapes
+LIMIT = 1000  # of results that the writer keeps per process; half for any launches, half for new kernels or shapes
 
 
 def traced(program, *arguments, **options):
-    """(path of the report, its kernels)"""
+    """Trace a program; return (path of the report, its kernels)."""
     report = device.recorded([device.app(program), *map(str, arguments)], LIBTRACE_TRACE="cuda", **options)
     return (report.path, report.events("--kind", "cuda_kernel", "--absolute")) if report else (None, [])
 
@@ -52,7 +52,7 @@ def told(kernels):
 
 
 def in_ns(text, wanted):
-    """Readers choose a unit for the column: compared in what the units line says."""
+    """Return the wanted kernels with durations in the unit that the page has chosen for the column, rounded as there."""
     units = next(csv.DictReader(io.StringIO(text)), {}).get("gpu__time_duration.sum", "")
     scale = {"": 1, "ns": 1, "nsecond": 1, "us": 1000, "usecond": 1000, "ms": 10**6, "msecond": 10**6}[units]
     return collections.Counter({(*key[:5], round(key[5] / scale, 2), *key[6:]): n for key, n in wanted.items()})
@@ -75,7 +75,7 @@ def programs():
 
 
 def session():
-    """Once, as the details of all blocks are joined."""
+    """Check that the details of the session are in one block only, since readers join those of all blocks."""
     if device.missing("driver_api"):
         tap.skip("session", device.missing("driver_api"))
         return

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 300
-"""The rules of the driver and CUPTI that a tracer must follow, each tested on the simulated device. docs/simulated-device.md lists the
+"""Check the rules of the driver and CUPTI that a tracer must follow, each on the simulated device. docs/simulated-device.md lists the
 rules and the test of each.
 
-Here: how the source starts, where CUPTI is found, every call of CUPTI failing, versions whose clock is not reliable, contexts that are
+This file tests how the source starts, where CUPTI is found, failures of every call of CUPTI, versions whose clock is not reliable, contexts that are
 older than the tracer, programs that use CUDA in unusual places, a second tool, and CUPTI left alone after the last window.
 """
 import os
@@ -40,7 +40,7 @@ def library_of(t):
     return [e["library"] for e in t.events["cuda_setup"]]
 
 
-# ---- which way it starts ----
+# ---- how the source starts ----
 
 def starts():
     if not runs("starts", "vector_add"):
@@ -53,7 +53,7 @@ def starts():
 
 
 def brought_by_a_plugin():
-    """A library that is linked with the driver, opened by its name: no dlopen() of the driver is seen; the driver asks for its tool."""
+    """Check a dlopen() of a library that is linked with the driver: no dlopen() of the driver is seen, but the driver calls getenv() for its tool."""
     name, work = "a plugin brings the driver", folder()
     plugin, source = os.path.join(work, "libplugin.so"), os.path.join(work, "plugin.c")
     with open(source, "w", encoding="ascii") as file:
@@ -72,7 +72,7 @@ def brought_by_a_plugin():
 # ---- where CUPTI is found ----
 
 def found():
-    """Beside the runtime, in the layouts of toolkits and Python packages; newest first, an older one where the newest does not fit the driver."""
+    """Check that CUPTI is found near the runtime, in the layouts of toolkits and Python packages: the newest one that fits the driver."""
     if not runs("found", "vector_add"):
         return
     layouts = (("a toolkit of old", "lib64", "extras/CUPTI/lib64"), ("packages of PyPI", "nvidia/cuda_runtime/lib", "nvidia/cuda_cupti/lib"), ("one folder", "lib", "lib"))
@@ -128,7 +128,7 @@ def each_call_fails():
 # ---- clocks ----
 
 def versions():
-    """The timestamp callback is used where its version does it right."""
+    """Check that the timestamp callback is used in the versions of CUPTI where it works."""
     if not runs("versions", "vector_add"):
         return
     for toolkit, version, ours in (("cuda11", 15, False), ("cuda11", 17, True), ("cuda12", 19, True), ("cuda12", 21, False), ("cuda12", 22, True), ("cuda12", 24, False), ("cuda12", 27, False),
@@ -141,7 +141,7 @@ def versions():
 
 
 def older_context():
-    """A context that is older than the tracer keeps CUPTI's own clock: its stamps are converted, and none is lost."""
+    """Check that the times of a context that is older than the tracer, which has CUPTI's own clock, are converted, and that no event is lost."""
     if not runs("an older context", "ends"):
         return
     early = device.app("libearly.so")
@@ -155,10 +155,10 @@ def older_context():
         tap.ok(receipt["converted"] >= len(sets), f"{toolkit}: the receipt says that times were converted", receipt)
 
 
-# ---- odd programs ----
+# ---- unusual programs ----
 
 def odd():
-    """operator new that calls CUDA, so that each container of the program does; CUPTI stays loaded to the end."""
+    """Check a program whose operator new calls CUDA, so that each of its containers does, and that CUPTI stays loaded to the end."""
     if runs("operator new calls CUDA", "own_new"):
         t = traced("operator new calls CUDA", [device.app("own_new")], sources="cuda,osrt,nvtx")
         if t:
@@ -172,7 +172,7 @@ def odd():
 
 
 def two_tools():
-    """Another CUPTI client in the process, which comes first, gets everything, as without the tracer."""
+    """Check that another CUPTI client in the process that subscribes first gets everything, as without the tracer."""
     if not runs("two tools", "vector_add"):
         return
     log = os.path.join(folder(), "bare")
@@ -194,7 +194,7 @@ def memory_taken():
 # ---- after the last window ----
 
 def left_alone():
-    """One second after the last window CUPTI is told to stop: kinds and callbacks then cost the program nothing."""
+    """Check that one second after the last window activity kinds and callbacks of CUPTI are disabled, so that they cost the program nothing."""
     if not runs("after the last window", "ends"):
         return
     counts = {}

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 200
-"""Every kind of activity record that the simulated device delivers, in the tables of SQLite, compared row by row with the device's log.
+"""Compare the SQLite tables of every kind of activity record that the simulated device delivers with the device's log, row by row.
 
-sqlite_cuda.py compares kernels, copies, sets, waits, whole graphs, memory and joins of ordinary programs. This test has the kinds that few
+sqlite_cuda.py compares kernels, copies, sets, waits, whole graphs, memory and joins of ordinary programs. This test compares the kinds that few
 programs use: copies between devices, unified memory and its faults, overhead, pools, events, nodes of graphs, contexts, streams, devices,
 modules, compilation, and incomplete events.
 """
@@ -36,7 +36,7 @@ for device in range(count.value):
 
 
 class Capture:
-    """A program on two devices, traced and exported: `db`, the device's `truth`, the report's path, the beginning of its clock."""
+    """The traced run of a program on two devices: its exported database `db`, the device's `truth`, the report's path, the origin of its clock."""
 
     def __init__(self, name, devices=2, fault=None, **options):
         work, spool = folder(), spool_folder()
@@ -124,7 +124,7 @@ def overhead(c):
 
 
 def places(c):
-    """Contexts, streams with the default one, devices, modules."""
+    """Check contexts, streams (with the default one), devices and modules."""
     same("contexts", rows(c.db, "TARGET_INFO_CUDA_CONTEXT_INFO", "contextId, deviceId, nullStreamId"),
          collections.Counter((*key, 7) for key in c.resources("context", "device", cbid=CONTEXT_CREATED).elements()))
     same("streams", rows(c.db, "TARGET_INFO_CUDA_STREAM", "contextId, streamId"), c.resources("context", "stream", cbid=STREAM_CREATED))

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 240
-"""`trace details` on reports of Nsight Compute: compared with values that an independent reader took from them
-(SHARED/fixtures/ncu/expected.json), its pages compared with each other, and on damaged reports. details_ncu.py compares with NVIDIA's
+"""Check `trace details` on reports of Nsight Compute: its values against those that an independent reader took from them
+(SHARED/fixtures/ncu/expected.json), its pages against each other, and its behavior on damaged reports. details_ncu.py compares with NVIDIA's
 ncu.
 """
 import csv
@@ -41,7 +41,7 @@ def triple(values):
 
 
 def results_as_expected(path, expected):
-    """Each result's launch, from the raw page."""
+    """Check the launch of each result on the raw page."""
     heading, _, *found = rows(page(path, "raw", "--csv"))
     column = {name: i for i, name in enumerate(heading)}
     wrong = [] if len(found) == len(expected["results"]) else [f"{len(found)} results"]
@@ -63,7 +63,7 @@ def results_as_expected(path, expected):
 
 
 def rules_as_expected(path, expected):
-    """How many messages each rule left, from the details page."""
+    """Check how many messages of each rule are on the details page."""
     heading, *found = rows(page(path, "details", "--csv"))
     wanted = sum(len(rule["messages"]) for result in expected["results"] for rule in result["rules"])
     if "Rule Name" not in heading:
@@ -88,7 +88,7 @@ def values():
         tap.ok(not wrong and session.get("display_name") == want["devices"][0][1], f"{name}: versions and device", wrong)
 
 
-# options, and the results (of all, counted from 0) that they choose; ncu 2024.1.1 chooses the same
+# Options, and the indexes of the results that they choose; ncu 2024.1.1 chooses the same.
 FILTERS = {
     "ex-gpu.s10": [
         ("", "012345"), ("-k init_array", "01"), ("-k init_arra", ""), ("-k regex:add", "23"), ("-k regex:^vector_add$", "2"),
@@ -113,7 +113,7 @@ def words_of(options):
 
 
 def chosen(text):
-    """The numbers of the results on a raw page."""
+    """Return the numbers of the results on a raw page."""
     return "".join(row[0] for row in rows(text)[2:])
 
 
@@ -140,7 +140,7 @@ def filters():
 
 
 def sections_as_raw():
-    """Sections show a metric as the raw page does: by name, in header and body, in base units, for every result."""
+    """Check that sections show a metric as the raw page does: by name, in header and body, in base units, for every result."""
     if not REPORTS:
         tap.skip("metrics of sections as on the raw page", "no fixtures")
         return
@@ -162,7 +162,7 @@ def sections_as_raw():
 
 
 def summaries():
-    """Least, greatest and mean of the results' own values; every metric of a header is there once for a kernel."""
+    """Check that summaries have minimum, maximum and mean of the results' own values, and every metric of a header once per kernel."""
     if not REPORTS:
         tap.skip("summaries", "no fixtures")
         return
@@ -193,7 +193,7 @@ def summaries():
 
 
 def raw_summaries():
-    """Every number of the raw page once for a kernel; attributes of a device have one value, with per-gpu in rows of the device."""
+    """Check that raw summaries have every number of the raw page once per kernel; attributes of a device have one value, with per-gpu in rows of the device."""
     names, path, of = [], os.path.join(PLACE, "summary.ncu-rep"), "device__attribute_"
     metrics = [{"m__a.sum": 1.0, "m__text": "x", "m__some": 4, of + "display_name": "one", of + "device_index": 0, "m__list": (None, {1: 2.0})},
                {"m__a.sum": 2.0, "m__text": "y", of + "display_name": "other", of + "device_index": 0},
@@ -218,7 +218,7 @@ def raw_summaries():
 
 
 def body_summaries():
-    """Tables of bodies, in the order they have there; what is text has no mean. Instances have the mean over launches by what they are of."""
+    """Check summaries of the tables of bodies: they keep their order, texts have no mean, and instances with the same key have the mean over launches."""
     names, path = [], os.path.join(PLACE, "bodies.ncu-rep")
     metric_a, metric_b = (data(5, data(1, name) + data(2, label)) for name, label in (("m__a.sum", "A"), ("m__b.sum", "B")))
     items = [data(1, data(1, "Second") + metric_b + data(8, "About it")), data(1, data(1, "First") + metric_b + metric_a),
@@ -244,7 +244,7 @@ def body_summaries():
 
 
 def launches_in_ranges():
-    """Four kernels in NVTX ranges of two domains, and one in none; the report is generated."""
+    """Check a generated report of four kernels in NVTX ranges of two domains, and one outside."""
     names, path = [], os.path.join(PLACE, "ranges.ncu-rep")
     shown = [section("Demo", "Demo Section", [("gpu__time_duration.sum", "Duration")])]
     step, started_too = push("step", color=0x5, payload=("i64", -5)), {0: [started(11, "all")], 1: [started(12, "epoch")]}
@@ -268,7 +268,7 @@ def launches_in_ranges():
 
 
 def charts():
-    """Charts of a body are tables of their metrics; one without a label has no name. The report is generated."""
+    """Check charts of a body, in a generated report: they are tables of their metrics; a metric without a label has no name."""
     names, path, metric = [], os.path.join(PLACE, "charts.ncu-rep"), data(1, "m__x.sum") + data(2, "X")
     items = [data(2, data(1, "Bars") + data(5, metric)), data(3, data(1, "Histogram") + data(4, metric)), data(4, data(1, "Line") + data(4, metric)),
              data(3, data(4, metric)), data(5, data(1, data(3, data(1, "Inside") + data(4, metric))))]
@@ -280,7 +280,7 @@ def charts():
 
 
 def some_metrics():
-    """--metrics: the columns and values that the whole page has."""
+    """Check that --metrics prints the same columns and values as the whole page."""
     if not REPORTS:
         tap.skip("some metrics", "no fixtures")
         return
@@ -296,7 +296,7 @@ def some_metrics():
 
 
 def packed():
-    """A rewritten report has the same bytes, a compressed one (.ncu-repz) the same pages; files that are cut off, changed or not reports
+    """Check that a rewritten report has the same bytes and a compressed one (.ncu-repz) the same pages, and that truncated, changed or other files
     are refused.
     """
     if not REPORTS:
@@ -332,7 +332,7 @@ def packed():
 
 
 def some_results():
-    """export -t ncu with an NVTX filter: the results that it chooses, and nothing else is gone."""
+    """Check `trace export -t ncu` with an NVTX filter: the other results are left out, and nothing else."""
     if not REPORTS:
         tap.skip("results by NVTX ranges", "no fixtures")
         return
@@ -344,7 +344,7 @@ def some_results():
 
 
 def damaged():
-    """Cut and changed files end in a message and a status, never by a signal."""
+    """Check that truncated and changed files end in a message and a status, never in a signal."""
     if not REPORTS:
         tap.skip("damaged reports", "no fixtures")
         return
@@ -378,7 +378,7 @@ def field(number, data):
 
 
 def nested():
-    """A section whose items hold each other 10,000 deep: refused, not followed."""
+    """Check that a section whose items are nested 10,000 deep is refused."""
     item = b""
     for _ in range(5000):  # a container (field 5) of an item that is a container ...
         item = field(5, field(1, item))
@@ -406,7 +406,7 @@ def foreign():
 
 
 def unknown_names():
-    """One line reports each name of --section, --set or --metrics that is unknown, and no other name."""
+    """Check that one line reports each unknown name of --section, --set or --metrics, and no other name."""
     path = os.path.join(FIXTURES, "manual_nvtx.ncu-rep")
     if not os.path.exists(path):
         tap.skip("an option that names nothing in the report is an error", "no fixtures")

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 900
-"""`trace details` compared with NVIDIA's ncu, line by line over all reports of the fixtures, where ncu has been fetched (PEERS, default
+"""Compare `trace details` with NVIDIA's ncu, line by line over all reports of the fixtures, if ncu has been fetched (PEERS, default
 /tmp/peers).
 
 That ncu is of 2024.1.1: it knows neither the device of one report nor all sections of another, which are of 2025. All differences are named
@@ -61,13 +61,13 @@ def without_unknown(name, lines):
 
 
 def without_widths(lines):
-    """Rows that only one side has change how wide the columns of their table are, and whether it is there."""
+    """Return the lines without the widths of columns and without empty tables: rows that only one side has change both."""
     lines = [" ".join(line.replace("-", " ").split()) for line in lines]
     return [line for line in lines if line not in ("", "Metric Name Metric Unit Metric Value", "Metric Name Metric Unit Minimum Maximum Average")]
 
 
 def without_note(lines):
-    """Behind a summary each has a note in its own words."""
+    """Return the lines without the note after a summary, which each side words differently."""
     for i, line in enumerate(lines):
         if line.startswith(("  Note: ", "  Average: ")):
             return lines[:i]
@@ -75,7 +75,7 @@ def without_note(lines):
 
 
 def without_guesses(lines):
-    """Leave out units that ncu guesses: on the line of the metric, or in its column of a raw page as CSV."""
+    """Return the lines without units that ncu guesses: on the line of the metric, or in its column of a raw page in CSV."""
     lines = [re.sub(r"([ '])(%|sector|byte(/second)?)(?=[ '])", r"\1UNIT", line) if any(part in line for part in UNIT_GUESSED) else line for line in lines]
     if len(lines) > 2 and lines[0].startswith('"ID"') and UNIT_GUESSED[0] in lines[0]:
         heading, units = list(csv.reader(lines[:2]))
@@ -90,7 +90,7 @@ def comparable(name, options, lines):
         lines = without_note(lines)
     if name in UNKNOWN_FILTERS:
         lines = without_widths(without_unknown(name, lines))
-    if name == UNKNOWN_DEVICE:  # it takes that report's path of Windows apart, and quotes it otherwise
+    if name == UNKNOWN_DEVICE:  # ncu splits that report's Windows path and quotes it differently
         lines = [line for line in lines if "Profiler Command Line" not in line]
     return lines
 
@@ -114,7 +114,7 @@ def as_ncu():
 
 
 def units_of_unknown_device():
-    """Where that ncu has no units, numbers are the same all the same."""
+    """Check that numbers are the same for the device of which that ncu knows no units."""
     if not os.path.exists(NCU) or not REPORTS:
         tap.skip("numbers of a device that ncu does not know", "no ncu in PEERS or /tmp/peers, or no fixtures")
         return
@@ -137,7 +137,7 @@ def units_of_unknown_device():
 
 
 def nvtx_states(tid):
-    """Reports by name: all that NVTX can say about a launch."""
+    """Return reports by name, with everything that NVTX can state about a launch."""
     def of(stacks, ranges=(), **more):
         return state({tid: stacks}, ranges, **more)
     x = push("X", payload=("i64", -5))
@@ -161,7 +161,7 @@ def nvtx_states(tid):
 
 
 def nvtx_as_ncu():
-    """Ranges of all kinds, in details, in cells, and as the groups of a summary."""
+    """Compare ranges of all kinds, in details, in cells, and as the groups of a summary."""
     path = os.path.join(FIXTURES, "manual_nvtx.ncu-rep")
     if not os.path.exists(NCU) or not os.path.exists(path):
         tap.skip("NVTX states as ncu prints them", "no ncu in PEERS or /tmp/peers, or no fixtures")
@@ -180,7 +180,7 @@ def nvtx_as_ncu():
 
 
 def filters_as_ncu():
-    """The launches that the cases of details.py choose are those that ncu chooses."""
+    """Check that the filters of details.py choose the launches that ncu chooses."""
     if not os.path.exists(NCU) or not REPORTS:
         tap.skip("launches as ncu chooses them", "no ncu in PEERS or /tmp/peers, or no fixtures")
         return
@@ -195,7 +195,7 @@ def filters_as_ncu():
 
 
 def workloads_as_ncu():
-    """Results of ranges, command lists and graphs: those of kernels, transplanted, since no report at hand has such."""
+    """Compare results of ranges, command lists and graphs: those of kernels, stored as such, since no report at hand has any."""
     if not os.path.exists(NCU) or not REPORTS:
         tap.skip("ranges, command lists and graphs as ncu prints them", "no ncu in PEERS or /tmp/peers, or no fixtures")
         return

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 120
-"""The code of kernels in the Python package ncu_report: sass_by_pc(), ptx_by_pc(), source_info(), source_files() at every address of every
+"""Check the code of kernels in the Python package ncu_report: sass_by_pc(), ptx_by_pc(), source_info(), source_files() at every address of every
 function of the reports in SHARED/fixtures/ncu.
 
 Where NVIDIA's own module has been fetched (PEERS, default /tmp/peers), its answers are compared: all PTX and lines, and instructions where
@@ -36,7 +36,7 @@ json.dump([out, [dict(action.source_files()) for action in actions]], sys.stdout
 """
 
 
-# ---- where functions lay: RelocationData, read here from the file ----
+# ---- the addresses of functions: RelocationData, read here from the file ----
 
 def varint(data, at):
     value = shift = 0
@@ -94,7 +94,7 @@ def answers(*arguments, **named):
     return json.loads(result.out)
 
 
-# ---- beside NVIDIA's module ----
+# ---- compared with NVIDIA's module ----
 
 def as_theirs():
     package = ncu_python()
@@ -118,8 +118,8 @@ def as_theirs():
             if offset % 16 or offset < 0 or UNKNOWN_TO_THEIRS in path:  # NVIDIA's module disassembles the second half of an instruction, too
                 continue
             count += bool(our)
-            is_named = "`(" in our or "32@" in our  # an operand that the linker fills in: nvdisasm names it, NVIDIA's module has 0x0
-            is_second = names.count(function) > 1 and not their  # of two functions with one name NVIDIA's module finds one
+            is_named = "`(" in our or "32@" in our  # an operand that the linker sets: nvdisasm prints its name, NVIDIA's module 0x0
+            is_second = names.count(function) > 1 and not their  # NVIDIA's module finds only one of two functions with the same name
             if our.split() != their.split() and not (is_named and "0x0" in their) and not is_second:
                 wrong.append(f"{function}+{offset:#x}: {their!r}, ours {our!r}")
         tap.ok(not wrong, f"{name}: {count} instructions", "\n".join(wrong[:20]))

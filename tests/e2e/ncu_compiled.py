@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 300
-"""The compiled part of ncu_report (reader/python/ncu_report/_fast.c) compared with the package without it: the same answers, errors,
-docstrings and behavior of objects, over a generated report with each kind of value, and over those of Nsight Compute. Objects live long
-enough, and no longer.
+"""Compare the compiled part of ncu_report (reader/python/ncu_report/_fast.c) with the package without it: the same answers, errors,
+docstrings and behavior of objects, over a generated report with each kind of value, and over those of Nsight Compute. Check that objects live
+long enough, and no longer.
 """
 import glob
 import json
@@ -27,7 +27,7 @@ MADE = os.path.join(PLACE, "made.ncu-rep")
 # ---- a report with each kind of value ----
 
 def short(number):
-    """A value of ValueKind_FLOAT."""
+    """Return the bytes of a value of ValueKind_FLOAT."""
     return b"\x15" + struct.pack("<f", number)
 
 
@@ -39,7 +39,7 @@ def value_texts():
 
 
 def report_make(path):
-    """One kernel; metrics with one value each, then with instances of all kinds: with keys, without, with keys of some."""
+    """Write a report of one kernel, with metrics that have one value, and metrics with instances of all kinds: with keys, without keys, with keys of some."""
     values = value_texts()
     metrics = [blob(2, value) if value else b"" for value in values]
     instanced = [blob(2, value) for value in values]
@@ -54,7 +54,7 @@ def report_make(path):
         out.write(b"NVR\0" + struct.pack("<I", 2) + b"\x08\x07" + struct.pack("<I", len(header)) + header + struct.pack("<I", len(kernel)) + kernel)
 
 
-# ---- one script with both ----
+# ---- one script, with and without the compiled part ----
 
 def python(script, *arguments, compiled=True, **more):
     place = os.path.join(PLACE, "script.py")

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 300
-"""`trace export -t ncu`: every launch as a result of Nsight Compute, with its names, the NVTX ranges that were open and the callchain of
+"""Check `trace export -t ncu`: every launch is a result of Nsight Compute, with its names, the NVTX ranges that were open and the callchain of
 its call.
 
 The export is compared with the events of the same report, by `trace details`, by the bytes of the file, and, where they have been fetched
-(PEERS, default /tmp/peers), by NVIDIA's ncu and its Python module. On the simulated device; nothing here has run on a GPU.
+(PEERS, default /tmp/peers), by NVIDIA's ncu and its Python module. Programs run on the simulated device: this test has not run on a GPU.
 """
 import collections
 import csv
@@ -28,7 +28,7 @@ DEFAULT = "<default domain>"
 
 
 def exported(command, toolkit="cuda13", **options):
-    """Return (path of the report of Nsight Compute, the report that it was exported from); None where that failed."""
+    """Trace a program and export its report. Return (path of the report of Nsight Compute, the report); None if that failed."""
     work, spool = folder(), spool_folder()
     report = Report(os.path.join(work, "r.rep"))
     env = device.env(toolkit, base=traced_env(report.path, spool, LIBTRACE_TRACE="cuda,nvtx", **options))
@@ -41,7 +41,7 @@ def exported(command, toolkit="cuda13", **options):
 
 
 def results(path, alone=True):
-    """(fields of the process, fields of the result) of each one in the file; `alone`: it holds nothing else."""
+    """Yield (fields of the process, fields of the result) of each result in a file. With `alone`, check that the file has nothing else."""
     for header, payload in blocks(path):
         first = header.get(1, [0])[0]  # sources come before results
         found = list(entries(payload, first + header[2][0]))
@@ -51,7 +51,7 @@ def results(path, alone=True):
 
 
 def chain(result):
-    """[(module, address, function)], innermost first"""
+    """Return the callchain of a result: [(module, address, function)], innermost first."""
     frames = [fields(frame) for stack in result[28] for frame in fields(stack)[1]]
     return [(f[1][0].decode(), f[2][0], f[4][0].decode()) for f in frames]
 
@@ -86,7 +86,7 @@ class Events:
         return self.calls[kernel["pid"], kernel["correlation_id"]]
 
     def open(self, kernel):
-        """{domain: (texts of the stack of the launching thread, texts of start and end)}, domains with an open range of any thread"""
+        """Return {domain: (texts of the launching thread's stack, texts of start/end ranges)}, for domains in which a range of any thread is open."""
         call = self.call(kernel)
         found = {DEFAULT: ([], [])}
         for rows, place in ((self.ranges, 0), (self.spans, 1)):
@@ -193,7 +193,7 @@ def ranges():
 
 
 def own():
-    """Results in the report itself, which the writer builds from what it has: ranges only of the launching thread, no names of functions."""
+    """Check the results in the report itself. The writer builds them, so they have only ranges of the launching thread, and no function names."""
     if device.missing("nvtx_launch"):
         tap.skip("own results", device.missing("nvtx_launch"))
         return
@@ -225,7 +225,7 @@ def own():
 
 
 def several():
-    """More launches than the writer keeps as results; two processes."""
+    """Check reports with more launches than the writer keeps as results, and with two processes."""
     if device.missing("driver_api"):
         tap.skip("several", device.missing("driver_api"))
         return

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The examples of ncu_report in the guide of Nsight Compute (SHARED/seeds) run unchanged over a real report: its lines after ">>>", the
-loop over metrics, and the sample script, whose last line is missing in the text of the guide. Skipped with the reason where the guide or
-the fixtures are absent.
+"""Check that the examples of ncu_report in the guide of Nsight Compute (SHARED/seeds) run unchanged over a real report: the lines after ">>>", the
+loop over metrics, and the sample script, whose last line is missing in the text of the guide. Skipped with the reason if the guide or
+the fixtures are missing.
 """
 import os
 import shutil
@@ -34,7 +34,7 @@ def python(script, *arguments):
 
 
 def session():
-    """The lines for the interpreter, each result printed as it would."""
+    """Return the guide's lines for the interpreter, one program."""
     return "\n".join(line[4:] for line in text().splitlines() if line.startswith(">>> "))
 
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 120
-"""`trace info --json` and `trace dump --json` of NVIDIA's reports: every value that an independent reader took from them
+"""Check `trace info --json` and `trace dump --json` of NVIDIA's reports against every value that an independent reader took from them
 (SHARED/fixtures/ncu/expected.json). `trace check`, `trace export` and `trace stats` open these reports, too, and agree.
 """
 import json
@@ -64,7 +64,7 @@ def metrics_as_expected(wrong, metrics, want):
     for metric in metrics:
         kind = kind_of(metric.get("value"))
         kinds[kind] = kinds.get(kind, 0) + 1
-    # a double without digits behind the point is printed as a whole number: numbers are counted together
+    # a double without a fraction is printed as an integer, so numbers of both kinds are counted together
     numbers = sum(want["kinds"].get(k, 0) for k in ("u64", "f64"))
     wrong.same("metrics", len(metrics), want["metric_count"])
     wrong.same("kinds", (kinds.get("str", 0), kinds.get("absent", 0), kinds.get("u64", 0) + kinds.get("f64", 0)),
@@ -203,12 +203,12 @@ def kernel_rows(results):
 
 
 def settled(results):
-    """The results with the last metric of each name, as all but the dump have them."""
+    """Return the results with only the last metric of each name, as all commands but dump print them."""
     return [{**r, "metrics": [m for i, m in enumerate(r["metrics"]) if m["name"] not in {of["name"] for of in r["metrics"][i + 1:]}]} for r in results]
 
 
 def in_database(name, report, results):
-    """The tables of the exported database have what `dump --json` has, which was compared with the fixtures' own list."""
+    """Check that the tables of the exported database have the values of `dump --json`, which was compared with the fixtures' own list."""
     to = os.path.join(PLACE, "results.sqlite")
     printed("export", "-t", "sqlite", "-f", "true", "-o", to, report)
     connection = sqlite3.connect(to)
@@ -246,7 +246,7 @@ def in_database(name, report, results):
 
 
 def as_statistics(name, report, results):
-    """`trace stats`: times by kernel unasked, and each metric's sum, mean, least and greatest value by kernel."""
+    """Check `trace stats`: by default times by kernel, and each metric's sum, mean, minimum and maximum by kernel."""
     kernels = {}
     for result in results:
         kernels.setdefault(result["kernel_demangled_name"] or result["kernel_function_name"], []).append(result)
@@ -272,7 +272,7 @@ def near(found, wanted):
 
 
 def only_some_ranges():
-    """An NVTX filter selects results for statistics and databases, too; a filter that selects none is reported."""
+    """Check that an NVTX filter selects results for statistics and databases, too, and that a filter that selects none is reported."""
     report = os.path.join(FIXTURES, "manual_nvtx.ncu-rep")
     if not os.path.exists(report):
         tap.skip("statistics of some NVTX ranges", "no fixtures")
@@ -284,7 +284,7 @@ def only_some_ranges():
 
 
 def cut_off(name, report):
-    """The last byte is missing: what is left is printed, and it is said."""
+    """Check a report without its last byte: the results before it are printed, and the damage is reported."""
     short = os.path.join(PLACE, "short.ncu-rep")
     with open(report, "rb") as file, open(short, "wb") as copy:
         copy.write(file.read()[:-1])
@@ -295,7 +295,7 @@ def cut_off(name, report):
 
 
 def no_place_is_told():
-    """Formats of events cannot hold results of Nsight Compute: the command says how many there are. Formats with kernels hold them."""
+    """Check that a format that cannot have results of Nsight Compute reports how many were left out, and that formats with kernels have them."""
     if not os.path.isdir(FIXTURES):
         tap.skip("formats without a place for results", "no fixtures")
         return
@@ -311,7 +311,7 @@ def no_place_is_told():
 
 
 def other_workloads():
-    """Results of ranges, command lists and graphs, which no fixture has: those of kernels under the numbers of their messages."""
+    """Check results of ranges, command lists and graphs, which no fixture has: those of kernels are stored under the field numbers of these messages."""
     report = os.path.join(FIXTURES, "manual_nvtx.ncu-rep")
     if not os.path.exists(report):
         tap.skip("results of ranges, command lists and graphs", "no fixtures")
@@ -340,7 +340,7 @@ def other_workloads():
 
 
 def check_reads_messages():
-    """`trace check` looks into results: a container that holds together is not enough."""
+    """Check that `trace check` reads the results, too: a report with a valid container can be damaged."""
     def checked(name, names, *launches):
         path = os.path.join(PLACE, name + ".ncu-rep")
         write(path, names, launches)

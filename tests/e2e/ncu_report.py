@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 300
-"""The Python package ncu_report: every fixture of Nsight Compute is compared with values that an independent reader took from them
+"""Check the Python package ncu_report: every fixture of Nsight Compute is compared with values that an independent reader took from them
 (SHARED/fixtures/ncu/expected.json). If NVIDIA's own module has been fetched (PEERS, default /tmp/peers), one script runs with both
 modules and is compared answer by answer, with the compiled part of the package, where it was built, and without.
 
-Only what KNOWN names may differ (docs/python.md says why).
+Only the metrics of KNOWN may differ (docs/python.md says why).
 """
 import glob
 import itertools
@@ -23,9 +23,9 @@ PACKAGE = os.path.join(SRC, "reader/python")
 LIBRARY = os.path.join(BUILD, "lib/libtrace/libtrace-reader.so")
 FIXTURES = fixtures("ncu")
 REPORTS = sorted(glob.glob(os.path.join(FIXTURES, "*.ncu-rep")))
-WAYS = {"": "1", "without the compiled part, ": "0"}  # of LIBTRACE_READER_COMPILED
-NO_SUCH_DEVICE = "transposeMatrix-2025.2.1"  # NVIDIA's module of 2024 does not know it, and then says nothing of hardware metrics
-# Metrics of which NVIDIA's module says otherwise: of some it knows what their names do not say, of others it reads names as texts
+WAYS = {"": "1", "without the compiled part, ": "0"}  # prefix of a test's title: value of LIBTRACE_READER_COMPILED
+NO_SUCH_DEVICE = "transposeMatrix-2025.2.1"  # NVIDIA's module of 2024 does not know this device, and then knows nothing of hardware metrics
+# Metrics for which NVIDIA's module answers otherwise: for some it knows more than their names say, for others it takes names for texts
 KNOWN = {
     ("lts__average_gcomp_input_sector_success_rate.pct", "type"), ("lts__gcomp_input_sectors.sum", "type"),
     ("nvlrx__bytes.sum.per_second", "type"), ("nvltx__bytes.sum.per_second", "type"),
@@ -98,7 +98,7 @@ def answers(path, package, way=""):
 
 
 def wrong_values(action, want):
-    """Return the values that differ from the independent reader's."""
+    """Return the values that differ from those of the independent reader."""
     metrics = {m["name"]: m for m in action["metrics"]}
     wrong = [] if len(metrics) == action["count"] else ["count"]
     if action["names"][:2] != [want["function"]] * 2:
@@ -123,7 +123,7 @@ def as_expected(expected):
 
 
 def is_known(path, name, part, theirs, ours):
-    if part == "description":  # another text; whether there is one is compared
+    if part == "description":  # the texts differ, so only whether there is one is compared
         return bool(theirs) <= bool(ours)
     if part in ("unit", "type") and NO_SUCH_DEVICE in path:
         return theirs in ("", 0)
@@ -140,7 +140,7 @@ def compare_metrics(path, theirs, ours):
 
 
 def other_workloads():
-    """Reports of ranges, command lists and graphs, which no fixture is: results of kernels under the numbers of their messages."""
+    """Write reports of ranges, command lists and graphs, which no fixture has: results of kernels under the field numbers of these messages."""
     template = Template(os.path.join(FIXTURES, "manual_nvtx.ncu-rep"))
     for workload in WORKLOADS:
         path = os.path.join(folder(), workload + ".ncu-rep")
@@ -188,7 +188,7 @@ import ncu_report
 json.dump({name: sorted(member for member in dir(thing) if member[0] != "_") if inspect.isclass(thing) else None
            for name, thing in vars(ncu_report).items() if name[0] in "IR" or name == "load_report"}, sys.stdout)
 """
-INTERNAL = {"thisown"}  # of SWIG
+INTERNAL = {"thisown"}  # a member that SWIG adds
 HELPERS = ("IAction__", "IContext__", "IMetric_", "INvtxDomainInfo__", "INvtxState__", "IRange__")  # functions that are methods in NVIDIA's module
 
 
@@ -209,7 +209,7 @@ import ncu_report
 range_ = ncu_report.load_report(sys.argv[1])[0]
 json.dump([range_.actions_by_nvtx(includes, excludes) for includes, excludes in json.loads(sys.argv[2])], sys.stdout)
 """
-# What is chosen of manual_nvtx, whose stacks are run_test and in it init_data, daxpy, check_results
+# The actions that filters choose in manual_nvtx, whose stacks are run_test and in it init_data, daxpy, check_results
 CHOSEN = [((["run_test/"], ["check_results/"]), [0, 1]), ((["[run_test"], []), [0, 1, 2]), ((["daxpy]"], []), [1]), ((["run_test/init_data"], []), [0]),
           ((["[daxpy"], []), []), ((["run_test/+/daxpy"], []), []), ((["run_test/*/daxpy"], []), [1]), ((["run_test"], []), []), (([], []), []),
           (([], ["daxpy]"]), []), ((["daxpy/", "check_results/"], []), [1, 2]), ((["regex:un_t/"], []), [0, 1, 2]), ((["Other@run_test/"], []), []),
@@ -291,7 +291,7 @@ print(len(actions), len(list(report.events())), texts)
 
 
 def cut_off():
-    """A report that ends too early gives each whole result, and a warning with file and position."""
+    """Check that a truncated report gives each whole result, and a warning with file and position."""
     place = folder()
     own, cut = os.path.join(place, "own.rep"), os.path.join(place, "cut.rep")
     run([os.path.join(BUILD, "bin/trace"), "run", "-o", own, "--osrt-threshold", "0", "--", "/bin/ls", "/"], env=dict(os.environ), limit=60)

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Reports of Nsight Compute whose structure readers must decide about: metrics stored twice, numbers of all sizes, several launches in a column.
+"""Check reports of Nsight Compute whose structure leaves a choice to readers: metrics stored twice, numbers of all sizes, several launches in a column.
 
-Every report is made here, so nothing of NVIDIA's is needed. The expected answers are those of ncu 2024.1.1 and of the module ncu-report 2026.3.1 for the same
+This test generates every report, so nothing of NVIDIA's is needed. The expected answers are those of ncu 2024.1.1 and of the module ncu-report 2026.3.1 for the same
 reports; tests/peers/ncu_differential.py compares with both where they are installed.
 """
 import csv
@@ -25,7 +25,7 @@ SECTION = section("Some", "Some Section", [("gpu__time_duration.sum", "Duration"
 
 
 def made(name, *metrics, code=None, **more):
-    """A report with a launch for each dict, or list of pairs, of metrics."""
+    """Write a report with a launch for each dict, or list of pairs, of metrics; return its path."""
     path, names = os.path.join(PLACE, name + ".ncu-rep"), []
     write(path, names, [launch(names, of, **{"kernel": f"kernel{i}", "sections": [SECTION], **more}) for i, of in enumerate(metrics)], code=code)
     return path
@@ -43,13 +43,13 @@ def printed(*arguments):
 
 
 def raw_csv(path, *options):
-    """{column: [unit, value of each launch]}"""
+    """Return the raw page as {column: [unit, value of each launch]}."""
     rows = list(csv.reader(io.StringIO(printed("details", "--page", "raw", "--csv", *options, path))))
     return {name: [row[i] for row in rows[1:]] for i, name in enumerate(rows[0])}
 
 
 def raw_text(path):
-    """[{metric: (unit, value)}] of each launch."""
+    """Return the raw page as {metric: (unit, value)} of each launch."""
     found = []
     for line in printed("details", "--page", "raw", path).splitlines():
         words = line.split()
@@ -63,7 +63,7 @@ def raw_text(path):
 
 
 def python(path, program, **more):
-    """What the program prints as JSON; `a` is the first result of the report."""
+    """Run a Python program in which `a` is the first result of the report; return what it prints, parsed as JSON."""
     env = dict(os.environ, **more, PYTHONPATH=os.path.join(SRC, "reader/python"), LIBTRACE_READER=os.path.join(BUILD, "lib/libtrace/libtrace-reader.so"))
     done = run([sys.executable, "-c", "import json, sys, ncu_report\na = ncu_report.load_report(sys.argv[1])[0][0]\n" + program, path], env=env)
     if done.status:
@@ -72,7 +72,7 @@ def python(path, program, **more):
 
 
 def doubled_metrics():
-    """A metric that a result holds twice: the last one counts, with its instances or without."""
+    """Check a metric that a result has twice: the last one counts, with its instances or without."""
     path = made("doubled", [("gpu__time_duration.sum", 143390.0), (RATE, 5e8), ("inst_executed", (7, {1: 3, 2: 4})), ("gpu__time_duration.sum", 145120.0),
                             ("inst_executed", 9)])
     same(raw_csv(path)["gpu__time_duration.sum"], ["usecond", "145.120000"], "a metric stored twice: the last one, on the raw page as CSV")
@@ -98,7 +98,7 @@ def instances_alone():
 
 
 def scaled_values():
-    """Numbers are scaled by their size; negative ones and NaN are not."""
+    """Check that numbers are scaled by their size, except negative ones and NaN."""
     wanted = [(975e6, "cycle/usecond", "975"), (999.0, "cycle/second", "999"), (1e3, "cycle/msecond", "1"), (1.5e9, "cycle/nsecond", "1.50"),
               (-2e9, "cycle/second", "-2000000000"), (0.0, "cycle/second", "0"), (-0.0, "cycle/second", "0"),
               (float("nan"), "cycle/second", "(!) nan"), (float("inf"), "cycle/nsecond", "(!) inf"), (-float("inf"), "cycle/second", "(!) inf")]
@@ -110,7 +110,7 @@ def scaled_values():
 
 
 def column_units():
-    """The unit of a column suits the greatest value of all launches."""
+    """Check that the unit of a column fits the greatest value of all launches."""
     for values, unit in (((5.0, 5e3, 5e6), "usecond"), ((5e6, 5.0), "usecond"), ((0.0, 5e3, float("nan")), "msecond"), ((-5e9, 5.0), "second"), ((0.0, 0.0), "second")):
         found = raw_csv(made("column", *({RATE: of} for of in values)))[RATE]
         by = {"second": 1, "msecond": 1e3, "usecond": 1e6}[unit]
@@ -197,7 +197,7 @@ print(json.dumps([[[s.identifier(), s.name(), s.description(), s.parent_identifi
 
 
 def numbers_in_python():
-    """as_uint64() converts what does not fit as x86-64 does, with the compiled part and without; instances, too."""
+    """Check that as_uint64() converts values that do not fit as x86-64 does, with the compiled part and without; instances, too."""
     values = [float("nan"), float("inf"), -float("inf"), -1.5, 1e300, -1e300, 2.0 ** 63, 3.75]
     wanted = [1 << 63, 0, 1 << 63, (1 << 64) - 1, 0, 1 << 63, 1 << 63, 3]
     path = made("numbers", {**{f"m__{i}.sum": of for i, of in enumerate(values)}, "all": (1.0, dict(enumerate(values)))})
@@ -212,11 +212,11 @@ print(json.dumps([[a[f"m__{i}.sum"].as_uint64() for i in range(8)], [m.as_uint64
     same(python(elapsed, "print(json.dumps([a[n].metric_subtype() for n in a]))"), [4], "the subtype of peak_sustained_elapsed.per_second")
 
 
-FUNCTION = 0x14B104FB0200  # where the kernel was in the process
+FUNCTION = 0x14B104FB0200  # address of the kernel in the process
 
 
 def line_table():
-    """.debug_line of DWARF 2: two rows at the first instruction, in two files; one 32 bytes behind it."""
+    """Return a .debug_line of DWARF 2: two rows at the first instruction, in two files; one row 32 bytes after it."""
     files = b"/src/./bin/../gemm\0\0" + b"kernel.cu\0\x01\0\0" + b"fp16.hpp\0\x01\0\0" + b"\0"
     header = struct.pack("<BBbBB", 1, 1, -5, 14, 10) + bytes((0, 1, 1, 1, 1, 0, 0, 0, 1)) + files
     program = b"\0\x09\x02" + struct.pack("<Q", FUNCTION)
@@ -227,7 +227,7 @@ def line_table():
 
 
 def cubin():
-    """A cubin of one function of 64 bytes, whose symbol and line table have addresses of the process."""
+    """Return a cubin of one function of 64 bytes, whose symbol and line table have addresses of the process."""
     texts = b"\0.shstrtab\0.strtab\0.symtab\0.debug_line\0.text.kernel0\0"
     symbols = bytes(24) + struct.pack("<IBBHQQ", 1, 0x12, 0, 5, FUNCTION, 64)
     parts = [(b".shstrtab", 3, texts, 0), (b".strtab", 3, b"\0kernel0\0", 0), (b".symtab", 2, symbols, 2), (b".debug_line", 1, line_table(), 0),
@@ -241,7 +241,7 @@ def cubin():
 
 
 def source_lines():
-    """Of several rows at one address the first; symbols with addresses of the process; paths without detours."""
+    """Check source lines: the first of several rows at one address is used, symbols may have addresses of the process, paths have no `..`."""
     path = made("lines", {"inst_executed": (2, {FUNCTION: 1, FUNCTION + 32: 1})}, code=data(4, cubin()) + number_(5, 8) + number_(6, 80 << 16))
     program = f"at = lambda x: [x.file_name(), x.line()] if x else None\nprint(json.dumps([at(a.source_info({FUNCTION} + i)) for i in (0, 16, 32, 64)]))"
     file = "/src/gemm/kernel.cu"
@@ -249,7 +249,7 @@ def source_lines():
 
 
 def empty_exports():
-    """What would be an empty file is status 2, one line that says so, and no file."""
+    """Check an export that would be empty: status 2, one line of error, and no file."""
     path, to = made("empty", {"gpu__time_duration.sum": 1.0}), os.path.join(PLACE, "out")
     kinds = ("folded", "speedscope", "nvtxt", "perfetto", "chrome", "xplane", "xplane-tools")
     for kind, *options in (*((kind,) for kind in kinds), ("ncu", "--nvtx-include", "nowhere/")):

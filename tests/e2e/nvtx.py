@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 300
-"""NVTX: how the tracer is found by programs, and which marks, ranges and names the report has.
+"""Check NVTX: how programs find the tracer, and which marks, ranges and names the report has.
 
-The programs are left out of the build where there are no headers of NVTX (scripts/setup --cuda); their tests are skipped then.
+Without the headers of NVTX (scripts/setup --cuda) the programs are not built, and their tests are skipped.
 """
 import collections
 import csv
@@ -131,7 +131,7 @@ def sources_are_chosen():
 
 
 def rows(report, name):
-    """The rows of a report of trace stats, as dictionaries."""
+    """Return the rows of a report of `trace stats`, as dictionaries."""
     result = trace("stats", "-r", name, "-f", "csv", report.path)
     if result.status:
         raise RuntimeError(f"trace stats: {result.status} {result.err!r}")
@@ -139,7 +139,7 @@ def rows(report, name):
 
 
 def expected_sum(events):
-    """nsys's formulas: of each name, the ranges that were ended."""
+    """Return the sums by nsys's formulas: for each name, over the ranges that were ended."""
     groups = collections.defaultdict(list)
     for e in events:
         if "unfinished" not in e["flags"]:
@@ -184,7 +184,7 @@ def statistics_agree():
 
 
 def long_texts(*arguments, status=0):
-    """Texts that a record has no room for: whole up to a limit, then cut and flagged, wherever they are."""
+    """Check texts that are too long for a record: they are whole up to a limit; longer ones are cut and flagged, wherever they occur."""
     name = " ".join(("nvtx_long", *arguments))
     t = traced(name, [app("nvtx_long"), *arguments], status=status)
     if not t:

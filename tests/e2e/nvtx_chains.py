@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 300
-"""Callchains of NVTX events: which events have one, and whether it is right, in every form in which a report is read.
+"""Check callchains of NVTX events: which events have one, and whether it is right, in the output of every command.
 
-tests/apps/nvtx_chains.c prints where its events are created; it is left out of the build where there are no headers of NVTX.
+tests/apps/nvtx_chains.c prints the functions that create its events; it is not built without the headers of NVTX.
 """
 import collections
 import csv
@@ -49,7 +49,7 @@ def names(event):
 
 
 def mismatch(event, wanted):
-    """Says how a chain differs from the wanted names, of which * is any few frames; None if it does not."""
+    """Return how a chain differs from the wanted names, where * stands for a few frames of any name; None if it does not."""
     pattern = "".join(r"(?:\S+\n){0,4}?" if name == "*" else re.escape(name) + r"\n" for name in wanted.split())
     text = "".join(name + "\n" for name in names(event))
     return None if re.match(pattern, text) and event["callchain_method"] == "rules" else f"{event['text']}: wanted {wanted}, got {names(event)}"

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 120
-"""Deferred events of NVTX: ranges and marks have the right times, by clocks of many kinds, in every way of reading a report."""
+"""Check deferred events of NVTX: ranges and marks have the right times, from clocks of many kinds, in the output of every command."""
 import collections
 import csv
 import io
@@ -12,14 +12,14 @@ import sys
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from lib import Report, app, folder, main, receipts_agree, run, spool_folder, tap, trace, traced_env, wait_spool_gone  # noqa: E402
 
-WITHIN_NS = 200_000_000  # a point of synchronization is as good as the processor lets the program read two clocks together
+WITHIN_NS = 200_000_000  # allowed error: the program cannot read two clocks at exactly the same time
 UNPLACED = ["the layout has no time", "begin without end, or end without begin", "end before begin", "unknown clock",
             "no synchronization point links the clock to that of the report", "a single synchronization point, and the rate of the clock is unknown",
             "time outside the report"]
 
 
 def traced(**options):
-    """The report of the program, and what that says its events are to become: kind, message, begin, end."""
+    """Return the report of the program, and the events that the program says the report must have: (kind, message, begin, end)."""
     where, spool = folder(), spool_folder()
     said = os.path.join(where, "said")
     result = run([app("nvtx_deferred"), said], env=traced_env(os.path.join(where, "r.rep"), spool, **options), cwd=where)
@@ -133,7 +133,7 @@ def a_large_batch():
     result = run([app("nvtx_deferred"), "large"], env=traced_env(os.path.join(where, "r.rep"), spool), cwd=where)
     finished, report = wait_spool_gone(spool), Report(os.path.join(where, "r.rep"))
     tap.ok(finished and result.status == 0 and not receipts_agree(report), "a batch of 1 MiB is recorded", result.err.decode())
-    room = (1 << 20) // 40  # bytes of an event
+    room = (1 << 20) // 40  # an event has 40 bytes
     told = report.info()["deferred"]
     missing = {r["reason"]: r["count"] for r in told["not_placed"]}
     same("all that fits is placed, the rest counted", (told["placed"], set(missing), missing.get("bytes or layout not recorded", 0) in (10, 11)), (room, {"bytes or layout not recorded"}, True))

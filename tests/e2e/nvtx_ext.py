@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 300
-"""The extensions of NVTX: payloads, counters, memory, synchronization objects."""
+"""Check the extensions of NVTX: payloads, counters, memory, synchronization objects."""
 import os
 import sys
 
@@ -10,7 +10,7 @@ from lib import app, main, recorded, tap  # noqa: E402
 
 
 def traced(program, *arguments, status=0, **options):
-    """The report of a program; None where it was not built."""
+    """Return the report of a program; None if it was not built."""
     if not os.path.exists(app(program)):
         tap.skip(program, "not built: no headers of NVTX")
         return None

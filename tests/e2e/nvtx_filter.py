@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 120
-"""--nvtx-include, --nvtx-exclude, --filter-time: the filtered output of commands equals the rows that an independent matcher selects."""
+"""Check that the output of commands with --nvtx-include, --nvtx-exclude and --filter-time has the rows that an independent matcher selects."""
 import collections
 import csv
 import io
@@ -27,11 +27,11 @@ def record():
     return report if result.status == 0 else None
 
 
-# ---- the language, written down a second time: a stack as a list of texts, outermost first ----
+# ---- the independent matcher: a stack is a list of texts, outermost first ----
 
 def stack_holds(elements, bottom, top, stack):
     def tail(i, at):
-        """Return whether the elements from i on match from stack[at] on."""
+        """Return whether the elements from index i match the stack from index `at`."""
         if i == len(elements):
             return at == len(stack) or not top
         if elements[i] == "*":

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 600
-"""NVTX as other packages contain it: libnvToolsExt of NVTX 1 and 2, libnvtx3interop, the Python package, NCCL.
+"""Check NVTX calls of other packages: libnvToolsExt of NVTX 1 and 2, libnvtx3interop, the Python package, NCCL.
 
-They are fetched from PyPI into NVTX_PACKAGES, or a folder beside the build (a few megabytes; once). NCCL has some hundred megabytes: its
-test runs where NCCL_LIBRARY names it, or in the torture run, which fetches it. Packages that cannot be fetched are skipped with the reason.
+They are fetched once from PyPI into NVTX_PACKAGES, or a folder beside the build (a few megabytes). NCCL has some hundred megabytes: its
+test runs if NCCL_LIBRARY names it, or in the torture run, which fetches it. Tests of packages that cannot be fetched are skipped with the reason.
 """
 import glob
 import os
@@ -20,7 +20,7 @@ fetched = {}
 
 
 def fetch(packages):
-    """Return None if they are installed, else why not."""
+    """Install packages. Return None, or the reason why they cannot be installed."""
     if packages not in fetched:
         stamp = os.path.join(PACKAGES, "-".join(packages).replace("=", ""))
         if not os.path.exists(stamp):

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 300
-"""Sixteen threads that push, pop and mark as fast as possible: nothing is lost, or the report states the loss, thread by thread.
+"""Check the events of sixteen threads that push, pop and mark as fast as possible: none is lost, or the report states the loss of each thread.
 
-tests/apps/nvtx_threads.c numbers the events of each thread; the program is left out of the build where there are no headers of NVTX.
+tests/apps/nvtx_threads.c numbers the events of each thread; it is not built without the headers of NVTX.
 """
 import collections
 import os
@@ -18,7 +18,7 @@ MARK, RANGE = 34, 59  # NVTX_EVENTS.eventType
 
 
 class Recorded:
-    """A run as a database: the numbers of each thread's events in order of time, and its gaps."""
+    """A run, read from its database: the numbers of each thread's events in order of time, and its gaps."""
 
     def __init__(self, rounds, recovered=False, **options):
         self.folder, spool = folder(), spool_folder()
@@ -53,7 +53,7 @@ class Recorded:
         os.unlink(database)
 
     def wrong_events(self):
-        """Numbers that occur twice or never could, or as another kind; times that go back."""
+        """Return the events with impossible numbers, repeated numbers, a wrong kind, or a time before that of the event before."""
         wrong = []
         for thread, events in self.events.items():
             numbers = [number for number, _, _ in events]
@@ -75,12 +75,12 @@ class Recorded:
             last, before = number, start
         return runs
 
-    def untold(self):
-        """Return the threads whose gaps do not match the missing events: each gap, in order, is one run of numbers, between its neighbors."""
+    def unreported(self):
+        """Return the threads whose gaps do not match the missing events: each gap must be one run of missing numbers, between its neighbors, in order."""
         wrong = []
         for thread in self.events:
             runs, gaps = self.missing(thread), self.gaps[thread]
-            at_end = thread not in self.ended  # the end of the thread has no row: it is counted, too
+            at_end = thread not in self.ended  # the row of the thread's end is missing: it counts as a missing event, too
             counts = [count for count, _, _ in runs]
             if at_end and runs and runs[-1][2] is None:
                 counts[-1] += 1
@@ -104,7 +104,7 @@ def recorded(name, *arguments, **options):
 
 
 def in_memory():
-    """All of it fits into the memory for events: nothing can be lost, however slow the writer is."""
+    """Check a run whose events all fit into the memory for events: none is lost, however slow the writer is."""
     r = recorded("nvtx_threads", 100000 if TORTURE else 60000)
     if r:
         lost = {thread: r.missing(thread) for thread in r.events if r.missing(thread)}
@@ -112,19 +112,19 @@ def in_memory():
 
 
 def without_writer():
-    """Little memory and no writer to empty it: gaps count the events that did not fit."""
+    """Check a run with little memory and no writer to empty it: gaps count the events that did not fit."""
     r = recorded("little memory, no writer", 10000, recovered=True, LIBTRACE_MEMORY=8, LIBTRACE_HELPER="false")
     if r:
         lost = sum(count for thread in r.events for count, _, _ in r.missing(thread))
-        tap.ok(lost > 100000 and not r.untold(), f"{lost} events lost, and each gap says how many and when", r.untold()[:2])
+        tap.ok(lost > 100000 and not r.unreported(), f"{lost} events lost, and each gap says how many and when", r.unreported()[:2])
 
 
 def with_writer():
-    """Little memory, and a writer that may or may not keep up."""
+    """Check a run with little memory and a writer that may be too slow."""
     r = recorded("little memory", 40000, LIBTRACE_MEMORY=8)
     if r:
         lost = sum(count for thread in r.events for count, _, _ in r.missing(thread))
-        tap.ok(not r.untold(), f"{lost} events lost, and each gap says how many and when", r.untold()[:2])
+        tap.ok(not r.unreported(), f"{lost} events lost, and each gap says how many and when", r.unreported()[:2])
 
 
 main(in_memory, without_writer, with_writer)

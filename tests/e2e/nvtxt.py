@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 300
-"""`trace import` and `trace export --type nvtxt`: text annotations are added to a report and exported again without loss.
+"""Check that `trace import` adds text annotations to a report, and that `trace export --type nvtxt` writes them again without loss.
 
-The results of NVIDIA's importer for the fixtures in SHARED are compared with ours. tests/peers/nvtxt_roundtrip does the opposite direction.
+Our results for the fixtures in SHARED are compared with those of NVIDIA's importer. tests/peers/nvtxt_importnvtxt.py tests the opposite direction.
 """
 import glob
 import json
@@ -24,7 +24,7 @@ OPAQUE_BLACK = 0xff000000  # the color that NVIDIA's importer uses if none is se
 
 
 def recorded(name, argv):
-    """Return a report of the program, in a folder of its own."""
+    """Trace a program in a folder of its own; return its report."""
     place, spool = folder(), spool_folder()
     path = os.path.join(place, name)
     run(argv, env=traced_env(path, spool), cwd=place)
@@ -49,7 +49,7 @@ def imported(*arguments):
 
 
 def events(path, absolute=False):
-    """Return NVTX events without what differs between reports: numbers of processes, and the flag of imported events."""
+    """Return the NVTX events of a report without what differs between reports: process ids, and the flag of imported events."""
     report = Report(path)
     found = [e for kind in NVTX_KINDS for e in report.events("--kind", kind, *(["--absolute"] if absolute else []))]
     for e in found:
@@ -136,7 +136,7 @@ def fixtures_as_nvidia_reads_them():
         tap.ok(display_name(report) == file_names[0] or file_names[0] == "x.nvtxt", f"{name}: the report has the same display name of the file", display_name(report))
 
 
-# ---- joining a report ----
+# ---- import into a report ----
 
 ANNOTATED = """TimeBase = Relative
 @RangePush, Time, ProcessId, ThreadId, Message, Color, CategoryId, Payload
@@ -185,7 +185,7 @@ def annotations_join():
 
 
 def a_report_without_its_end():
-    """The writer may still finish such a report (trace recover) and then counts what it wrote, so the process is left unchanged."""
+    """Check an import into a report without an end: its processes stay unchanged, since `trace recover` may still finish it and count their events."""
     whole = recorded("r.rep", ["/bin/true"])
     pid = Report(whole).info()["processes"][0]["pid"]
     for bytes_left in (len(content(whole)) * 9 // 10, len(content(whole)) - 1):
@@ -201,7 +201,7 @@ def a_report_without_its_end():
 
 
 def writers_of(spool):
-    """Return the pids of the writers at work on the folder."""
+    """Return the pids of the writers that work on the folder."""
     found = []
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:
@@ -214,7 +214,7 @@ def writers_of(spool):
 
 
 def recovered_afterwards():
-    """Program and writer are killed, annotations join, and then the rest of the events is brought back."""
+    """Check the order: program and writer are killed, annotations are imported, and then `trace recover` adds the rest of the events."""
     place, spool = folder(), spool_folder()
     report = os.path.join(place, "r.rep")
     program = subprocess.Popen([sys.executable, "-c", "import time\nwhile True: time.sleep(0.001)"], env=traced_env(report, spool, LIBTRACE_FLUSH_INTERVAL=20))
@@ -289,7 +289,7 @@ def files_beside_a_report():
     tap.ok(result.status == 2 and b"use --into REPORT" in result.err, "--beside without --into is refused", result.err)
 
 
-# ---- there and back ----
+# ---- export and import again ----
 
 def round_trip(name, report):
     text = os.path.join(folder(), "exported.nvtxt")
@@ -299,7 +299,7 @@ def round_trip(name, report):
     result = imported("--strict", text, "--into", other)
     tap.ok(result.status == 0 and sound(other), f"{name}: imported into another report, also strictly", result.err)
     wanted, got = events(report, absolute=True), events(other, absolute=True)
-    for e in wanted + got:  # callchains are reported as left out
+    for e in wanted + got:  # NVTXT has no callchains; the export reports that it leaves them out
         e.pop("callchain", None)
         e.pop("callchain_method", None)
     tap.ok(wanted and wanted == got, f"{name}: every field came back", "\n".join(
@@ -332,7 +332,7 @@ def exports_come_back_whole():
 
 
 def a_database_says_the_same():
-    """Also for domains that no event creates: those of an imported file, and of a forked child."""
+    """Check that the database has the same events, also in domains that no event created: those of an imported file, and of a forked child."""
     report = recorded("r.rep", [app("nvtx_fork")] if os.path.exists(app("nvtx_fork")) else ["/bin/true"])
     notes = written("# libtrace: file origin=1000\nTimeBase = Manual\n@RangeStartEnd, Start, End, Message, ProcessId\n"
                     "RangeStartEnd, 5, 9, \"my domain:a\", 77 # libtrace: event domain=my%20domain\n"
