@@ -57,7 +57,7 @@ def traced(mode):
 # ---- planted defects ----
 
 def on_programs():
-    """thread_waits is about any thread that waits, so it may find one in other modes, too."""
+    """Check each mode of planted.c. thread_waits reports any thread that waits, so it may find one in other modes, too."""
     for mode, rule in (("calm", None), ("convoy", "lock_convoy"), ("waits", "thread_waits"), ("tiny", "tiny_io"), ("crowd", "oversubscription"), ("starts", "startup_cost")):
         have, expected = found(traced(mode)), {rule} if rule else set()
         more = {"thread_waits"} if mode in ("convoy", "starts") else set()
@@ -90,7 +90,7 @@ os._exit(0)
 
 
 def sleepers_do_not_run():
-    """Threads that sleep in a call until the process ends, so that the call never returns."""
+    """Check that threads do not count as running while they sleep in a call that has not returned when the process ends."""
     report = os.path.join(PLACE, "sleepers.rep")
     done = trace("run", "-o", report, "--", sys.executable, "-c", SLEEPERS)
     unfinished = trace("query", report, "SELECT count(*) > 8 FROM LIBTRACE_OSRT_UNFINISHED WHERE duration > 300000000", "-f", "csv")
@@ -118,7 +118,7 @@ def time_after_the_last_call_counts():
 
 
 def no_word_of_cuda():
-    """Advice about CUDA is for programs that use it, and its rules are one line for others."""
+    """Check that programs without CUDA get no advice about it: its rules print one line."""
     report = os.path.join(PLACE, "starts.rep")
     result = trace("analyze", report)
     lines = result.out.decode().splitlines()
@@ -136,7 +136,7 @@ def no_word_of_cuda():
 
 
 def short_processes():
-    """The times are set in the database, since those that were recorded depend on the machine."""
+    """Check the rule about short processes. Their times are set in the database, since recorded times depend on the machine."""
     report, database = os.path.join(PLACE, "spawns.rep"), os.path.join(PLACE, "spawns.sqlite")
     text = "import subprocess\nfor i in range(30): subprocess.run(['/bin/true'])\nfor i in range(25):\n try: subprocess.run(['/none/such'])\n except OSError: pass"
     done = trace("run", "-o", report, "--", sys.executable, "-c", text)
@@ -169,7 +169,7 @@ def exit_status():
 
 
 def times_of_nsight_compute():
-    """In reports of Nsight Compute kernels begin at whole seconds: the time between them is not a gap."""
+    """Check that the time between kernels of Nsight Compute, which begin at whole seconds, is not reported as a gap."""
     path = os.path.join(fixtures("ncu"), "path_tracer-2025.4.1.ncu-rep")
     if not os.path.exists(path):
         tap.skip("a report of Nsight Compute: no rule about gaps", "no fixtures")
@@ -254,7 +254,7 @@ def texts_are_folded():
 
 
 def later_rows_are_folded():
-    """The widths come from the first 1000 rows; the texts of later rows must fit into these widths."""
+    """Check that texts of later rows are folded into the widths of columns, which come from the first 1000 rows."""
     path = os.path.join(PLACE, "copies.sqlite")
     shutil.copy(MADE, path)
     database = sqlite3.connect(path)

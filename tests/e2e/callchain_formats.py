@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 120
-"""Output of `trace` about callchains, read by independent parsers: Python's json and csv, a parser of folded stacks, the schema of
+"""Check the output of `trace` about callchains by independent parsers: Python's json and csv, a parser of folded stacks, the schema of
 speedscope.
 
 The report is written by tests/unit/test_reader_profile, with its names stored in it.
@@ -73,7 +73,7 @@ def statistics_agree():
 def parse_folded(text):
     stacks = {}
     for line in text.decode("utf-8").splitlines():
-        match = re.fullmatch(r"(.+) (\d+)", line)  # as flamegraph.pl takes it apart
+        match = re.fullmatch(r"(.+) (\d+)", line)  # the pattern of flamegraph.pl
         frames = match.group(1).split(";")
         if tuple(frames) in stacks:
             raise ValueError(f"twice: {line}")
@@ -99,7 +99,7 @@ def folded():
 
 
 def schema_path():
-    """The schema is part of speedscope's npm package: an installed one, or fetched where there is a network."""
+    """Return the path of the schema in speedscope's npm package, which is installed or fetched; None if neither is possible."""
     if not shutil.which("npm"):
         return None
     root = subprocess.run(["npm", "root", "-g"], capture_output=True, text=True, timeout=30).stdout.strip()

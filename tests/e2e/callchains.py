@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 600
-"""Callchains of real programs, compared with the chains that the programs print, with libunwind, and with gdb.
+"""Compare callchains of real programs with the chains that the programs print, with those of libunwind, and with those of gdb.
 
-tests/apps/callchain.c prints the chains that its calls have; they are compared with `trace dump`. TORTURE=1 compares far more chains.
+tests/apps/callchain.c prints the chains of its calls; they are compared with `trace dump`. TORTURE=1 compares far more chains.
 """
 import collections
 import json
@@ -65,7 +65,7 @@ COMPARED = re.compile(r"callchains compared with libunwind: (\d+), different: (\
 
 
 def compared(report):
-    """In check mode: return the chains compared with libunwind, those that differ, and the frames that cannot be unwound, of all processes."""
+    """Return the numbers of check mode, over all processes: chains compared with libunwind, chains that differ, frames that cannot be unwound."""
     sums = [0, 0, 0]
     for diagnostic in report.info()["diagnostics"]:
         found = COMPARED.fullmatch(diagnostic["text"])
@@ -115,7 +115,7 @@ def line_of(file, number):
 
 
 def wrong_line(function, chain):
-    """A frame's line must be one that calls the function of the next inner frame, if both are in one C file of the tests."""
+    """Return what is wrong with the first line that does not call the function of the next inner frame, or None. Only frames in the tests' C files count."""
     for callee, frame in zip([function] + [f["function"] for f in chain], chain):
         file = os.path.join(SRC, frame["file"] or "")
         if not file.endswith(("callchain.c", "libchain_one.c")) or callee in ("__restore_rt", "raise", None) or not callee.isidentifier():
@@ -268,7 +268,7 @@ def plugins():
 
 
 def loader_is_held():
-    """A thread holds the loader's lock and waits for another thread that makes calls with chains."""
+    """Check a thread that holds the loader's lock and waits for another thread, which makes calls with chains."""
     for method in ("dwarf", "check", "libunwind"):
         traced = traced_ok(f"loader held, {method}", [app("callchain"), "held"], LIBTRACE_BACKTRACE=method)
         if not traced:
@@ -280,7 +280,7 @@ def loader_is_held():
 
 
 def descriptors_are_replaced():
-    """The program replaces the descriptors of libunwind's pipe by its own."""
+    """Check a program that replaces the descriptors of libunwind's pipe by its own."""
     for method in ("dwarf", "libunwind", "check"):
         traced = traced_ok(f"descriptors replaced, {method}", [app("callchain"), "descriptors"], LIBTRACE_BACKTRACE=method)
         if traced:
@@ -305,7 +305,7 @@ def restricted():
 
 
 def vfork_children():
-    """vfork children run on their parent's memory and use its modules and nodes."""
+    """Check chains of vfork children, which run in their parent's memory and use its modules and nodes."""
     traced = traced_ok("vfork_child", [app("vfork_child")])
     if not traced:
         return
@@ -326,7 +326,7 @@ def vfork_children():
     tap.ok(found == (240,), "the database has them, too", found)
 
 
-# ---- names are kept ----
+# ---- names stored in the report ----
 
 def names_are_kept():
     place = folder()
@@ -423,7 +423,7 @@ def one_checked(case):
 
 
 def as_libunwind_walks():
-    """All programs of the harmlessness tests under TORTURE, else a few that have many frames."""
+    """Compare chains with libunwind, in all programs of transparent.py under TORTURE, otherwise in a few with many frames."""
     cases = [case for case in [*transparent.program_cases(), *transparent.app_cases()]
              if not case.name.startswith(NOT_CHECKED) and (TORTURE or case.name.split()[0] in CHECKED_BY_DEFAULT)]
     total = [sum(column) for column in zip(*filter(None, map(one_checked, cases)))]
@@ -433,7 +433,7 @@ def as_libunwind_walks():
 # ---- the vdso ----
 
 def vdso():
-    """Functions of the vdso have names if the report is read under the kernel under which it was recorded."""
+    """Check that functions of the vdso have names if the report is read under the kernel under which it was recorded."""
     traced = traced_ok("vdso_frames", [app("vdso_frames")])
     if not traced or traced.text != "hit\n":
         tap.skip("a handler's chain leads through the vdso", "no signal interrupted it")
@@ -447,7 +447,7 @@ def vdso():
 # ---- little stack ----
 
 def little_stack():
-    """A handler whose stack has no room for a chain records none, and nothing below its stack is written."""
+    """Check that a handler whose stack has no room for a chain records none, and that nothing below its stack is written."""
     for method in ("dwarf", "fp", "libunwind"):
         argv = [app("small_stack")]
         plain, traced = run(argv), traced_ok(f"small_stack, {method}", argv, LIBTRACE_BACKTRACE=method)

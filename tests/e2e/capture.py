@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 600
-"""Capture: counts, threads, names, processes, children and why they are not traced; names, modes and times of reports.
+"""Check captures: counts, threads, names, processes, children and the reasons why they are not traced; names, modes and times of reports.
 
 The programs of tests/apps print the counts that their report must contain ("expect COUNT FUNCTION"); these are compared with `trace dump`.
 """
@@ -62,7 +62,9 @@ def traced_ok(name, argv, **more):
 # ---- counts ----
 
 def as_expected(word, report, held, number):
-    """at-most: the report states the missing calls as dropped, or names a process that could not be traced."""
+    """Return whether the report has the number of calls that the program printed. With at-most, fewer calls are allowed if the report states them as
+    dropped, or names a process that could not be traced.
+    """
     if word == "expect":  # one in a thousand may be missing, if that is stated
         return held == number or (number * 0.999 <= held < number <= held + report.dropped())
     if word == "expect-at-least":
@@ -104,7 +106,7 @@ def counts_of_apps():
 
 
 def counts_with_threshold():
-    """The calls are summed up instead of recorded: totals are exact for every threshold."""
+    """Check that totals are exact for every threshold, where calls are summed up instead of recorded."""
     for name in ("small_stack", "fork_storm", "exec_chain"):
         traced = traced_ok(f"{name}, threshold 1 s", [app(name)], threshold=10**9)
         if traced:
@@ -286,7 +288,7 @@ def ends_are_told():
 
 
 def killers_are_told():
-    """`trace run` reports the signal that ended its program, and the status of an exit by a bare instruction."""
+    """Check that `trace run` reports the signal that ended its program, and the status of an exit by a raw system call."""
     for mode, number, text in (("abort", 6, "killed by signal 6 (SIGABRT)"), ("segv", 11, "killed by signal 11 (SIGSEGV)"), ("kill", 9, "killed by signal 9 (SIGKILL)"),
                                ("term", 15, "killed by signal 15 (SIGTERM)"), ("return", None, "exit 19")):
         with tempfile.TemporaryDirectory() as place:
@@ -321,7 +323,7 @@ def verdicts():
 
 
 def exec_as_another_user_is_told():
-    """A process that gives up root before an exec cannot create a spool in root's folder."""
+    """Check that the report names a process that gives up root before an exec, and then cannot create a spool in root's folder."""
     if os.geteuid() != 0 or not shutil.which("setpriv"):
         tap.skip("exec as another user", "this is not root, or there is no setpriv")
         return
@@ -334,7 +336,7 @@ def exec_as_another_user_is_told():
 
 
 def a_closed_gate_keeps_children_from_the_preload_too():
-    """Before recording starts, a program that cannot load the library gets no preload, or its loader would complain."""
+    """Check that a program that cannot load the library gets no preload before recording starts either: its loader would print an error."""
     place = folder()
     shutil.copytree(os.path.dirname(LIBRARY), os.path.join(place, "libtrace"))
     script = "import os; os.chdir('/'); print(os.waitpid(os.posix_spawn('/bin/sh', ['sh', '-c', 'exit 3'], os.environ), 0)[1] >> 8)"
@@ -358,7 +360,7 @@ def run_here(pattern, cwd, argv=("true",), more=(), **env):
 
 
 def working_directory_is_a_trap():
-    """A file that looks like a part of a repository, but never ends, does not block the recording."""
+    """Check that a file that looks like a part of a repository, but never ends, does not block the recording."""
     place = folder()
     os.mkdir(os.path.join(place, ".git"))
     os.mkfifo(os.path.join(place, ".git/HEAD"))
@@ -394,7 +396,7 @@ def names_of_reports():
 
 
 def refused_programs():
-    """A child whose exec fails continues as before, and is not listed as a program that was not traced."""
+    """Check that a child whose exec fails continues as before, and is not listed as a program that was not traced."""
     traced = traced_ok("exec_refused", [app("exec_refused")])
     if not traced:
         return
@@ -407,7 +409,7 @@ def refused_programs():
 
 
 def recovered_by_name():
-    """-o of recover names the report as -o of run does."""
+    """Check that -o of `trace recover` names the report as -o of `trace run` does."""
     place = folder()
     os.mkdir(os.path.join(place, "mk"))
     for name, made in (("rec", "rec.rep"), ("whole.rep", "whole.rep"), ("mk", "mk/report1.rep"), ("mk", "mk/report2.rep"), ("at-%%", "at-%.rep")):
@@ -519,7 +521,7 @@ def run_passes_status():
 
 
 def closed_standard_descriptors():
-    """Files that `trace run` opens must not get the numbers of the standard descriptors of the program or the writer."""
+    """Check that files that `trace run` opens do not get the numbers of standard descriptors of the program or the writer."""
     place = folder()
     for closed in ("<&-", ">&-", "2>&-", "<&- >&- 2>&-"):
         ended = []
@@ -632,7 +634,7 @@ def tracing_inside_tracing():
 
 
 def library_cannot_be_fooled():
-    """Names of trees and libraries that do not exist, or belong to another user, change nothing."""
+    """Check that names of trees and libraries that do not exist, or belong to another user, have no effect."""
     plain = run([app("forks"), "all"])
     for tree in ("/nonexistent/tree", "/tmp", "/dev/null", "relative", "x" * 3000, "/proc/self"):
         place, spool = folder(), spool_folder()
@@ -648,7 +650,7 @@ def library_cannot_be_fooled():
 
 
 def library_folder_can_be_moved():
-    """The folder alone suffices: copied elsewhere and named by a relative path it works, also after the program has changed its directory."""
+    """Check that the library's folder works when it is copied and named by a relative path, also after the program has changed its directory."""
     place, spool = folder(), spool_folder()
     shutil.copytree(os.path.dirname(LIBRARY), os.path.join(place, "moved"))
     path = os.path.join(place, "r.rep")
@@ -667,7 +669,7 @@ def library_folder_can_be_moved():
 
 
 def shell_wrapper():
-    """scripts/libtrace-run works where only the library is installed."""
+    """Check that scripts/libtrace-run works if only the library is installed."""
     wrapper = os.path.join(SRC, "scripts/libtrace-run")
     place, spool = folder(), spool_folder()
     env = clean_env(LIBTRACE_HOME=os.path.dirname(LIBRARY), LIBTRACE_SPOOL_DIR=spool)
@@ -712,7 +714,7 @@ def reading_while_it_grows():
 # ---- the commands ----
 
 def several_files():
-    """check, info and stats take several files; the status is the worst."""
+    """Check that `trace check`, `info` and `stats` take several files and return the highest status."""
     place = folder()
     for name in ("a", "b"):
         run_here(name, place, ("sh", "-c", "sleep 0.01"))
@@ -733,7 +735,7 @@ def several_files():
 
 
 def hints():
-    """Hints for the user are printed in one line on standard error."""
+    """Check that hints for the user are printed in one line on standard error."""
     place = folder()
     run_here("r", place, (app("small_stack"),), more=("--osrt-threshold", "1000000000"))
     result = trace("stats", "r.rep", cwd=place)
@@ -758,7 +760,7 @@ complete_words trace run -o x -- prog --out
 
 
 def quickstart():
-    """scripts/quickstart prints its summary and passes on the status of the program."""
+    """Check that scripts/quickstart prints a summary and returns the status of the program."""
     place = folder()
     os.mkdir(os.path.join(place, "scripts"))
     shutil.copy(os.path.join(SRC, "scripts/quickstart"), os.path.join(place, "scripts/quickstart"))

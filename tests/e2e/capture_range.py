@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 120
-"""Capture ranges and NVTX domains: exactly the events in the requested windows are recorded, and the report has the times of the windows."""
+"""Check capture ranges and NVTX domains: exactly the events in the requested windows are recorded, and the report has the times of the windows."""
 import collections
 import json
 import os
@@ -50,12 +50,12 @@ def windows(report):
 
 
 def windows_are_sound(name, report, count):
-    """There are as many windows as wanted, one after the other, and every recorded call begins in one."""
+    """Check that there are `count` windows, one after the other, and that every recorded call begins in one."""
     told = windows(report)
     rows = told["first"]
     ordered = all(a["end_ns"] <= b["start_ns"] for a, b in zip(rows, rows[1:]))
     starts = [e["start_ns"] for e in report.events("--kind", "osrt_call", "--absolute")]
-    # Ticks become ns by interpolation; a call may begin in the instant of the edge.
+    # Ticks are converted to ns by interpolation, so a call at the edge of a window may seem to begin outside.
     outside = [s for s in starts if not any(w["start_ns"] - 1000 <= s <= w["end_ns"] + 1000 for w in rows)]
     covered = sum(w["end_ns"] - w["start_ns"] for w in rows)
     tap.ok(told["count"] == told["told"] == len(rows) == count and ordered and not outside and covered == told["covered_ns"],
@@ -112,7 +112,7 @@ def signals():
 
 
 def windows_so_far(report):
-    """Return the number of windows that have ended, by a report that is being written."""
+    """Return the number of windows that have ended, from a report that is still being written."""
     text = run([TRACE, "info", "--json", "--no-wait", report.path], env=clean_env()).out
     return json.loads(text).get("windows", {"told": 0})["told"] if text else 0
 
@@ -207,7 +207,7 @@ def windows_outlive_the_writer():
 
 
 def never_began():
-    """A range that no thread enters, or a delay that is too long: nothing is recorded, and the user is notified."""
+    """Check a range that no thread enters, and a delay that is too long: nothing is recorded, and the user is notified."""
     for options in (("-c", "nvtx:nobody's"), ("-c", "signal:USR2"), ("--delay", "100")):
         report = Report(os.path.join(folder(), "r.rep"))
         result = run([TRACE, "run", "-o", report.path, *options, "--", "true"], env=clean_env())

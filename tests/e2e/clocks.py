@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 300
-"""A program whose clock_gettime() returns another time: times in the report are the kernel's, and no wait of the tracer depends on it.
+"""Check a program whose clock_gettime() returns another time: times in the report are the kernel's, and no wait of the tracer depends on it.
 
 The clock is replaced by tests/apps/libfake_clock.c, and by libfaketime if that is installed, preloaded before and after the tracer.
 """
@@ -23,7 +23,7 @@ FAKETIMES = {"frozen": "2020-01-01 00:00:00", "behind": "-1000s", "fast": "+0 x5
 
 
 def with_clock(name, library, **variables):
-    """The reads of slow_reads have the times of the kernel's clock, in sum and one by one."""
+    """Check that the reads of slow_reads have the durations of the kernel's clock, in sum and one by one."""
     for order in (("@", library), (library, "@")):
         spool, path = spool_folder(), os.path.join(folder(), "r.rep")
         result = run([app("slow_reads"), str(READS)], env=traced_env(path, spool, preload=order, APP_FACTS=1, **variables))

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 120
-"""`trace export -t atp`, `-t csv`, `-t occupancy`: CodeXL's files, read here by the grammar of those formats.
+"""Check `trace export -t atp`, `-t csv` and `-t occupancy`: this test reads the files by the grammar of CodeXL's formats.
 
-Files whose content AMD's own parser has printed (SHARED/fixtures/codexl) check this reader's grammar.
+Files whose content AMD's own parser has printed (SHARED/fixtures/codexl) check the grammar of this test.
 """
 import glob
 import json
@@ -26,7 +26,7 @@ def decoded(text):
 
 
 class Atp:
-    """A timeline: header, sections by title; of each thread its lines in order."""
+    """A parsed timeline: the header, and the sections by title, with the lines of each thread in order."""
     def __init__(self, text):
         lines = text.splitlines()
         at = next((n for n, line in enumerate(lines) if line.startswith("=")), len(lines))
@@ -48,7 +48,7 @@ class Atp:
             self.sections[title] = threads
 
     def calls(self, kind):
-        """(tid, id, name, result, arguments, start, end, further columns)"""
+        """Return (tid, id, name, result, arguments, start, end, further columns) of each call."""
         found = []
         for (tid, calls), (again, times) in zip(self.sections.get(kind + " API Trace Output", []), self.sections.get(kind + " Timestamp Output", [])):
             if tid != again or len(calls) != len(times):
@@ -75,7 +75,7 @@ class Atp:
         return [(tid, *line.split("\t")) for tid, lines in self.sections.get(kind + " Stack Trace Output", []) for line in lines]
 
     def markers(self):
-        """(tid, time, is it a begin, name, group)"""
+        """Return (tid, time, is it a begin, name, group) of each perf marker."""
         found = []
         for tid, lines in self.sections.get("Perfmarker Output", []):
             for line in lines:
@@ -86,7 +86,7 @@ class Atp:
 
 
 class Table:
-    """.csv and .occupancy: header, columns, rows."""
+    """A parsed .csv or .occupancy file: header, columns, rows."""
     def __init__(self, text):
         lines = text.splitlines()
         self.header = dict(line.lstrip("#").split("=", 1) for line in lines if line.startswith("#"))
@@ -214,7 +214,7 @@ def calls_and_kernels_of_cuda():
 
 
 def numbers_are_exact(report, calls, told):
-    """The calls of the report are those in the file plus those reported as left out."""
+    """Check that the calls in the file and those reported as left out are all calls of the report."""
     events = [json.loads(line) for line in trace("dump", "--json", report).out.splitlines()]
     inner = sum(e["kind"] == "cuda_api" and e["level"] > 0 for e in events)
     every = sum(e["kind"] in ("cuda_api", "osrt_call") for e in events)

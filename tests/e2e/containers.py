@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Environments of containers: a program that is process 1, whose end ends all others, no or a tiny /dev/shm, no /proc, a /proc that
+"""Check environments of containers: a program that is process 1, whose end ends all others, no or a tiny /dev/shm, no /proc, a /proc that
 hides processes, a read-only file system, another user.
 
 The program ends as without the tracer, and the report is finished.

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 240
-"""Derived metrics: `--metrics NAME=EXPRESSION` and the definitions of section files, over reports of Nsight Compute and of ours, and `trace
-derive`, which writes them back.
+"""Check derived metrics: `--metrics NAME=EXPRESSION` and the definitions of section files, over reports of Nsight Compute and our own, and `trace
+derive`, which writes them to a report.
 
 Metrics that Nsight Compute derived itself are computed again from the same expressions. Where NVIDIA's ncu and its Python module have been
-fetched (PEERS, default /tmp/peers), they read what was written. Our own kernels ran on the simulated device, none on a GPU.
+fetched (PEERS, default /tmp/peers), they read the written reports. Our own kernels ran on the simulated device, none on a GPU.
 """
 import csv
 import glob
@@ -24,7 +24,7 @@ from libpeers import NCU, ncu_python  # noqa: E402
 FIXTURES = fixtures("ncu")
 REPORTS = sorted(glob.glob(os.path.join(FIXTURES, "*.ncu-rep")))
 PLACE = folder()
-# What NVIDIA's section SourceCounters defines
+# The derived metrics that NVIDIA's section SourceCounters defines.
 STORED = {"derived__avg_thread_executed": "thread_inst_executed / inst_executed",
           "derived__avg_thread_executed_true": "thread_inst_executed_true / inst_executed",
           "derived__memory_l1_conflicts_shared_nway": "memory_l1_wavefronts_shared / inst_executed",
@@ -32,7 +32,7 @@ STORED = {"derived__avg_thread_executed": "thread_inst_executed / inst_executed"
               "memory_l2_theoretical_sectors_global - memory_l2_theoretical_sectors_global_ideal",
           "derived__memory_l1_wavefronts_shared_excessive": "memory_l1_wavefronts_shared - memory_l1_wavefronts_shared_ideal",
           "derived__smsp__inst_executed_op_branch_pct": "smsp__inst_executed_op_branch.sum / smsp__inst_executed.sum"}
-OLD = "manual_nvtx"  # of 2022.3: there the aggregate of a derived metric is what the two aggregates give
+OLD = "manual_nvtx"  # a report of 2022.3, in which the aggregate of a derived metric is computed from the two aggregates
 
 
 def raw(path, *options):
@@ -138,7 +138,7 @@ print(json.dumps(rows))
 
 
 def by_python(path, metric):
-    """(value, instances) of each result as NVIDIA's module has them; None where it cannot be had."""
+    """Return (value, instances) of each result by NVIDIA's module; None if the module is not there."""
     module = ncu_python()
     if not module:
         return None
@@ -147,7 +147,7 @@ def by_python(path, metric):
 
 
 def written_of(path, name, metrics, options=()):
-    """A report with derived metrics, after what holds of any: it is sound, says what it said before, and NVIDIA's tool reads it."""
+    """Write a report with derived metrics; check that it is sound, that its other data is unchanged, and that NVIDIA's tool reads it. Return its path."""
     out = os.path.join(PLACE, f"{name}.ncu-rep")
     result = trace("derive", "-o", out, "--metrics", ",".join(f"{k}={v}" for k, v in metrics.items()), *options, path)
     if not tap.ok(result.status in (0, 1) and os.path.exists(out) and trace("check", out).status == 0, f"{name}: written", result.err):

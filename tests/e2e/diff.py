@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""trace diff: what changed between runs is found and named, what did not change is not; runs that must not be compared are refused.
+"""Check `trace diff`: it finds and names what changed between runs, and nothing else; it refuses runs that must not be compared.
 
-Times are drawn from known distributions by fixed seeds, or only counts matter, so nothing here depends on how busy the machine is.
+Times are drawn from known distributions by fixed seeds, or only counts are compared, so the load of the machine does not matter.
 """
 import contextlib
 import fcntl
@@ -91,7 +91,7 @@ def tells_new_vanished_and_renamed():
 
 
 def compares_captures_of_pytorch():
-    """18,494 names with a number each, which are different ones in the other run. The work is counted, not its time."""
+    """Check captures with 18,494 names that contain a number, which is different in the other run. The work is counted, not its time."""
     folder = lib.folder()
     base = made.runs(folder, "base", 1, 1, made.operators)
     other = made.runs(folder, "other", 1, 2, made.operators, first=1000000)
@@ -123,7 +123,7 @@ def compares_captures_of_pytorch():
 
 
 def reads_databases_of_old_versions():
-    """Schema 2.9 has no ENUM tables, its own numbers of waits, and a second row of calls with a callchain."""
+    """Check databases of schema 2.9, which has no ENUM tables, its own numbers of waits, and a second row of calls with a callchain."""
     folder = lib.folder()
 
     def old(name, *statements):
@@ -265,7 +265,7 @@ def build_ids_differ_where_both_are_known():
 
 
 def children_have_the_name_of_a_program():
-    """Children that become a program by vfork and exec, and such that execute nothing."""
+    """Check the names of children that execute a program after vfork, and of children that execute nothing."""
     report = os.path.join(lib.folder(), "spawns.rep")
     text = "import subprocess\nfor i in range(3): subprocess.run(['/bin/true'])\nfor i in range(2):\n try: subprocess.run(['/none/such'])\n except OSError: pass"
     result = lib.trace("run", "-o", report, "--", sys.executable, "-c", text)
@@ -330,7 +330,7 @@ def one_line_for_each_error():
 
 
 def finds_counts_in_reports():
-    """Of real runs only counts are asserted: they do not depend on the machine."""
+    """Check real runs. Only their counts are compared, since these do not depend on the machine."""
     program = lib.app("regressed")
     if not os.path.exists(program):
         tap.skip("one more call per item is found in reports", "no headers of NVTX")
@@ -373,7 +373,9 @@ print(alarms, found, floors, round(float(family.p[0]), 4), s.test_family(numpy.o
 
 
 def holds_its_error_rate():
-    """On data drawn by a fixed seed: alarms in 150 families without a difference (alpha 0.05), a shift of 3 % found, the interval's cover."""
+    """Check the error rates on data drawn by a fixed seed: false alarms in 150 families without a difference (alpha 0.05), how often a shift of 3 % is found,
+    and how often the interval contains the true value.
+    """
     result = lib.run([sys.executable, "-c", STATISTICS], env=lib.clean_env(PYTHONPATH=made.PACKAGES))
     words = result.out.split()
     tap.ok(result.status == 0 and len(words) == 5, "the statistics run on generated data", result.err)

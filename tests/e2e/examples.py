@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 200
-"""The programs of examples/ do what their head comments say."""
+"""Check that the programs of examples/ do what their head comments say."""
 
 import os
 import re

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""scripts/gpu-validate works: on the simulated device it runs all its steps, and notices what is wrong.
+"""Check that scripts/gpu-validate runs all its steps on the simulated device, and notices what is wrong.
 
 timeout: 300
 """
@@ -55,7 +55,7 @@ def test_no_time():
 
 
 def test_broken_reader():
-    """A step that finds nothing, or fails unexpectedly, does not prevent the results of the others."""
+    """Check that a step that finds nothing, or fails unexpectedly, does not prevent the results of the others."""
     build = lib.folder()
     for part in ("lib", "tests", "sim"):
         os.symlink(os.path.join(lib.BUILD, part), os.path.join(build, part))

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 600
-"""Reports that are built to take long: as many NVTX domains, texts and ranges in one result as fit, on each page. Each page ends within
+"""Check reports that are built to be slow to read: one result with as many NVTX domains, texts and ranges as fit. Each page is printed within
 seconds of processor time.
 """
 import os
@@ -14,14 +14,14 @@ import libncu  # noqa: E402
 from lib import TRACE, folder, main, tap  # noqa: E402
 from libncu import data, number, real  # noqa: E402
 
-SECONDS_MAX = 5  # of processor time; walking through all for each takes more than twice that
+SECONDS_MAX = 5  # of processor time; a search through all items for each item takes more than twice that
 MANY, STATES = 100_000, 4_000
 COMMANDS = (("details",), ("details", "--page", "raw", "--csv"), ("details", "--nvtx-include", "a/*/b"), ("export", "-t", "sqlite", "-f", "true", "-o", "OUT"),
             ("details", "--print-summary", "per-nvtx"))
 
 
 def stacks():
-    """Many domains, and stacks that belong to none of them."""
+    """Return an NVTX state with many domains, and stacks that belong to none of them."""
     return b"".join(data(1, number(1, i) + data(2, "d")) for i in range(MANY)) + data(2, number(1, 1) + b"".join(
         data(2, number(1, MANY + i) + data(3, libncu.push("a"))) for i in range(MANY)))
 
@@ -32,7 +32,7 @@ def ranges():
 
 
 def texts():
-    """Messages by handles that do not exist."""
+    """Return an NVTX state with messages by handles that do not exist."""
     registered = b"".join(data(3, number(1, i) + data(2, "s")) for i in range(MANY))
     return data(1, number(1, 0) + data(2, "x") + registered) + data(2, number(1, 1) + data(2, number(1, 0) + b"".join(
         data(3, libncu.push("a", message_type=3, handle=MANY + i)) for i in range(MANY))))
@@ -61,7 +61,7 @@ def run_all():
 
 
 def many_metrics():
-    """Each name occurs once, so that no row is where the last one was: a linear search through all of them takes a minute."""
+    """Check many metrics whose names each occur once, so that no search can start at the last match: linear searches would take a minute."""
     path, names = os.path.join(folder(), "metrics.ncu-rep"), [f"m{i}" for i in range(2 * MANY)]
     message = libncu.launch([], {}) + b"".join(data(13, number(1, i) + data(2, real(3, 1e300 if i == len(names) - 1 else 1.5))) for i in range(len(names)))
     libncu.write(path, names, [message])

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 200
-"""`make install`: what it installs works from there, collides with no other package's names, and is gone after `make uninstall`."""
+"""Check that what `make install` installs works, has no name of another package, and is gone after `make uninstall`."""
 
 import json
 import os

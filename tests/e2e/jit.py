@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 300
-"""Callchains through code that is generated at run time: java, node and python3 are traced with the maps that they write, as their manuals
+"""Check callchains through code that is generated at run time: java, node and python3 are traced with the maps that they write, as their manuals
 describe.
 
-Each program makes a recorded call in three nested functions of its own. The functions must be in the chain by name, also when the map is
+Each program makes a recorded call in three nested functions of its own. The functions must be in the chain by name, also after the map is
 gone and `trace symbolize` has stored them. PYTHON_PERF names an interpreter that knows -X perf (3.12 or later).
 """
 import glob
@@ -90,7 +90,7 @@ def leads_through(call, wanted):
 
 
 def hold(name, traced, functions, wanted, least):
-    """Check that at least so many calls lead through the functions: by the map, and by the report alone after the map is gone."""
+    """Check that at least `least` calls lead through the functions: with the map, and from the report alone after the map is gone."""
     tap.ok(not traced.wrong and traced.maps, f"{name}: runs, its report is sound, and it leaves a map", (traced.wrong, traced.result.err, traced.maps))
     if traced.wrong:
         return

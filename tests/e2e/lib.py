@@ -22,8 +22,8 @@ BUILD = os.environ.get("BUILD") or os.path.join(SRC, "build")
 LIBRARY = os.path.join(BUILD, "lib/libtrace/libtrace.so")
 TRACE = os.path.join(BUILD, "bin/trace")
 TORTURE = bool(os.environ.get("TORTURE"))
-HANG_S = 60  # no test program takes a tenth of this
-FUNCTIONS = ("pread", "write", "sched_yield", "read")  # of counter_workload, in the order of its books
+HANG_S = 60  # limit of a test program; each takes less than a tenth of this
+FUNCTIONS = ("pread", "write", "sched_yield", "read")  # calls of counter_workload, in the order of its books
 
 # Programs under test would inherit the signals that nohup or a shell's `&` ignores.
 for _number, _usual in ((signal.SIGINT, signal.default_int_handler), (signal.SIGQUIT, signal.SIG_DFL), (signal.SIGHUP, signal.SIG_DFL)):
@@ -68,7 +68,7 @@ tap = Tap()
 
 
 def main(*functions):
-    """Run the functions; an exception in one is its failure and does not stop the others. Arguments choose by name."""
+    """Run the test functions, or those that the arguments name. An exception in one is a failed test and does not stop the others."""
     for function in functions:
         if len(sys.argv) > 1 and not any(word in function.__name__ for word in sys.argv[1:]):
             continue
@@ -118,14 +118,14 @@ Result = collections.namedtuple("Result", "status out err hung note seconds")
 
 
 def clean_env(**more):
-    # A home in which not even root can create files, as compilers do; other tests want /nonexistent not to be there.
+    # A home in which not even root can create files (compilers do that); /nonexistent would not do, since other tests need it not to exist.
     env = {"PATH": os.environ.get("PATH", "/usr/bin:/bin"), "LANG": "C.UTF-8", "TERM": "xterm", "HOME": "/dev/null", "CCACHE_DISABLE": "1"}
     env.update({name: str(value) for name, value in more.items() if value is not None})
     return env
 
 
 def traced_env(report, spool, threshold=0, preload=(), **more):
-    """Return the environment of a program traced by the preload alone. preload: further libraries, "@" marks the position of libtrace.so."""
+    """Return the environment of a program traced by LD_PRELOAD. preload: further libraries; "@" stands for libtrace.so, to set its position."""
     libraries = [LIBRARY if name == "@" else name for name in preload] or [LIBRARY]
     return clean_env(LD_PRELOAD=":".join(libraries), LIBTRACE_OUTPUT=report, LIBTRACE_SPOOL_DIR=spool, LIBTRACE_OSRT_THRESHOLD=threshold, **more)
 
@@ -198,7 +198,7 @@ def trace(*arguments, limit=HANG_S, **popen):
 
 
 class Counts:
-    """Calls of one function by one thread: recorded one by one, summed up, and how many of the recorded were abandoned or unfinished."""
+    """The numbers of calls of one function by one thread: recorded, summed up, and of the recorded ones abandoned or unfinished."""
     __slots__ = ("recorded", "summed", "abandoned", "unfinished")
 
     def __init__(self):
@@ -249,7 +249,7 @@ class Report:
         return sum(drop["count"] for receipt in self.receipts() for drop in receipt.get("drops", []))
 
     def _read(self):
-        """counts: by process, thread and function; gaps: events missing, by thread. Calls are counted as bytes: there may be millions."""
+        """Read counts (by process, thread and function) and gaps (missing events by thread). The dump is searched as bytes: there may be millions of calls."""
         self._counts, self._gaps = collections.defaultdict(Counts), collections.Counter()
         for (process, tid, function, flags), number in self._call_keys().items():
             entry = self._counts[int(process), int(tid), function.decode()]
@@ -315,8 +315,8 @@ def receipts_agree(report):
 
 
 def recorded(command, name=None, status=0, environment=dict, limit=HANG_S, **options):
-    """Record a command and return its report, in a folder of its own, where all its files are. Where the command does not end so, or the
-    report is not sound, a test fails and None is returned. environment: turns the traced environment into the command's; options: of
+    """Record a command in a folder of its own, where all its files are; return its report. If the command does not end with `status`, or the
+    report is not sound, a test fails and None is returned. environment: a function that turns the traced environment into the command's; options: those of
     traced_env().
     """
     work, spool = folder(), spool_folder()
@@ -348,7 +348,7 @@ class Books:
         return sum(sum(done) for _, _, done in self.threads)
 
     def compare(self, report):
-        """Return where the report is outside of done .. begun, or None. Missing events count if the report states them."""
+        """Return where the counts of the report are not between done and begun, or None. Missing events that the report states are added."""
         wrong, known = [], {tid for tid, _, _ in self.threads}
         ours = {p["id"] for p in report.processes() if program_of(p) == "counter_workload"}
         stray = report.dropped() - sum(n for tid, n in report.gaps.items() if tid in known)
@@ -362,7 +362,7 @@ class Books:
                 wrong.append(f"thread {tid}: done {sum(done)}, in the report {sum(held)}, stated missing {gap}, elsewhere {stray}")
         total = sum(report.of_thread(tid, name, ours) for tid in known for name in FUNCTIONS) + report.dropped()
         begun = sum(sum(b) for _, b, _ in self.threads)
-        if total > begun + 100:  # the program's other calls may be among the dropped
+        if total > begun + 100:  # dropped events may be other calls of the program
             wrong.append(f"in the report and dropped {total}, begun {begun}: counted twice")
         if total < self.done():
             wrong.append(f"in the report and dropped {total}, done {self.done()}: lost without a word")

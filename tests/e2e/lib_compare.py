@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Synthetic runs for comparisons: databases with the tables of nsys and times drawn at random, so that the truth about them is known."""
+"""Generate runs for comparisons: databases with the tables of nsys and times drawn from known distributions."""
 import os
 import random
 import sqlite3
@@ -24,7 +24,7 @@ def interpreter():
 
 
 def enter_interpreter(what):
-    """Run this test by a Python that has the packages trace_tools needs; without one skip the test and exit."""
+    """Run this test again with a Python that has the packages trace_tools needs; without one, skip the test and exit."""
     found = interpreter()
     if not found:
         lib.tap.skip(what, "no python3 with numpy and scipy (scripts/setup --python)")
@@ -42,7 +42,7 @@ def command(*arguments, **more):
 
 
 class Run:
-    """One run: ranges in ranges, calls and kernels in them, written as a database."""
+    """One run: nested ranges with calls and kernels, written as a database."""
 
     def __init__(self, seed, host="here", options=()):
         self.chance, self.now, self.texts = random.Random(seed), 1000, {}
@@ -110,7 +110,7 @@ class Run:
 
 
 def program(run, items=40, solve_ns=50000, locks=1, kernel="void scale<float>(float*)", kernel_ns=9000, store="store"):
-    """Write what the synthetic program does: items of four stages."""
+    """Add the events of the synthetic program: items of four stages."""
     def item():
         run.work("parse", 30000)
         run.work("solve", solve_ns)
@@ -132,7 +132,7 @@ def program(run, items=40, solve_ns=50000, locks=1, kernel="void scale<float>(fl
 
 
 def operators(run, names=18494, first=1):
-    """Write the ranges of PyTorch's emit_nvtx() for a few steps: operators in layers, each with a number of its own in its name."""
+    """Add the ranges of PyTorch's emit_nvtx() for a few steps: operators in layers, each with a number of its own in its name."""
     for number in range(first, first + names, 500):
         def layer(begin=number):
             for operator in range(begin, min(begin + 500, first + names)):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Running CUDA programs on the simulated device (tests/sim; docs/simulated-device.md).
+"""Run CUDA programs on the simulated device (tests/sim; docs/simulated-device.md).
 
     result = lib.run([device.app("vector_add")], env=device.env(truth=path, fault="drop_every=5"))
     for line in device.truth(path): ...         # what was called and what the device did: dicts with "type"
@@ -64,7 +64,7 @@ def lines(path):
 
 
 def truth(path, *types):
-    """Return what the device logged, of those types (all without); in the order in which it was enqueued."""
+    """Return the lines of these types (default: all) of the device's log, in the order in which the operations were enqueued."""
     return [line for line in lines(path) if not types or line["type"] in types]
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reports of Nsight Compute for tests: launches with the metrics, sections and NVTX ranges that a test needs."""
+"""Write reports of Nsight Compute for tests: launches with the metrics, sections and NVTX ranges that a test needs."""
 import struct
 
 from libwire import entry, put_bytes as data, put_number as number, put_real as real, put_single as single, put_varint, varint as decode
@@ -12,7 +12,7 @@ PAYLOADS = {"u64": (1, 2, number), "i64": (2, 3, lambda f, v: number(f, v & (1 <
 
 
 def attributes(text=None, color=None, payload=None, category=0, message_type=1, handle=None):
-    """NvtxEventAttributes; payload: a pair of its kind in PAYLOADS and its value; handle: of a registered string, in place of the text."""
+    """Return an NvtxEventAttributes. payload: (its kind in PAYLOADS, its value). handle: that of a registered string, which replaces the text."""
     out = number(1, 2) + number(2, category) + data(3, number(1, 1) + number(2, color) if color is not None else number(1, 0))
     if payload:
         kind, field, encode = PAYLOADS[payload[0]]
@@ -25,7 +25,7 @@ def attributes(text=None, color=None, payload=None, category=0, message_type=1, 
 
 
 def push(name, **of):
-    """A range on a stack, as nvtxRangePushA() leaves it; any keyword: one with attributes, `text` its message."""
+    """Return a range on a stack as nvtxRangePushA() creates it or, with keywords, one with these attributes, where `text` is its message."""
     return data(1, name) + (data(2, attributes(**{"text": name, **of})) if of else b"") + number(3, 0)
 
 
@@ -49,12 +49,12 @@ def state(threads, ranges=(), domains=("<default domain>", "other", "third"), st
 # ---- results ----
 
 def value(of):
-    """ProfileMetricValue."""
+    """Return a ProfileMetricValue."""
     return data(1, of) if isinstance(of, (str, bytes)) else number(5, of) if isinstance(of, int) else real(3, of)
 
 
 def launch(names, metrics, kernel="compute", tid=1, grid=(4, 1, 1), block=(32, 1, 1), nvtx=None, sections=(), rules=(), context=1, stream=7):
-    """ProfileResult. metrics: {name: value} or pairs of them, or for a value a pair: value and {key: value of the instance}; names: the string table, which
+    """Return a ProfileResult. metrics: {name: value} or pairs of them; a value may be a pair (value, {key: value of the instance}). names: the string table, which
     grows."""
     dims = [b"".join(number(i, n) for i, n in enumerate(dim, 1)) for dim in ((0, 0, 0), grid, block)]
     out = number(1, tid) + number(2, 77) + number(3, 1 << 40) + number(4, 1 << 41) + data(5, kernel) + data(6, kernel) + data(7, kernel + "()") + number(8, 3)
@@ -70,7 +70,7 @@ def launch(names, metrics, kernel="compute", tid=1, grid=(4, 1, 1), block=(32, 1
 
 
 def section(identifier, name, shown=(), body=b""):
-    """ProfilerSection. shown: pairs of a metric's name and its label, of the header."""
+    """Return a ProfilerSection. shown: pairs (name, label) of the metrics in its header."""
     header = b"".join(data(2, data(1, metric) + data(2, label)) for metric, label in shown)
     return data(1, identifier) + data(2, name) + number(3, 10) + data(4, header) + body
 
@@ -88,7 +88,7 @@ def write(path, names, launches, pid=4242, program="/bin/app", code=None):
             file.write(struct.pack("<I", len(header)) + header + payload)
 
 
-# ---- reports of other tools, with other launches ----
+# ---- reports of other tools, changed ----
 
 def pieces(message):
     """Return (number, value, bytes) of each field, in order."""
@@ -108,7 +108,7 @@ def without(message, *numbers):
     return b"".join(piece for number_, _, piece in pieces(message) if number_ not in numbers)
 
 
-# Results of what is no kernel: the field of the block's header that counts them, and which field of theirs each of ProfileResult's is
+# Kinds of results other than kernels: the field of the block header that counts them, and {field of ProfileResult: the same field in their message}.
 WORKLOADS = {
     "range": (7, {1: 1, 2: 2, 12: 3, 13: 4, 14: 5, 16: 6, 17: 7, 18: 8, 20: 9, 21: 10, 22: 11, 25: 12, 26: 13, 28: 14, 30: 16}),
     "cmdlist": (8, {1: 1, 2: 2, 12: 3, 13: 4, 14: 5, 16: 6, 17: 7, 18: 8, 20: 9, 21: 10, 22: 11, 23: 12, 25: 13, 26: 14, 27: 15, 28: 16, 6: 18, 8: 19, 19: 21}),
@@ -123,7 +123,7 @@ def renumbered(piece, to):
 
 
 class Template:
-    """A report that has one result a block."""
+    """A report with one result per block."""
 
     def __init__(self, path):
         with open(path, "rb") as file:
@@ -143,7 +143,7 @@ class Template:
         return next(of for number_, of, _ in pieces(self.results[0][1]) if number_ == 1)
 
     def write(self, path, launches):
-        """launches: (result of the template, NVTX state or None, name of the kernel); the first must be of result 0, which has the strings."""
+        """Write launches, (index of the template's result, NVTX state or None, kernel name). The first must be result 0, whose block has the strings."""
         with open(path, "wb") as file:
             file.write(self.head + b"".join(self.before))
             for i, nvtx, kernel in launches:
@@ -154,7 +154,7 @@ class Template:
                 file.write(struct.pack("<I", len(header)) + header + struct.pack("<I", len(message)) + message)
 
     def write_as(self, path, workload):
-        """Write the same results, each as that of a range, a command list (with the kernel's name) or a graph."""
+        """Write the same results as those of ranges, command lists (with the kernel's name) or graphs."""
         count, numbers = WORKLOADS[workload]
         with open(path, "wb") as file:
             file.write(self.head + b"".join(self.before))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""NVIDIA's tools with which tests compare, if they have been fetched (PEERS, default /tmp/peers)."""
+"""Find NVIDIA's tools, with which tests compare, if they have been fetched (PEERS, default /tmp/peers)."""
 import os
 
 from lib import folder

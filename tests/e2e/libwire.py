@@ -15,7 +15,7 @@ def varint(data, at):
 
 
 def fields(data):
-    """number -> values; messages and texts as bytes, fixed numbers as theirs."""
+    """Return {field number: values} of a message; messages, texts and fixed-size numbers are bytes."""
     at, found = 0, collections.defaultdict(list)
     while at < len(data):
         key, at = varint(data, at)
@@ -61,7 +61,7 @@ def put_number(field, value):
 
 
 def put_bytes(field, value):
-    """A text or a message."""
+    """Return a field that is a text or a message."""
     value = value if isinstance(value, bytes) else value.encode()
     return put_varint(field << 3 | 2) + put_varint(len(value)) + value
 
@@ -83,7 +83,7 @@ def entry(data, at):
 
 
 def entries(payload, count):
-    """The first entries of a block's payload."""
+    """Return the first `count` entries of a block's payload."""
     at = 0
     for _ in range(count):
         found, at = entry(payload, at)

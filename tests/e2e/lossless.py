@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 300
-"""Programs whose events were once lost under the verdict "complete": all events are recorded, and the verdict says if any are missing."""
+"""Check programs whose events were once lost under the verdict "complete": all are recorded, or the verdict says that some are missing."""
 import os
 import sys
 

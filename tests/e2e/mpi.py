@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Under real MPI launchers: a report for each rank, named by the launcher's variable. The launcher notices nothing: its output and exit
-status are the same, also when a rank gives up or is killed.
+"""Trace programs under real MPI launchers: each rank has a report, named by the launcher's variable. The launcher notices nothing: its output and exit
+status are the same, also when a rank aborts or is killed.
 """
 import collections
 import os

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""trace nightly: a month of nights on two machines in which everything goes wrong once, a store that stays sound, ranks, stores with many
-writers. Verdicts are asserted by counts alone, so nothing here depends on how busy the machine is.
+"""Check `trace nightly`: a month of nights on two machines in which everything goes wrong once, a store that stays sound, ranks, stores with many
+writers. The verdicts depend only on counts, so the load of the machine does not matter.
 """
 import contextlib
 import glob
@@ -41,7 +41,7 @@ def run(*arguments):
 
 
 def mount_small(folder, mib):
-    """A small disk at `folder`, in a mount namespace of our own (this process enters it); false where that is not allowed."""
+    """Mount a small disk at `folder`, in a new mount namespace that this process enters. Return False if that is not allowed."""
     if not hasattr(os, "unshare") or os.geteuid():
         return False  # Python 3.12 has it; else the next call
     try:
@@ -66,7 +66,7 @@ def unshare_by_libc():
 
 
 class Month:
-    """Nights in March 2026, one a day; odd days on host a, even ones on b."""
+    """Nights in March 2026, one per day; odd days on host a, even days on host b."""
 
     def __init__(self, folder, small):
         self.folder, self.small, self.verdicts, self.said = folder, small, {}, {}
@@ -78,7 +78,7 @@ class Month:
             f"--commit={day:040x}", f"--now={date or f'2026-03-{day:02}T03:00:00'}", TRACE_OPTIONS, *options, "--", *command)
 
     def cut_off(self, day):
-        """The whole instance is killed in the middle of the night."""
+        """Kill the whole run in the middle of the night."""
         host = "a" if day % 2 else "b"
         process = subprocess.Popen([sys.executable, "-m", "trace_tools", "nightly", "run", "--name=job", f"--folder={self.folder}", f"--host={host}", "--runs=2",
                                     f"--now=2026-03-{day:02}T03:00:00", TRACE_OPTIONS, "--", "/bin/sh", "-c", "echo ready; sleep 600"],
@@ -90,9 +90,9 @@ class Month:
         tap.ok(status == 2 and "another instance is running" in said, "a second instance is refused", said)
         process.kill()
         process.wait()
-        for path in glob.glob(pattern):  # what it ran is in a session of its own
+        for path in glob.glob(pattern):  # the benchmark runs in a session of its own
             self.end_sleeps(os.path.dirname(path))
-        night.recover(os.path.abspath(self.folder))  # its writer gives back what it had reserved of the disk
+        night.recover(os.path.abspath(self.folder))  # the report gives back the disk space that the writer had reserved
 
     @staticmethod
     def end_sleeps(folder):
@@ -307,7 +307,7 @@ def nights_with_reports_are_counted():
 
 
 def failed_nights_are_no_baseline():
-    """'exit 4' leaves reports, but no whole run."""
+    """Check that failed nights are no baseline: 'exit 4' leaves reports, but no whole run."""
     folder = lib.folder()
 
     def accept(*night):
@@ -390,7 +390,7 @@ def many_writers_lose_nothing():
 
 
 def facts_are_in_the_report():
-    """git_commit without git: a plain repository, packed references, a further working tree, and a folder deep inside."""
+    """Check the fact git_commit, which is read without git: from a plain repository, packed references, a linked working tree, and a folder deep inside."""
     folder = lib.folder()
     repository = os.path.join(folder, "repository")
 
@@ -441,7 +441,7 @@ cd "$PLACE"; exec "$@"
 
 
 def machines_that_differ_are_refused():
-    """A fake /sys describes the machine."""
+    """Check that machines that differ are refused; a fake /sys describes the machine."""
     place = lib.folder()
 
     def recorded(name, governor, limit):
@@ -466,7 +466,7 @@ def machines_that_differ_are_refused():
 
 
 def gpus_that_differ_are_refused():
-    """A fake NVML describes the GPUs; the program runs on the simulated device."""
+    """Check that GPUs that differ are refused; a fake NVML describes them, and the program runs on the simulated device."""
     reason = device.missing("driver_api")
     if reason:
         tap.skip("facts of GPUs", reason)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 300
-"""No system call, no lock and no heap allocation per event.
+"""Check that an event takes no system call, no lock and no heap allocation.
 
 many_calls makes COUNT wrapped calls untraced and traced. The traced run makes fewer than 200 more system calls in all (start-up, end, chunk
 switches), the same number of futex calls of its own, and not one allocation more. Twice COUNT costs no more than COUNT.
@@ -29,7 +29,7 @@ def system_calls(count, threads, env):
     for name in os.listdir(os.path.dirname(log)):
         with open(os.path.join(os.path.dirname(log), name), encoding="utf-8", errors="replace") as file:
             text = file.read()
-        if "libtrace-writer" in text:  # it has executed the writer, or is on its way to
+        if "libtrace-writer" in text:  # a process that executes the writer, or has done so
             continue
         for call in re.findall(r"^(\w+)\(", text, re.MULTILINE):
             counts[call] = counts.get(call, 0) + 1
@@ -56,7 +56,7 @@ def no_system_call():
     more, which = compared(COUNT, 1, threshold=1000000)
     tap.ok(more < MORE_CALLS_MAX, "calls below the threshold make no system call of the tracer's", f"{more}: {which}")
     more, which = compared(COUNT, 1, LIBTRACE_OSRT_LOCKS="all")
-    # More chunks than above, and each may find the writer asleep and wake it: 202 in a run on a busy machine.
+    # There are more chunks than above, and each may wake a sleeping writer: 202 calls in a run on a busy machine.
     tap.ok(more < MORE_CALLS_MAX * 5 // 4, "recorded locks make no system call of the tracer's", f"{more}: {which}")
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs of another C library than that of the build: of an older glibc, and of musl.
+"""Trace programs of another C library than that of the build: an older glibc, and musl.
 
-Programs of a distribution that is older than the library run as untraced, and the report has their calls. OLD_ROOT names a folder that
-holds one, as `debootstrap --variant=minbase --include=python3,perl,redis-server,g++ bullseye DIR` creates it (glibc 2.31; needs root, as
+Programs of a distribution older than the library run as untraced, and the report has their calls. OLD_ROOT names a folder that
+contains one, as `debootstrap --variant=minbase --include=python3,perl,redis-server,g++ bullseye DIR` creates it (glibc 2.31; needs root, as
 this test does). The short test checks that libtrace.so requires no symbol version, since the loader would refuse the library for one that
 is missing.
 """

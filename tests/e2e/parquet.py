@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""trace export -t parquet and trace recipe: every row of every table is exported, and recipes over many reports agree with SQL over each
+"""Check that `trace export -t parquet` exports every row of every table, and that `trace recipe` over many reports agrees with SQL over each
 report.
 """
 import json
@@ -22,7 +22,7 @@ except ImportError as error:
 
 
 def rank_runs(folder):
-    """Three ranks; the last one has a slower kernel and range."""
+    """Write the runs of three ranks; the last one has a slower kernel and range."""
     return [made.program(made.Run(rank), items=8, kernel_ns=9000 * (3 if rank == 2 else 1), solve_ns=50000 * (4 if rank == 2 else 1)).write(os.path.join(folder, f"run-rank-{rank}.sqlite"))
             for rank in range(3)]
 

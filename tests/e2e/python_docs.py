@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 120
-"""The examples of docs/python.md, unchanged: over a report of Nsight Compute (of SHARED/fixtures/ncu), one of OS runtime calls, and one of
+"""Run the examples of docs/python.md, unchanged, over a report of Nsight Compute (of SHARED/fixtures/ncu), one of OS runtime calls, and one of
 CUDA from the simulated device. DataFrames have all rows of these, with the columns of `trace dump --json`.
 
-Nothing here has run on a GPU. Needs pandas: that of build/python (scripts/setup --python), or of the python3 in use.
+This test has not run on a GPU. It needs pandas: that of build/python (scripts/setup --python), or of the python3 in use.
 """
 import functools
 import json
@@ -29,7 +29,7 @@ def with_pandas():
 
 
 def examples(heading):
-    """The indented blocks of a section."""
+    """Return the indented blocks of a section."""
     with open(os.path.join(SRC, "docs/python.md"), encoding="utf-8") as file:
         section = file.read().split(f"## {heading}\n")[1].split("\n## ")[0]
     blocks = [[]]
@@ -47,7 +47,7 @@ def python(code, *arguments):
 
 
 def reports_make():
-    """Which of the files that the examples open there are."""
+    """Create the files that the examples open; return those that can be created here."""
     made = {"report.ncu-rep": os.path.exists(REPORT) and shutil.copyfile(REPORT, os.path.join(PLACE, "report.ncu-rep"))}
     result = trace("run", "-o", os.path.join(PLACE, "run.rep"), "-t", "osrt", "--", "/bin/sh", "-c", "ls / >/dev/null; sleep 0.01; ls /usr >/dev/null")
     made["run.rep"] = result.status == 0

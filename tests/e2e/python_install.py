@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 300
-"""The Python packages as users install them: by pip from the tree into an environment of its own, without access to the tree, with the
-compiled part and, as where there is no compiler, without.
+"""Check the Python packages as users install them: by pip from the tree into an environment of its own, without access to the tree, with the
+compiled part and, as on a machine without a compiler, without it.
 
 CPython 3.8, the oldest supported version, is checked by its grammar, by the parts of the standard library that the packages use (vermin, of
 PyPI), and by each python3.X that is installed.
@@ -25,7 +25,7 @@ OLDEST = (3, 8)
 VERMIN = "vermin==1.6.0"
 PLACE = folder()
 REPORT = os.path.join(PLACE, "made.ncu-rep")
-# All that is in the package is imported; a report is read by each way of reading.
+# Imports every module of the package, and reads a report in each way.
 SCRIPT = """
 import sys
 import ncu_report, NvRules, libtrace_rules._apply, libtrace_rules._encode, libtrace_rules._process, libtrace_rules._rules
@@ -108,7 +108,7 @@ def grammar():
 
 
 def interpreters():
-    """Return each installed interpreter; a shim for one that is missing (pyenv) says so."""
+    """Return each installed interpreter, but not shims (pyenv) for interpreters that are missing."""
     seen = set()
     for name in [f"python3.{minor}" for minor in range(OLDEST[1], 20)]:
         for python in [os.path.join(place, name) for place in os.environ.get("PATH", "").split(":")] + glob.glob(os.path.expanduser(f"~/.pyenv/versions/*/bin/{name}")):

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 180
-"""`trace report`: the text for a terminal, and the page, in a real browser where there is one. SCREENSHOTS=DIR keeps pictures of the page."""
+"""Check `trace report`: the text for a terminal, and the page, in a real browser if one is installed. SCREENSHOTS=DIR keeps pictures of the page."""
 import base64
 import html.parser
 import json
@@ -179,7 +179,7 @@ def page_stands_alone():
 
 
 def page_has_all_events():
-    """With few events, level 0 has each of them; tracks and names are those of the database."""
+    """Check that level 0 has each event if there are few; tracks and names are those of the database."""
     report = page("calls", REPORT)[0].reports[0]
     timeline = report["timeline"]
     names = {number: (kind, text, detail) for number, kind, text, detail in timeline["names"]}
@@ -211,7 +211,7 @@ def page_flame_sums():
 
 
 def long_database():
-    """60,000 events of two threads and a stream, most of them short and close, in a nested range each thousand."""
+    """Write 60,000 events of two threads and a stream, most of them short and close together, with a nested range around each thousand."""
     path = os.path.join(PLACE, "long.sqlite")
     if os.path.exists(path):
         return path
@@ -238,7 +238,7 @@ def long_database():
 
 
 def page_levels():
-    """Each level of detail represents all events: none is lost or counted twice."""
+    """Check that each level of detail represents all events: none is lost or counted twice."""
     timeline = page("long", long_database())[0].reports[0]["timeline"]
     levels = timeline["levels"]
     kinds = {number: kind for number, kind, _, _ in timeline["names"]}
@@ -284,7 +284,7 @@ def page_of_hostile_names():
 
 
 def page_of_impossible_times():
-    """Nor do names that are no texts end the command."""
+    """Check that impossible times, and names that are not texts, do not make the command fail."""
     path = os.path.join(PLACE, "times.sqlite")
     made.make(path)
     database = sqlite3.connect(path)
@@ -827,7 +827,7 @@ def browser_cuda(browser):
 
 
 def browser_many_tracks(browser):
-    """A process with more tracks than are opened unasked is open if it is the first; closed, its head has what it did."""
+    """Check a process with more tracks than are opened by default: it is open if it is the first; if it is closed, its head shows its activity."""
     path, spool = os.path.join(PLACE, "threads.rep"), spool_folder()
     run([app("many_threads")], env=traced_env(path, spool))
     wait_spool_gone(spool)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 300
-"""`trace rules`: our own rule files run on a generated report, with each way in which a rule can fail. NVIDIA's own rules, where they have
+"""Check `trace rules`: our own rule files run on a generated report, with each way in which a rule can fail. NVIDIA's own rules, if they have
 been fetched (PEERS, default /tmp/peers), run unchanged on the fixtures, and their messages are compared with those stored in the fixtures.
 """
 import json
@@ -23,7 +23,7 @@ FIXTURES = fixtures("ncu")
 RESULTS = 3
 
 
-# ---- a report made here ----
+# ---- a generated report ----
 
 def report_make(path):
     """Write three kernels with two metrics and the section Made, one block each; the first block has the names of the metrics."""
@@ -289,7 +289,7 @@ def metric_is_there_now(before, after):
 
 
 def wants_another_metric(before, after):
-    """Does the rule now estimate a speedup, for which it needs a metric that was not collected in 2022?"""
+    """Return whether the rule now estimates a speedup, for which it needs a metric that was not collected in 2022."""
     return not messages(before) and lacks_metric(after)
 
 
@@ -305,7 +305,7 @@ DIFFER = {
 
 
 def stock():
-    """Run the rules of 2024.1.1. Reports of other releases hold messages of other versions of the rules: they differ exactly as DIFFER lists."""
+    """Run the rules of 2024.1.1. Reports of other releases have messages of other versions of the rules: they differ exactly as DIFFER lists."""
     if not os.path.exists(os.path.join(NCU_SECTIONS, "SpeedOfLight.py")) or not os.path.isdir(FIXTURES):
         tap.skip("NVIDIA's rules", "no fixtures in SHARED, or no rules in PEERS or /tmp/peers")
         return

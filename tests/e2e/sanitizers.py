@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 600
-"""Programs built with a sanitizer run traced as untraced: same output, same exit status, and the sanitizer still finds the same fault.
+"""Check that programs built with a sanitizer run traced as untraced: same output, same exit status, and the sanitizer finds the same fault.
 
 tests/apps/sanitized.cpp is compiled with every sanitizer that is installed, with gcc and clang, shared and static runtimes. Each program
-runs untraced, with the preload alone, as the child of a traced process and under `trace run`.
+runs untraced, with LD_PRELOAD, as the child of a traced process and under `trace run`.
 """
 import os
 import re
@@ -21,7 +21,7 @@ PREADS = 200 * 4 + 20
 
 
 def compile_with(compiler, flags, name="sanitized"):
-    """The program, or None with a skipped line."""
+    """Compile the program; return its path, or skip the test and return None."""
     path = os.path.join(folder(), name)
     try:
         done = subprocess.run([compiler, "-O1", "-g", "-pthread", *("-fsanitize=" + flags).split(), "-o", path, os.path.join(SRC, "tests/apps/sanitized.cpp")],
@@ -36,7 +36,7 @@ def compile_with(compiler, flags, name="sanitized"):
 
 
 def runtime_folder(compiler):
-    """Where clang keeps its shared runtimes: no loader looks there by itself."""
+    """Return the folder of clang's shared runtimes, which the loader does not search by default."""
     if not compiler.startswith("clang"):
         return None
     found = subprocess.run([compiler, "-print-file-name=libclang_rt.asan-x86_64.so"], stdout=subprocess.PIPE, check=False).stdout.decode().strip()
@@ -56,7 +56,7 @@ def same(plain, other):
 
 
 def traced_run(argv, **env):
-    """The result and the report of a run by the preload alone."""
+    """Run a program with LD_PRELOAD; return its result and its report."""
     spool, path = spool_folder(), os.path.join(folder(), "r.rep")
     result = run(argv, env=dict(traced_env(path, spool), **env))
     wait_spool_gone(spool)
@@ -100,7 +100,7 @@ def every_sanitizer():
 
 
 def options_of_the_user():
-    """Options that the user has set are kept: also the one to check the order of libraries."""
+    """Check that options that the user has set are kept, also the one that checks the order of libraries."""
     program = compile_with("g++", "address")
     if not program:
         return
@@ -112,7 +112,7 @@ def options_of_the_user():
 
 
 def options_of_the_program():
-    """A program with defaults of its own: left alone and listed as a child, let in by trace run or by the user."""
+    """Check a program with its own __asan_default_options(): as a child it is not traced and is listed; `trace run` or the user can have it traced."""
     program = compile_with("g++", "address -DOWN_OPTIONS", "own_options")
     if not program:
         return

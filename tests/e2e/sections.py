@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 240
-"""`trace sections`: section files of folders, their errors with file, line and column, sets, and metrics by architecture and scope. If
+"""Check `trace sections`: section files of folders, their errors with file, line and column, sets, and metrics by architecture and scope. If
 NVIDIA's ncu has been fetched (PEERS, default /tmp/peers), its own section files are read, and the output is compared with ncu's.
 """
 import csv
@@ -188,7 +188,7 @@ def as_ncu():
 
 
 def architectures(name, ranges):
-    """(name, least, most) for each of "7.0-8.6, 9.0-": an open end is that of the architectures that ncu 2024.1 knows."""
+    """Return (name, first, last) for each range of a text like "7.0-8.6, 9.0-"; an open end is the last architecture that ncu 2024.1 knows."""
     if not ranges:
         return [(name, 0, 0)]
     if "," in ranges:  # rows for which ncu prints nothing

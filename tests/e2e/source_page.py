@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 240
-"""`trace details --page source`: metrics by instruction and by source line, disassembly by nvdisasm if it is installed.
+"""Check `trace details --page source`: metrics by instruction and by source line, disassembly by nvdisasm if it is installed.
 
-Where NVIDIA's ncu has been fetched (PEERS, default /tmp/peers), every value is compared with what ncu prints. ncu has its own disassembler,
-so texts of instructions are compared where an nvdisasm is installed.
+If NVIDIA's ncu has been fetched (PEERS, default /tmp/peers), every value is compared with what ncu prints. ncu has its own disassembler,
+so texts of instructions are compared only if an nvdisasm is installed.
 """
 import csv
 import io
@@ -23,8 +23,8 @@ from libwire import entry, fields, put_bytes, put_varint  # noqa: E402
 FIXTURES = fixtures("ncu")
 PLACE = folder()
 LINES = os.path.join(PLACE, "manual_nvtx.cu")  # the name that the report's line table has
-FEW = ("vec_add-2024.1.1", "manual_nvtx")  # those with metrics by instruction
-# ncu's command line sums these over the instructions of a line, though the section says that they are to be divided by their number
+FEW = ("vec_add-2024.1.1", "manual_nvtx")  # the reports with metrics by instruction
+# For a line, ncu's command line prints the sum of these over its instructions, although the section says that it is the mean.
 MEANS = {"Avg. Threads Executed", "Avg. Predicated-On Threads Executed"}
 HEADINGS = ("Kernel Name", "File Path", "Function Name")
 
@@ -34,14 +34,14 @@ def fixture(name):
 
 
 def page(path, *options, tools=None):
-    """Standard output and error. tools: the folder in front of all others in PATH."""
+    """Print the source page; return standard output and error. tools: a folder to put first in PATH."""
     env = clean_env(PATH=f"{tools or '/nonexistent'}:/usr/bin:/bin", HOME=PLACE)
     result = run([TRACE, "details", "--page", "source", *options, path], env=env, limit=100)
     return result.status, result.out.decode(errors="replace"), result.err.decode(errors="replace")
 
 
 def blocks(text):
-    """(headings, titles, rows) of each table."""
+    """Return (headings, titles, rows) of each table."""
     found, fresh = [], True
     for row in csv.reader(io.StringIO(text)):
         if not row or row[0].startswith("=="):
@@ -64,7 +64,7 @@ def lines_file():
 
 
 def without_counts(text):
-    """ncu appends the number of instructions to a word for several instructions of a line: 'Global(3)'."""
+    """Return a cell without the number of instructions, which ncu appends to a word for several instructions of a line: 'Global(3)'."""
     return re.sub(r"\([0-9]+\)", "", text)
 
 
@@ -164,7 +164,7 @@ def disassembly():
 # ---- a source text in the report ----
 
 def with_source(data, path, text):
-    """The report with a source file in its first module."""
+    """Return the report with a source file added to its first module."""
     _, at = entry(data, 4)
     while at < len(data):
         header, begin = entry(data, at)
@@ -199,7 +199,7 @@ def embedded():
 
 
 def listings():
-    """--print-source ptx and cuda: texts without metrics, each once, as ncu prints them."""
+    """Compare --print-source ptx and cuda with ncu: texts without metrics, each once."""
     path = fixture("manual_nvtx")
     if not os.path.exists(path):
         tap.skip("PTX and source files", "no fixtures")

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 300
-"""`trace stats`, `analyze` and `query` on databases that are foreign, damaged or malicious: they print a clear message or a result, and
+"""Check `trace stats`, `analyze` and `query` on databases that are foreign, damaged or malicious: they print a clear message or a result, and
 never crash.
 """
 import os
@@ -153,7 +153,7 @@ def values():
 
 
 def harm():
-    """Views of a hostile database load no code, and a query without an end can be interrupted."""
+    """Check that views of a hostile database load no code, and that an endless query can be interrupted."""
     evil = changed("evil", "CREATE TABLE t (a)", "CREATE VIEW SYSCALL AS SELECT load_extension('/tmp/x.so') AS start, 1 AS end, 1 AS nameId")
     result = trace("stats", "-r", "syscall_sum", evil)
     tap.ok(one_line(result), "a view that loads code", result)
@@ -170,7 +170,7 @@ def harm():
 
 
 def damage():
-    """Any byte may be wrong. The changes are seeded: a failure can be repeated."""
+    """Check databases with wrong bytes at random places. The seed is fixed, so that a failure can be repeated."""
     with open(MADE, "rb") as file:
         good = file.read()
     chance = random.Random(5)
@@ -195,7 +195,7 @@ def damage():
 
 
 def no_place():
-    """Sorting needs space in TMPDIR, and so does a report's database."""
+    """Check a full TMPDIR, which sorting and the temporary database of a report need."""
     result = run([TRACE, "query", MADE, "SELECT 1"], env=clean_env(TMPDIR="/nonexistent"))
     tap.ok(result.status == 0, "a small statement needs no place", result)
 

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 240
-"""`trace stats` on databases of nsys and of libtrace, and `trace query`.
+"""Check `trace stats` on databases of nsys and of libtrace, and `trace query`.
 
 Databases that nsys exported (SHARED/fixtures/nsys, four generations) have expected values. A generated database has rows for every report;
-where NVIDIA's nsys has been fetched (PEERS, default /tmp/peers), its own `nsys stats` runs on it, too.
+if NVIDIA's nsys has been fetched (PEERS, default /tmp/peers), its own `nsys stats` runs on it, too.
 """
 import contextlib
 import csv
@@ -74,7 +74,7 @@ def made_values():
 
 
 def launches_count_once():
-    """Calls that nsys 2022 writes twice, kernels outside of ranges, and kernels that begin when their call ends."""
+    """Check that launches count once: calls that nsys 2022 writes twice, kernels outside of ranges, kernels that begin when their call ends."""
     once, twice = os.path.join(PLACE, "once.sqlite"), os.path.join(PLACE, "twice.sqlite")
     made.make_launches(once, False)
     made.make_launches(twice)
@@ -119,7 +119,7 @@ def units_and_windows():
 
 
 def window_of_a_process():
-    """A range of one process selects its rows, not those of others at the same time."""
+    """Check that a range of one process selects its rows, not those of others at the same time."""
     path = os.path.join(PLACE, "two.sqlite")
     d = made.Made(path)
     for n, (tid, pid) in enumerate(((made.T1, made.P1), (made.T2, made.P2))):
@@ -143,7 +143,7 @@ def window_of_a_process():
 
 
 def missing_columns():
-    """A missing column that a report needs is derived if possible; otherwise the error names it."""
+    """Check that a missing column that a report needs is derived if possible, and that the error names it otherwise."""
     tables = [f"CUPTI_ACTIVITY_KIND_{name}" for name in ("KERNEL", "MEMCPY", "MEMSET")]
 
     def without(name, *columns, processes=1):
@@ -212,7 +212,7 @@ def formats():
            "without -r the applicable reports are printed", order)
 
 
-# ---- NVIDIA's own ----
+# ---- compared with nsys ----
 
 def rounded(cell):
     """Parse a number, if it is one. nsys rounds halves up, printf to even, so alike() allows a difference in the last digit."""
@@ -255,7 +255,7 @@ def nsys_itself():
 # ---- reports of ours ----
 
 def both_ways():
-    """A statistic computed in a pass over the report equals the SQL over its export."""
+    """Check that a statistic computed in a pass over the report equals that in SQL over its export."""
     spool, report = spool_folder(), os.path.join(PLACE, "live.rep")
     run([app("counter_workload"), os.path.join(PLACE, "books"), "4", "finish", "20"], env=traced_env(report, spool, threshold=0))
     wait_spool_gone(spool)
@@ -278,7 +278,7 @@ def both_ways():
 
 
 def nvtx_both_ways():
-    """Statistics of NVTX ranges computed in a pass equal those in SQL, except for range ids, which are arbitrary."""
+    """Check that statistics of NVTX ranges computed in a pass equal those in SQL, except for range ids, which are arbitrary."""
     if not os.path.exists(app("nvtx_calls")):
         tap.skip("NVTX by a pass and in SQL", "built without headers of NVTX")
         return
@@ -294,7 +294,7 @@ def nvtx_both_ways():
 
 
 def simulated():
-    """CUDA on the simulated device: trace stats prints, from the report alone, the operations of the device."""
+    """Check that `trace stats` of a report of the simulated device prints the operations of the device."""
     why = device.missing("pipeline")
     if why:
         tap.skip("CUDA reports of a report of ours", why)

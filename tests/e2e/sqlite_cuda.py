@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 200
-"""CUDA programs on the simulated device, traced and exported to SQLite: the operations of the device are in the tables of nsys, and
+"""Check CUDA programs on the simulated device, traced and exported to SQLite: the operations of the device are in the tables of nsys, and
 scripts can join them.
 """
 import collections
@@ -18,7 +18,7 @@ from lib import folder, main, run, spool_folder, tap, trace, traced_env, wait_sp
 
 PLACE = folder()
 PROGRAMS = ("vector_add", "pipeline", "graph", "driver_api")
-CLOCKS_NS = 20000  # greatest difference of two ways to read a clock on a loaded machine
+CLOCKS_NS = 20000  # allowed difference between two ways to read a clock on a loaded machine
 MEMORY_KIND = lambda kind: kind - 1 if kind else 7  # noqa: E731
 
 
@@ -52,7 +52,7 @@ def of(truth, kind, *fields):
 
 
 def same(name, got, wanted, times=0):
-    """The first `times` columns are of two clocks: rows are compared in the order of the correlation ids."""
+    """Compare rows, in the order of their correlation ids. The first `times` columns are times of two clocks and may differ slightly."""
     def without(rows):
         return collections.Counter(row[times:] for row in rows.elements())
     tap.ok(without(got) == without(wanted), f"{name}: {sum(wanted.values())} rows", f"only in the database: {got - wanted}\nonly in truth: {wanted - got}")
@@ -89,7 +89,7 @@ def what_the_device_did():
 
 
 def joins():
-    """The joins that scripts for nsys consist of."""
+    """Check the joins that scripts for nsys use."""
     for name in PROGRAMS:
         reason = device.missing(name)
         if reason:
@@ -153,7 +153,7 @@ def of_ranges(events):
 
 
 def projected():
-    """nvtx_gpu_proj_sum, nvtx_gpu_proj_trace and nvtx_kern_sum of a report, compared with its events."""
+    """Compare nvtx_gpu_proj_sum, nvtx_gpu_proj_trace and nvtx_kern_sum of a report with its events."""
     if device.missing("nvtx_launch"):
         tap.skip("projected", device.missing("nvtx_launch"))
         return
@@ -188,7 +188,7 @@ def projected():
 
 
 def many_machines():
-    """Several reports in one database: a GPU has one number, by its UUID, whatever its number was on the recording machine."""
+    """Check several reports in one database: a GPU, identified by its UUID, has one number, whatever its number was on the recording machine."""
     missing = device.missing("vector_add") or device.missing("pipeline")
     if missing:
         tap.skip("GPUs of several machines", missing)

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 240
-"""`trace export --type sqlite`, read as scripts for nsys read its exports: Python's sqlite3 with the documented tables and queries.
+"""Check `trace export --type sqlite` as scripts for nsys read its exports: by Python's sqlite3 with the documented tables and queries.
 
-Fixtures are exports of nsys itself with expected values (SHARED/fixtures/nsys); the queries are tested on these first. Where NVIDIA's nsys
+Fixtures are exports of nsys itself with expected values (SHARED/fixtures/nsys); the queries are tested on these first. If NVIDIA's nsys
 has been fetched (PEERS, default /tmp/peers), its own `nsys stats` runs on our file, too.
 """
 import collections
@@ -83,7 +83,7 @@ def by_name(rows):
 
 
 def differ(ours, theirs):
-    """Texts that differ by more than the last digit of a deviation or mean, which is rounded from a sum of squares in another order."""
+    """Return the texts that differ; a difference in the last digit of a mean or deviation is allowed, since sums may be computed in another order."""
     wrong = []
     for name in sorted(set(ours) | set(theirs)):
         a, b = ours.get(name), theirs.get(name)
@@ -152,7 +152,7 @@ def shape():
 
 
 def generations():
-    """--compat: the shapes of exports of those years, table by table."""
+    """Check --compat: each table has the shape that it has in exports of those years."""
     for compat, name, version in (("2.9", "nvtx_pytorch-2022.1.3", "2.9.1"), ("3.4", "nvtx_sampling-2023.3.1", "3.4.0"), ("3.24", "um_osrt-2026.1.3", "3.24.18")):
         db = opened(exported(LIVE, options=["--compat", compat]))
         meta = "EXPORT_META_DATA" if compat == "2.9" else "META_DATA_EXPORT"
@@ -204,12 +204,12 @@ def frames(db, chain):
 
 
 def callers(db, chain):
-    """Without the function called, which nsys has first."""
+    """Return the frames of a chain without the first one, in which nsys has the function that was called."""
     return frames(db, chain)[1:]
 
 
 def events_agree():
-    """Every call of dump --json has its row, with all values that dump prints."""
+    """Check that every call of `dump --json` has a row with all values that dump prints."""
     bits = {"abandoned": 1, "nested": 2, "unfinished": 4}
     for path in (CHAINS, LIVE):
         db = opened(exported(path))
@@ -320,7 +320,7 @@ def callchains():
 
 
 def nvtx_payloads():
-    """Extended payloads as JSON, and the tables of their layouts."""
+    """Check extended payloads as JSON, and the tables of their layouts."""
     if not os.path.exists(app("nvtx_payloads")):
         tap.skip("jsonText", "nvtx_payloads is not built: no headers of NVTX")
         return
@@ -398,7 +398,7 @@ def many_reports():
 
 
 def memory_is_flat():
-    """A million calls need no more memory than is allowed here: eight bytes a call, if they were kept, and nothing else."""
+    """Check that an export of a million calls works within a limit of memory that has room for eight bytes per call."""
     if "/san-" in TRACE:
         tap.skip("memory", "a sanitizer takes more")
         return
@@ -436,7 +436,7 @@ def names_and_failures():
 
 
 def interrupted():
-    """Whenever the signal arrives, the whole database exists or no file."""
+    """Check that, whenever a signal arrives, there is the whole database or no file."""
     target, ended = os.path.join(PLACE, "stopped.sqlite"), collections.Counter()
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP) * 4:
         with subprocess.Popen([TRACE, "export", "-t", "sqlite", "-o", target, LIVE, LIVE, LIVE, LIVE], stderr=subprocess.DEVNULL) as process:

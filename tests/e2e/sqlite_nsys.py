@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 300
-"""NVIDIA's own report scripts run on databases of `trace export -t sqlite`, and agree with `trace stats`.
+"""Check that NVIDIA's own report scripts run on databases of `trace export -t sqlite`, and agree with `trace stats`.
 
 nsys is expected in PEERS (default /tmp/peers); without it all tests are skipped. The CUDA programs run on the simulated device.
 """
@@ -22,7 +22,7 @@ PLACE = folder()
 CUDA = ("cuda_api_sum", "cuda_api_trace", "cuda_api_gpu_sum", "cuda_gpu_kern_sum", "cuda_gpu_kern_gb_sum", "cuda_gpu_mem_size_sum", "cuda_gpu_mem_time_sum",
         "cuda_gpu_sum", "cuda_gpu_trace", "cuda_kern_exec_sum", "cuda_kern_exec_trace", "osrt_sum")
 NVTX = ("nvtx_sum", "nvtx_pushpop_sum", "nvtx_startend_sum", "nvtx_pushpop_trace", "osrt_sum")
-FREE = ("RangeId", "ParentId", "RangeStack")  # numbers of ranges: any that fit each other
+FREE = ("RangeId", "ParentId", "RangeStack")  # arbitrary ids of ranges
 NAMES = ("Range", "Name", "NameTree")
 STDDEV_OF_NONE = "QStdDev (ns)"  # nsys has 0.0 if there is no value, and no other columns for it
 
@@ -33,7 +33,7 @@ def rows_of(text):
 
 
 def is_near(column, a, b):
-    """Older versions of nsys left the colon of the default domain out. The last digit of a mean or deviation may differ: halves are rounded up there, and to even here."""
+    """Return whether two cells agree. nsys before 2024 leaves out the colon of the default domain. It rounds halves up, we round them to even: the last digit may differ."""
     if column in NAMES:
         return re.sub("^(-*):", r"\1", a) == re.sub("^(-*):", r"\1", b)
     if a == b or (column == STDDEV_OF_NONE and {a, b} == {"", "0.0"}):
@@ -99,7 +99,7 @@ RULES = ("cuda_memcpy_async", "cuda_memcpy_sync", "cuda_memset_sync", "cuda_api_
 
 
 def expert_rules():
-    """The rules of `nsys analyze` read our database, and find the waits that the program made."""
+    """Check that the rules of `nsys analyze` read our database, and find the waits of the program."""
     if device.missing("pipeline"):
         tap.skip("expert rules", device.missing("pipeline"))
         return
@@ -129,7 +129,7 @@ def os_runtime_program():
 
 
 def results_of_kernels():
-    """Databases of NVIDIA's reports of Nsight Compute: kernels alone."""
+    """Check databases of NVIDIA's reports of Nsight Compute, which have only kernels."""
     for name in ("ex-gpu.s10", "manual_nvtx", "path_tracer-2025.4.1"):
         report, path = os.path.join(fixtures("ncu"), name + ".ncu-rep"), os.path.join(PLACE, name + ".sqlite")
         if not os.path.exists(report):

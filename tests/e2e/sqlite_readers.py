@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 600
-"""Scripts of other projects run on our databases: the forms of query that readers of nsys exports consist of, in pandas and plain SQL.
+"""Check that scripts of other projects can read our databases: the queries that readers of nsys exports use, in pandas and plain SQL.
 
 pandas is fetched from PyPI into READER_PACKAGES (default build/reader-packages) if it is not installed; without it those tests are
 skipped.
@@ -45,7 +45,7 @@ def report(name, argv, env=lambda base: base):
 
 
 def database():
-    """A CUDA program, one with NVTX and one with threads, in one database."""
+    """Write a database of a CUDA program, one with NVTX and one with threads."""
     if "db" not in made:
         program = "import threading,time\nt=[threading.Thread(target=time.sleep,args=(.01,)) for _ in range(5)]\n[x.start() for x in t]\n[x.join() for x in t]\n"
         reports = [report("threads", [sys.executable, "-c", program])]
@@ -98,7 +98,7 @@ def in_pandas():
 
 
 def as_timelines():
-    """As converters to trace-event JSON do it: the tables say which events there are, joins find names, and threads are computed from
+    """Read the database as converters to trace-event JSON do: the tables say which events there are, joins find names, and threads are computed from
     globalTid.
     """
     db = database()
@@ -122,7 +122,7 @@ def as_timelines():
 
 
 def ranges_with_kernels():
-    """GPU work in the range that launched it, by thread and time, as NVTX projections do."""
+    """Find the range that launched GPU work by thread and time, as NVTX projections do."""
     db = database()
     if not {"CUPTI_ACTIVITY_KIND_RUNTIME", "NVTX_EVENTS"} <= tables(db):
         tap.skip("ranges joined to calls", "no CUDA or NVTX program was built")

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 600
-"""A handler at each instruction of a traced call: it forks, switches stacks, leaves, or calls itself.
+"""Run a signal handler at each instruction of a traced call: it forks, switches stacks, does not return, or calls itself.
 
-This test always finds what strays.py finds by chance: the trap flag stops the call after each of its instructions.
+The trap flag stops the call after each of its instructions, so this test always finds what strays.py finds by chance.
 """
 import os
 import sys
@@ -18,7 +18,7 @@ STRIDE = 1 if TORTURE else 5  # trials of pairs of instructions, or of the slow 
 
 
 def runs(ways, calls=("pread", "sched_yield", "fcntl")):
-    """(way, report, name, calls made by the parent and by its children, trials)."""
+    """Yield (way, report, name, calls made by the parent and by its children, trials) of each run."""
     for way in ways:
         for call in calls:
             for options in (RECORDED, BELOW):
@@ -38,10 +38,10 @@ def forked(way, call, report, name, parent, child, trials):
     held = [sum(c.all for (process, _, called), c in report.counts.items() if called == call and (process == root) == first) for first in (True, False)]
     dropped = report.dropped()
     tap.ok("could not be read" not in report.info()["verdict"], f"{name}: no lane is damaged", story(report, (parent, child), held))
-    # By an instruction: records that the child adds to its parent's lane before it notices the fork are found there.
+    # After a raw fork, records that the child adds before it notices the fork are in its parent's lane.
     exact = held[0] == parent or (way == "bare" and held[0] > parent and verdict(report) != "complete")
     tap.ok(exact, f"{name}: the parent's calls are there once", story(report, parent, held[0]))
-    # A fork before the call begins: it is the child's, too.
+    # If the fork comes before the call begins, the child makes the call, too.
     tap.ok(child <= held[1] + dropped and held[1] <= child + trials, f"{name}: the children's calls are there once, or dropped", story(report, child, held[1]))
 
 
@@ -72,7 +72,7 @@ def handlers():
 def jumps():
     for _, call, report, name, parent, child, trials in runs(("jump",)):
         held = report.total(call)
-        # One of two calls is left, some of them before they begin.
+        # In each trial one of two calls does not return; some of these have not begun.
         tap.ok(trials <= held <= parent, f"{name}: no call is there twice", story(report, parent, held))
 
 

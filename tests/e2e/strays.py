@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 600
-"""Tasks and contexts that no wrapper sees: raw forks, forks in handlers, two tasks on one thread's memory, preemptive user threads.
+"""Trace tasks and contexts that no wrapper sees: raw forks, forks in handlers, two tasks with one thread's memory, preemptive user threads.
 
-The programs count their own calls. The report has each of them once, or is marked as incomplete.
+The programs count their own calls. The report has each call once, or its verdict is not "complete".
 """
 import os
 import re
@@ -64,7 +64,7 @@ def raw_forks():
 
 
 def handler_forks():
-    # Without memory for a copy of the parent's lane, or inside a filter: the program runs, and the report is sound.
+    # Without memory for a copy of the parent's lane, and inside a filter, the program still runs, and the report is sound.
     for limit in ("data", "space", "filter"):
         traced(["handler_forks", "fork", limit], **CHAINS)
     for how, options in (("fork", {}), ("_Fork", {}), ("bare", {}), ("fork", CHAINS), ("_Fork", CHAINS)):
@@ -77,7 +77,7 @@ def handler_forks():
         children = len(report.processes()) - 1
         for function, (parent, child) in facts(text).items():
             held = [sum(c.all for (process, _, called), c in report.counts.items() if called == function and (process == root) == first) for first in (True, False)]
-            # A child that is created between the program's counting and our check makes that call again; a call that a
+            # A child that is created after the program has counted a call, and before the call, makes it again; a call that a
             # fork interrupted is not recorded for the child (docs/limitations.md).
             if not (held[0] <= parent <= held[0] + dropped and held[1] - children <= child <= held[1] + dropped + children):
                 wrong.append(f"{function}: begun {parent} and {child}, in the report {held}")
@@ -102,7 +102,7 @@ def shared_tls():
         else:
             tap.ok(held >= after, f"{name}: the task that is left is recorded again", story(report, made, held))
         tap.ok(report.dropped() <= 2 * made, f"{name}: a number of dropped events that can be", story(report, made, held))
-    # The other task's tid may stay unknown: then nobody can see it end, and calls go on being dropped, which the verdict says.
+    # The other task's tid may stay unknown: then its end is not noticed, and calls are still dropped, which the verdict says.
     tap.ok(not recovered or any(recovered), "shared_tls bare: in one run at least the task that is left is recorded again", recovered)
 
 

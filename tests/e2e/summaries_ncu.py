@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 900
-"""`trace details --print-summary` compared with NVIDIA's ncu, over all reports of the fixtures and some derived from them, if ncu has been
+"""Compare `trace details --print-summary` with NVIDIA's ncu, over all reports of the fixtures and some derived from them, if ncu has been
 fetched.
 
 ncu's CSV is not a table: a metric without a number has only the cells of the launch, attributes of a device have fewer cells than there are
@@ -38,7 +38,7 @@ def is_skipped():
 
 
 def ours_as_cells(lines):
-    """Rows, those of a device cut to what ncu has of them."""
+    """Return our rows; those of a device have only the cells that ncu prints."""
     heading, *body = csv.reader(lines)
     if any(len(row) != len(heading) for row in body):
         raise RuntimeError("rows are not as wide as the heading")
@@ -63,13 +63,13 @@ def theirs_as_cells(lines):
 
 
 def mean_once(line):
-    """With all tables, ncu adds metrics that a section has twice and divides by the number of launches: the mean is above the maximum."""
+    """Return the line with the right mean. With all tables, ncu adds a metric that a section has twice to the sum twice: its mean is above the maximum."""
     found = re.fullmatch(r"(.* )([0-9.]+) ([0-9.]+)", line)
     return f"{found[1]}{found[2]} {found[2]}" if found and float(found[3]) > float(found[2]) else line
 
 
 def without_empty_tables(lines):
-    """ncu prints a table even if none of its metrics has a number."""
+    """Return the lines without tables that have no rows, which ncu prints if none of its metrics has a number."""
     out = []
     for line in (line.rstrip() for line in lines if line.strip()):
         if not line.strip("- ") and out and out[-1] == line and out[-2].split()[:2] == ["Metric", "Name"]:
@@ -119,7 +119,7 @@ def reports():
 
 
 def options():
-    """Options that change texts, units and names, and those that select launches."""
+    """Compare options that change texts, units and names, and options that select launches."""
     if is_skipped():
         return
     for name in ("manual_nvtx", "vec_add-2024.1.1"):
@@ -130,8 +130,8 @@ def options():
 
 
 def made_as_ncu():
-    """Launches of one kernel whose values differ; results of ranges, command lists and graphs are those of a kernel, transplanted, since no
-    report at hand has such.
+    """Compare launches of one kernel with different values; results of ranges, command lists and graphs are those of a kernel, stored as such, since no
+    report at hand has any.
     """
     if is_skipped():
         return
@@ -154,7 +154,7 @@ def made_as_ncu():
 
 
 def states_as_ncu():
-    """Raw pages of launches in ranges of all kinds."""
+    """Compare raw pages of launches in NVTX ranges of all kinds."""
     if is_skipped():
         return
     path = os.path.join(folder(), "nvtx.ncu-rep")

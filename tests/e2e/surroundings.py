@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 300
-"""The environment of a program (a debugger, small limits, a system call filter, locks on its files) is the same as without the tracer."""
+"""Check that a program in a special environment (a debugger, small limits, a system call filter, locks on its files) runs as without the tracer."""
 import os
 import sys
 
@@ -22,7 +22,7 @@ def both(argv, name, **options):
 
 
 def debugger():
-    """The debugger is not traced itself: the writer must not wait for its end."""
+    """Check a program under a debugger that is not traced itself: the writer must not wait for the debugger's end."""
     work, spool = folder(), spool_folder()
     report = Report(os.path.join(work, "r.rep"))
     traced = [f"{name}={value}" for name, value in traced_env(report.path, spool).items()]
@@ -36,7 +36,7 @@ def debugger():
 
 
 def little_data():
-    """Calls with callchains: their tables are mapped, too."""
+    """Check calls with callchains, whose tables are mapped, under a limit of data memory."""
     report = both([app("memory_limit"), "data"], "RLIMIT_DATA of 1 MiB", LIBTRACE_OSRT_BACKTRACE_THRESHOLD="0")
     tap.ok(report and report.total("pread", "recorded") > 10000 and report.dropped() == 0, "RLIMIT_DATA of 1 MiB: programs executed under it are traced",
            report and report.processes())
@@ -49,7 +49,7 @@ def exec_edges():
 
 
 def exec_locks():
-    """A child that is not traced would be listed with the reason that its file could not be examined."""
+    """Check that locks are kept when a program is executed; a child whose file cannot be examined would be listed as not traced."""
     report = both([app("exec_locks")], "exec beside locks and open()")
     tap.ok(report and all(p["traced"] == "yes" for p in report.processes()), "exec beside locks: all are traced", report and report.processes())
 
@@ -63,7 +63,7 @@ def ifunc():
 
 
 def filtered():
-    """A filter that was entered within the tree: programs that start inside it are left alone, and the report states it."""
+    """Check a filter that a process of the tree installs: programs that start inside it are not traced, and the report states that."""
     report = both([app("filter_exec")], "programs behind a filter")
     told = [p for p in report.processes() if p["traced"] == "no" and "seccomp" in (p["reason"] or "")] if report else []
     tap.ok(len(told) == 2, "programs behind a filter: both are listed as not traced, and why", report and report.processes())
@@ -71,7 +71,7 @@ def filtered():
 
 
 def filtered_start():
-    """A filter that existed before, as in a container: a filter of the tree's creator is harmless; without a tree process 1 decides."""
+    """Check a filter that existed before, as in a container: a filter that the tree's creator has, or without a tree process 1, does not prevent tracing."""
     work, spool = folder(), spool_folder()
     report = Report(os.path.join(work, "r.rep"))
     inside = [app("filter_exec"), app("filter_exec"), "inside"]
@@ -83,7 +83,7 @@ def filtered_start():
 
 
 def container():
-    """A container's filter is in force in each process. The process that created the tree has it, or process 1; otherwise the user says
+    """Check a container's filter, which each process has. The process that created the tree has it, or process 1; otherwise the user states by an option
     that it does no harm.
     """
     program = [app("ifunc_early")]

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 200
-"""Names of addresses compared with binutils' addr2line, and `trace symbolize`: the names that it adds, and the data that it leaves unchanged.
+"""Compare names of addresses with binutils' addr2line; check the names that `trace symbolize` adds, and that it leaves other data unchanged.
 
 Reports are written by tests/unit/test_reader_profile, with the addresses of libraries that are compiled here.
 """
@@ -135,7 +135,7 @@ def compare(name, path, build_id, step):
     addresses = code_addresses(path, step)
     ours = [shown(frames) for frames in chains(report("compare.rep", path, build_id, addresses))]
     theirs = addr2line(path, addresses)
-    # Ours may have parameters; and files are not compared, for binutils 2.40 takes some of DWARF 5 from the wrong table.
+    # Our names may have parameters. Files are not compared, since binutils 2.40 takes some file names of DWARF 5 from the wrong table.
     plain = [[(re.sub(r"\(.*|\[abi:\w+\]", "", f or "??"), n or None) for f, p, n in frames] for frames in ours]
     other = [[(re.sub(r"\(.*|\[abi:\w+\]", "", f), n or None) for f, p, n in frames] for frames in theirs]
     differ = [(hex(a), x, y) for a, x, y in zip(addresses, plain, other) if x != y]
@@ -237,7 +237,7 @@ def perf_map_of(tool, command):
 
 
 def names_in(text, count):
-    """Return some addresses of a perf map, each with the name in the last line about it."""
+    """Return some addresses of a perf map, each with the name in the last line that contains it."""
     rows = []
     for line in text.decode("utf-8", "surrogateescape").splitlines():
         match = re.fullmatch(r"(?:0x)?([0-9a-f]+) ([0-9a-f]+) (.+)", line)
@@ -271,7 +271,7 @@ def run_time_code():
 
 
 class Server(http.server.BaseHTTPRequestHandler):
-    """A server of debuginfod's addresses: /buildid/ID/debuginfo and /executable."""
+    """A debuginfod server: /buildid/ID/debuginfo and /buildid/ID/executable."""
     files = {}
     asked = []
 

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 300
-"""`trace export -t perfetto`, `-t chrome` and `-t xplane`: every event that the format can hold, with track and time as in the report, and
+"""Check `trace export -t perfetto`, `-t chrome` and `-t xplane`: every event that the format can have, with track and time as in the report, and
 a note about the others.
 
 The files are read by small parsers of this test and compared with `trace dump --json` and `trace stats` of the same report.
-tests/peers/viewers.py uses real readers, where they are installed. CUDA programs run on the simulated device; nothing here has run on a
+tests/peers/viewers.py uses real readers, if they are installed. CUDA programs run on the simulated device: this test has not run on a
 GPU.
 """
 import collections
@@ -37,14 +37,14 @@ def exported(report, kind, suffix, *options):
 
 
 def name_of(event):
-    """Return the name of an event that is named by a text; None if by a number."""
+    """Return the name of an event whose name is a text; None if it is a number."""
     column = NAMED_BY.get(event["kind"])
     name = event[column] if column else None
     return re.sub(r"_v[0-9]{4,}$", "", name) if event["kind"] == "cuda_api" else name
 
 
 def told(report, events):
-    """Return (category, name) -> (number, nanoseconds) of slices; the name is "" if a number replaces it."""
+    """Return {(category, name): (number, nanoseconds)} of slices; the name is "" if the event has a number instead."""
     found = collections.defaultdict(lambda: [0, 0])
     for event in events:
         if event["kind"] in SLICES:
@@ -57,7 +57,7 @@ def told(report, events):
 # ---- Perfetto ----
 
 class Perfetto:
-    """Slices (category, name, start, duration, track, flow, chain, arguments) of a trace, moments, values of counters, and its tracks."""
+    """A parsed trace: its slices (category, name, start, duration, track, flow, chain, arguments), instant events, values of counters, and tracks."""
     def __init__(self, path):
         self.tracks, self.slices, self.moments, self.values = {}, [], [], []
         self.names, self.categories, self.arguments, self.chains, self.frames, self.functions = {}, {}, {}, {}, {}, {}
@@ -199,7 +199,7 @@ def chrome_is_the_report(report, events, step=None):
 # ---- XSpace ----
 
 class Xspace:
-    """events: (plane, line, name, start, duration, stats) with times in nanoseconds since the start."""
+    """A parsed XSpace. events: (plane, line, name, start, duration, stats) with times in nanoseconds since the start."""
     def __init__(self, path):
         self.events, self.planes, self.lines = [], {}, []
         space = fields(open(path, "rb").read())
@@ -267,7 +267,7 @@ def operation_of(domain, text):
 
 
 def operations_are_ranges(found):
-    """The operations that XProf sums up: each NVTX range, and all device work with the range of its call."""
+    """Check the operations that XProf sums up: each NVTX range, and all device work with the range of its call."""
     wrong = []
     for plane, _, name, _, duration, stats in found.events:
         wanted = None
@@ -413,7 +413,7 @@ def processes_are_called_what_was_executed():
 
 
 def input_is_no_output():
-    """No command overwrites its input, under any name of the same file, whatever --force-overwrite says."""
+    """Check that no command overwrites its input, under any name of the same file, whatever --force-overwrite says."""
     report = recorded(["/bin/true"])
     if not report:
         return

@@ -4,8 +4,7 @@
 """Check that the tracer is harmless: real and hostile programs run untraced and traced; output, exit status and produced files are equal, and nothing hangs.
 
 Cases are the files of tests/e2e/programs (see its README), the programs of tests/apps in all their modes, and these with another
-allocator preloaded before and after the tracer. Each is repeated REPEAT times (3; 50 under TORTURE) with other options each time.
-Arguments
+allocator preloaded before and after the tracer. Each is repeated REPEAT times (3; 50 under TORTURE) with other options each time. Arguments
 choose cases by words in their names.
 """
 import fnmatch
@@ -95,7 +94,7 @@ def allocator_cases():
 
 
 def interposer_cases():
-    """A library preloaded after the tracer gets the calls that it would get without it."""
+    """Return the cases in which a library that is preloaded after the tracer must get the calls that it gets without the tracer."""
     for order, preload in (("before us", [app("libcount_cond.so"), "@"]), ("after us", ["@", app("libcount_cond.so")])):
         yield Case(f"interposer {order}: sanitized", [app("sanitized")], preload=preload)
 
@@ -166,7 +165,7 @@ def one_traced_run(case, place, number, known, options=None, look=None):
     result, got = outcome(case, place, env)
     if result.hung:
         return [f"run {number + 1} {options}: HANGS after {case.limit} s", result.note], []
-    while got not in known and len(known) < 4:  # does it vary by itself?
+    while got not in known and len(known) < 4:  # the result may vary without the tracer, too
         known.append(outcome(case, place, untraced_env(case))[1])
     wrong = [] if got in known else [f"run {number + 1} {options}:", *differences(known[0], got)]
     sound = []

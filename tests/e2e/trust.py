@@ -3,7 +3,7 @@
 # timeout: 600
 """Check that another user, or a traced process that has turned hostile, can do nothing to root's reports.
 
-docs/trust.md says who may do what; each of its promises is tested here. All but a few need root, and are skipped with a message without it.
+docs/trust.md says who may do what; this test checks each of its promises. Without root, all but a few are skipped with a message.
 """
 import ctypes
 import os
@@ -16,7 +16,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from lib import HANG_S, TRACE, Report, app, clean_env, folder, kill_session, main, run, spool_folder, tap, trace, traced_env, wait_spool_gone, wait_until  # noqa: E402
 
 NOBODY = 65534
-CALLS = 2000  # turncoat's, at a time
+CALLS = 2000  # how many calls turncoat makes at a time
 PRECIOUS = b"precious\n" * 100
 
 
@@ -47,7 +47,7 @@ def own(path, owner):
 
 
 def dead_tree(base, report, uid=0, **more):
-    """The folder of a program that was killed, without a writer, named as a user's."""
+    """Return the tree folder of a program that was killed and has no writer, with a name as if it belonged to the user `uid`."""
     inside = folder(base)
     run([sys.executable, "-c", "import os; os.kill(os.getpid(), 9)"], env=traced_env(report, inside, LIBTRACE_HELPER="false", **more))
     tree = os.path.join(base, f"libtrace-{uid}-{os.path.basename(inside)}")
@@ -64,7 +64,7 @@ def patch(path, old, new):
 
 
 def recover(base, *arguments):
-    """`trace recover` with no trees except those of `base`; other tests have theirs in /dev/shm."""
+    """Run `trace recover` for the trees of `base` only; other tests have trees in /dev/shm."""
     if os.geteuid() == 0 and not arguments:
         script = 'mount -t tmpfs none /dev/shm && exec "$@"'
         return run(["unshare", "-m", "--propagation", "private", "sh", "-c", script, "sh", TRACE, "recover"], env=clean_env(LIBTRACE_SPOOL_DIR=base))
@@ -72,7 +72,7 @@ def recover(base, *arguments):
 
 
 def strangers_folder():
-    """A stranger's folder that claims that its report is root's file."""
+    """Check a stranger's folder that names root's file as its report."""
     if not needs_root("recover leaves a stranger's folder alone"):
         return
     base, place = folder(), folder()
@@ -95,7 +95,7 @@ def strangers_folder():
 
 
 def rights_of_others():
-    """Each of these rights would let another user put records or names into the folder."""
+    """Check that folders that other users may write to are refused: they could put records or names into them."""
     base, place = folder(), folder()
     report = os.path.join(place, "r.rep")
     tree = dead_tree(base, report, os.geteuid())
@@ -166,7 +166,7 @@ def others_file_is_replaced():
 
 
 def others_file_is_no_report_of_ours():
-    """A writer continues the report of a killed writer, but not a file that a stranger has put there meanwhile."""
+    """Check that a writer continues the report of a killed writer, but not a file that a stranger has put in its place."""
     if not needs_root("recover replaces nothing"):
         return
     base, place = folder(), folder()
@@ -208,7 +208,7 @@ IN_OPEN = 0x20
 
 
 def devices_are_not_opened():
-    """Root's writer reads the commit of the repository in the working directory; the program may have put a device there."""
+    """Check that root's writer, which reads the commit of the repository in the working directory, opens no device that the program has put there."""
     if not needs_root("devices named by the program are not opened"):
         return
     place, spool = folder(), spool_folder()
@@ -235,10 +235,10 @@ def devices_are_not_opened():
     tap.ok(Report(report).check().status == 0 and not opened, "a device in place of .git/HEAD is not opened", opened)
 
 
-# ---- a traced process that has turned ----
+# ---- a traced process that has turned hostile ----
 
 def honest_calls(report, dropped_by=""):
-    """Return the calls of the parent and its honest children, by the report; None if it cannot be read."""
+    """Return the numbers of calls of the parent and its honest children in the report; None if it cannot be read."""
     per_process = {}
     for (process, _, function), entry in report.counts.items():
         if function == "pread":
@@ -246,7 +246,7 @@ def honest_calls(report, dropped_by=""):
     return sorted(per_process.values())
 
 
-# The parent has 3 times that many, its two honest children 2 times.
+# The parent makes 3 * CALLS, each of its two honest children 2 * CALLS.
 WANTED = [2 * CALLS, 2 * CALLS, 3 * CALLS]
 
 
@@ -293,7 +293,7 @@ def writer_of(spool):
 
 
 def turncoat_and_the_next_writer():
-    """The worker replaces the report by another file, for the writer that starts when this one has died."""
+    """Check a worker that replaces the report by another file, for the writer that starts after this one has died."""
     if not needs_root("a worker that names another report"):
         return
     work, spool = folder(), spool_folder()

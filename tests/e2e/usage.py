@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 180
-"""Errors that a new user encounters in all commands: closed pipes, full disks, files that are not reports, names that do not exist."""
+"""Check errors that a new user encounters in all commands: closed pipes, full disks, files that are not reports, names that do not exist."""
 import os
 import signal
 import subprocess
@@ -26,7 +26,7 @@ REPORT = recorded("calls", app("lock_holder"), LIBTRACE_OSRT_BACKTRACE_THRESHOLD
 # ---- output that goes nowhere ----
 
 def printing():
-    """Commands that print something on standard output."""
+    """Return commands that print something on standard output."""
     return [["info", REPORT], ["info", "--json", REPORT], ["dump", REPORT], ["dump", "--json", REPORT], ["check", REPORT], ["stats", REPORT],
             ["stats", "-f", "csv", REPORT], ["stats", "-r", "callchain_tree", REPORT], ["stats", "-r", "cuda_api_sum", REPORT], ["analyze", REPORT],
             ["analyze", "--list"], ["report", REPORT], ["query", REPORT, "SELECT * FROM StringIds"], ["export", "-t", "json", "-o", "-", REPORT],
@@ -66,7 +66,7 @@ def unknown_options_have_neighbors():
 
 
 def a_run_nobody_listens_to():
-    """`trace run` ends as the program did, even if nobody reads its output."""
+    """Check that `trace run` ends as the program did, even if nobody reads its output."""
     for command, status in ((["sh", "-c", "exit 3"], 3), (["sh", "-c", "kill -PIPE $$"], -signal.SIGPIPE)):
         ends = os.pipe()
         os.close(ends[0])
@@ -76,10 +76,10 @@ def a_run_nobody_listens_to():
         tap.ok(result.returncode == status, f"trace run whose messages nobody reads ends with {status}", result)
 
 
-# ---- files that are no reports ----
+# ---- files that are not reports ----
 
 def strangers():
-    """Files of other kinds: check the message about each, and the commands that it names."""
+    """Check the message about files of other kinds, and the commands that it names."""
     database, made = os.path.join(PLACE, "calls.sqlite"), {}
     trace("export", "-t", "sqlite", "-o", database, REPORT)
     for name, data in (("empty", b""), ("noise", bytes(range(128)) * 9), ("words.txt", b"nothing but words\n" * 30), ("calls.nsys-rep", b"\x01\x02\x03" * 99),
@@ -145,7 +145,7 @@ def is_one_line(result, text):
 
 
 def unknown_options():
-    """The message names the error in an option and the help that explains the command."""
+    """Check that the message names the error in an option and the help that explains the command."""
     for command in COMMANDS:
         for option, what in (("--nonsense", "unknown option '--nonsense'"), ("-Z", "unknown option '-Z'"), ("--help=x", "option '--help=x' takes no argument")):
             result = trace(command, option)
@@ -158,7 +158,7 @@ def unknown_options():
 
 
 def mistakes():
-    """One line names the thing and the cause, and what to do if that is not obvious."""
+    """Check that one line names the thing and the cause, and what to do if that is not obvious."""
     none, taken = os.path.join(PLACE, "none.rep"), os.path.join(PLACE, "taken.json")
     with open(taken, "w", encoding="ascii") as file:
         file.write("mine")
@@ -201,7 +201,7 @@ def every_help():
 
 
 def nothing_matches():
-    """A filter that leaves nothing is not a report without data."""
+    """Check that a filter that matches nothing is not reported as a report without data."""
     for options, text in ((("--name", "no_such_function"), "matches the filter"), (("--process", "1"), "matches the filter"), ((), None)):
         result = trace("stats", "-r", "osrt_sum", *options, REPORT)
         words = f"SKIPPED: no event in {REPORT} matches the filter.".encode()
@@ -210,7 +210,7 @@ def nothing_matches():
     tap.ok(b"does not contain NV Tools Extension (NVTX) data" in result.out, "stats of what was not recorded", result)
 
 
-# ---- where a run would go ----
+# ---- dry runs ----
 
 def dry_runs():
     place = folder()
@@ -233,7 +233,7 @@ def dry_runs():
 
 
 def dry_runs_find_as_runs_do():
-    """A dry run searches for a program, and explains why it is not found, as a run and execvp() do."""
+    """Check that a dry run searches for a program, and explains why it is not found, as a run and execvp() do."""
     place = folder()
     for name in ("tools", "others", "tools/folder", "here-folder"):
         os.mkdir(os.path.join(place, name))
@@ -252,7 +252,7 @@ def dry_runs_find_as_runs_do():
                    f"PATH={path.replace(place, '')} {options[:1]} {program.replace(place, '')!r}: {status}, dry or not", (dry, real))
 
 
-# ---- reports of nothing ----
+# ---- reports without data ----
 
 def nothing_recorded():
     for options, reason in ((["-t", "nvtx"], "no NVTX call was made; no other sources were selected (trace=nvtx)"),

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 120
-"""`trace export -t xplane-tools`: XProf's result messages, compared with the events and `trace stats`.
+"""Compare XProf's result messages, written by `trace export -t xplane-tools`, with the events and with `trace stats`.
 
 The files are read by a small parser of this test; tests/peers/viewers.py checks that XProf's own package reads them and computes the same.
-CUDA programs run on the simulated device; nothing here has run on a GPU.
+CUDA programs run on the simulated device: this test has not run on a GPU.
 """
 import collections
 import csv
@@ -26,7 +26,7 @@ MEMORY_KINDS = ("unknown", "pageable", "pinned", "device", "array", "managed", "
 
 
 def exported(report, *options):
-    """The messages by name, as bytes."""
+    """Export a report; return the messages by name, as bytes."""
     place = os.path.join(folder(), "runs", "tools")
     result = trace("export", "-t", "xplane-tools", "-o", place + "/", *options, report.path)
     if not tap.ok(result.status == 0 and sorted(os.listdir(place)) == sorted(name + ".pb" for name in FILES), "a file for each message, in folders made for it", result.err):
@@ -61,7 +61,7 @@ def kernels(data, report):
 
 
 def operations(message):
-    """(name, category) -> [count, total, self] of an OpMetricsDb, in ns; its totals."""
+    """Return {(name, category): [count, total, self]} of an OpMetricsDb, in ns, and its totals."""
     found = {(text(row, 6), text(row, 11)): [one(row, 3), one(row, 7) // 1000, one(row, 1) // 1000] for row in map(fields, message[10])}
     return found, {name: one(message, number) // 1000 for name, number in (("total", 11), ("sum", 12), ("idle", 14), ("busy", 15))}
 
@@ -233,7 +233,7 @@ def listed():
 
 
 def too_large():
-    """A file that may not grow: the command reports the cause, and leaves no file."""
+    """Check a file that may not grow: the command reports the cause, and leaves no file."""
     report = recorded([app("nvtx_calls")], LIBTRACE_TRACE="nvtx,osrt")
     if not report:
         return

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 120
-"""`trace info` and `trace stats` of XSpaces (.xplane.pb) that other profilers wrote, and of our own. SHARED/fixtures/xplane has the content
-of the foreign ones beside them. CUDA programs run on the simulated device; nothing here has run on a GPU.
+"""Check `trace info` and `trace stats` of XSpaces (.xplane.pb) that other profilers wrote, and of our own. SHARED/fixtures/xplane has the content
+of the foreign ones beside them. CUDA programs run on the simulated device: this test has not run on a GPU.
 """
 import collections
 import csv
@@ -48,7 +48,7 @@ def foreign():
 
 
 def kernels_of(path, expected):
-    """Return the kernels: all events of the devices' lines except copies and sets."""
+    """Return the kernels: all events on the devices' lines except copies and sets."""
     counts = collections.Counter()
     for plane in expected["planes"]:
         if plane["name"].startswith("/device:GPU:"):
@@ -90,7 +90,7 @@ def our_own():
 
 
 def damaged():
-    """An XSpace that is cut off or changed ends with one line, or is read as far as possible."""
+    """Check that a truncated or changed XSpace ends in one line of error, or is read as far as possible."""
     work = folder()
     device_plane = b"\x12\x0d/device:GPU:0" + b"\x1a\x0e\x08\x07\x12\x06Stream\x22\x02\x08\x01" + b"\x22\x09\x08\x01\x12\x05\x08\x01\x12\x01k"
     whole = b"\x0a" + bytes([len(device_plane)]) + device_plane

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 600
-"""The tracer without space: full disks for report and spool, read-only and vanished folders, limits of every kind.
+"""Check the tracer without space: full disks for report and spool, read-only and vanished folders, limits of every kind.
 
-The program's output and status stay as untraced, the tracer prints nothing on its output; if there is a report it opens, `trace check` finds it
-sound or cut off at a block's end, and its receipt states what is missing. Small disks are tmpfs mounts: as root, or in a user
-namespace of its own (the script starts itself again there), or skipped.
+The program's output and status stay as untraced, and the tracer prints nothing to its output. A report, if there is one, can be read, `trace check` finds it
+sound or truncated at the end of a block, and its receipt states what is missing. Small disks are tmpfs mounts: as root, or in a user
+namespace of its own, in which the script starts itself again; if neither is possible, the test is skipped.
 """
 import os
 import resource
@@ -85,7 +85,7 @@ def settled(spool):
 
 
 def stated(name, report, calls, function="pread"):
-    """The calls in the report and those that the receipt says are missing are all calls; or the report says that the rest waits for
+    """Check that the calls in the report and the calls that the receipt states as missing are all calls, or that the report says that the rest waits for
     recovery.
     """
     held, verdict = report.total(function), report.info()["verdict"]
@@ -99,7 +99,7 @@ def stated(name, report, calls, function="pread"):
 
 
 def judge(name, path, calls, must_exist=True, whole=False):
-    """The report, if there is one, opens; if it is whole, nothing may be missing. An empty file is no report: there was not even room for
+    """Check that the report, if there is one, can be read, and with `whole` that nothing is missing. An empty file is no report: there was not even room for
     its header.
     """
     report = Report(path)
@@ -124,7 +124,7 @@ PREADS = CALLS // 4
 
 
 def recovered(name, spool, path, calls):
-    """Recovery adds the events that wait in the spool when there is space."""
+    """Check that `trace recover` adds the events that are still in the spool when there is space again."""
     for tree in [os.path.join(spool, n) for n in os.listdir(spool)]:
         result = trace("recover", tree)
         tap.ok(result.status == 0, f"{name}: trace recover", result.out + result.err)
@@ -146,7 +146,7 @@ def report_disk_full():
 
 
 def report_disk_full_for_a_while():
-    """The disk is full when the program starts and has room again while it runs."""
+    """Check a disk that is full when the program starts and has room again while it runs."""
     with SmallDisk(64 << 20, 20000) as disk:
         spool, folder_ = spool_folder(), folder()
         path, books = os.path.join(disk.path, "r.rep"), os.path.join(folder_, "books")
@@ -188,7 +188,7 @@ def spool_disk_full():
 
 
 def as_nobody(argv, env=None):
-    """Root may write everywhere, so tests of permissions run as another user, traced from there on only."""
+    """Run a command as another user, since root may write everywhere; only that command is traced."""
     given = [f"{name}={value}" for name, value in (env or {}).items()]
     return ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "env", *given, *argv] if os.geteuid() == 0 else ["env", *given, *argv]
 
@@ -255,7 +255,7 @@ def process_limits():
 
 
 def process_number_limit():
-    """RLIMIT_NPROC lets no writer start."""
+    """Check a limit of RLIMIT_NPROC at which no writer can start."""
     if os.geteuid() == 0 and not shutil.which("setpriv"):
         tap.skip("RLIMIT_NPROC", "setpriv is not installed")
         return

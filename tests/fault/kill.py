@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 900
-"""Nothing captured is lost: counter_workload is ended at random moments in every way, and its own books are compared with the report.
+"""Check that no captured event is lost: counter_workload is ended at random moments in every way, and its own books are compared with the report.
 
 For each thread and function the report contains at least the calls done and at most the calls begun; the receipt states exactly what is
-missing. Variants: the writer alive; no writer and `trace recover` afterwards; the writer killed while the program continues; both killed.
-KILLS (60; 300 under TORTURE) moments are shared out; SEED repeats a run.
+missing. Variants: the writer stays alive; no writer, and `trace recover` afterwards; the writer is killed while the program continues; both are killed.
+The variants share KILLS (60; 300 under TORTURE) moments; SEED repeats a run.
 """
 import collections
 import ctypes
@@ -46,7 +46,7 @@ class Victim:
         def begun():
             try:
                 return self.process.poll() is not None or Books(self.books_path).begun_threads >= self.threads
-            except Exception:  # noqa: BLE001 - the file is being made
+            except Exception:  # noqa: BLE001 - the program is still writing the file
                 return False
         return wait_until(begun)
 
@@ -221,12 +221,12 @@ def both_killed():
 
 
 def adopt_orphans():
-    """Make this script the parent of writers: it reaps none."""
+    """Make this script the parent of orphaned writers, which it does not reap."""
     return ctypes.CDLL(None).prctl(36, 1, 0, 0, 0) == 0  # PR_SET_CHILD_SUBREAPER
 
 
 def writer_killed_unreaped():
-    """A dead writer that nobody has reaped counts as dead: the program does not wait for it at its end."""
+    """Check that a dead writer that nobody has reaped counts as dead: the program does not wait for it at its end."""
     if not adopt_orphans():
         tap.skip("dead writer not reaped", "no subreaper")
         return
@@ -240,7 +240,7 @@ def writer_killed_unreaped():
 
 
 def writer_missing():
-    """The library alone, without the writer next to it: the program does not wait for one."""
+    """Check the library without the writer in its folder: the program does not wait for one."""
     home = folder()
     library = shutil.copy(LIBRARY, home)
     victim = Victim(1, "return", 20, preload=(library,), LIBTRACE_EXIT_WAIT=HANG_S * 2000)
@@ -249,7 +249,7 @@ def writer_missing():
 
 
 def writer_frozen():
-    """A writer that does not run delays the program by its bounded waits only; when it runs again the report is finished."""
+    """Check that a stopped writer delays the program only by its bounded waits, and finishes the report when it runs again."""
     for threads, mode in ((1, "return"), (4, "_exit"), (4, "exec")):
         victim = Victim(threads, mode, 120)
         if not victim.at_work() or not wait_until(victim.writer, 10):
@@ -265,7 +265,7 @@ def writer_frozen():
 
 
 def small_memory():
-    """With little memory calls are stated as missing, or waited for; never silently lost."""
+    """Check that with little memory the program waits, or the report states the missing calls: none is lost silently."""
     for options in ({"LIBTRACE_MEMORY": 1}, {"LIBTRACE_MEMORY": 1, "LIBTRACE_HELPER": 0}, {"LIBTRACE_MEMORY": 4, "LIBTRACE_COMPRESS": "zstd"},
                     {"LIBTRACE_FLUSH_INTERVAL": 1}):
         ended = lambda o=options: end_inside(16, "return", **o)  # noqa: E731
@@ -274,7 +274,7 @@ def small_memory():
 
 
 def spool_on_disk():
-    """A spool on a disk instead of shared memory."""
+    """Check a spool on a disk instead of in shared memory."""
     def once():
         victim = Victim(4, "return", 50, spool=folder())
         return victim.end() or complete(victim) or victim.judge()
@@ -282,7 +282,7 @@ def spool_on_disk():
 
 
 def writer_killed_in_a_tree():
-    """A later process of the tree starts a new writer, which continues the work of the killed one: the report is whole without recovery."""
+    """Check that a later process of the tree starts a new writer, which continues the work of the killed one: the report is whole without recovery."""
     def once():
         place, spool = folder(), spool_folder()
         path = os.path.join(place, "r.rep")
@@ -307,7 +307,7 @@ def writer_killed_in_a_tree():
 
 
 def recovery_killed():
-    """A recovery that is killed is continued by the next one: nothing is written twice."""
+    """Check that a recovery that is killed is continued by the next one: nothing is written twice."""
     def once():
         wrong, victim = kill_outside(4, signal.SIGKILL, LIBTRACE_HELPER="0")
         if wrong or not victim.trees():
@@ -322,7 +322,7 @@ def recovery_killed():
 
 
 def exact_when_it_ends_well():
-    """A program that ends normally: not one call more or less."""
+    """Check that the counts are exact for a program that ends normally."""
     for threads in THREADS:
         wrong, victim = end_inside(threads, "return")
         victim = Victim(threads, "finish", 5)
