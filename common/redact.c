@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * redact.c - list of the words of secret names, and replacement of the arguments that they hide.
+ * redact.c - recognizes names of secrets by their words, and replaces the arguments that contain
+ * secrets.
  */
 #include "common/redact.h"
 

@@ -16,10 +16,10 @@
 #define STACK_PAGE_BYTES 4096u
 
 /*
- * [low, high): whole pages but for a signal stack's low; low == high: nothing known. sure: end of
- * the part that stays readable as long as anything runs on this stack, if it is the stack of the
- * program or of a thread; 0 = not known: memory above a stack that the program created and switched
- * to may be unmapped.
+ * [low, high) is readable; both are page boundaries, except that `low` may be the start of a signal
+ * stack. low == high: nothing is known. On the stack of the program or of a thread, the part below
+ * `sure` stays readable as long as anything runs on the stack. sure == 0: not known, since memory
+ * above a stack that the program created itself may be unmapped.
  */
 struct stack_range {
 	uint64_t low, high;
@@ -47,7 +47,7 @@ static inline struct stack_range stack_range_now(const struct stack_range *range
  * Make ranges[0] the range of the stack that the caller runs on, at `sp`; ranges[1] is the previous
  * one. Returns false if nothing can be read there, or less than `room_bytes` of an alternate signal
  * stack are left. main_top is an address at the outer end of the program's stack (0 = not known).
- * No system call on a stack that is one of the two, no deeper than before.
+ * Makes no system call if one of the two ranges is that of this stack and includes `sp`.
  */
 bool stack_ranges_switch(
 	struct stack_range *ranges, uint64_t sp, uint64_t room_bytes, uint64_t main_top);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 // CFLAGS: -O2 -fno-optimize-sibling-calls -U_FORTIFY_SOURCE
-/* libchain_one - a plugin for callchain; libchain_two has the same layout and other names. */
+/* libchain_one.c - a plugin for callchain.c; libchain_two has the same code under other names. */
 #ifndef CHAIN_NAME
 #define CHAIN_NAME(name) one_##name
 #endif

@@ -343,7 +343,7 @@ static void large_batch(void)
 	free(v);
 }
 
-/* Events by the clock of their scope, without a thread. */
+/* Submit an event without a thread whose times are those of its scope's clock. */
 static void scopes(void)
 {
 	nvtxScopeAttr_t attributes = {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 // NEEDS: nvtx
 /*
- * nvtx_fork - NVTX on both sides of a fork, names registered before it, and ranges across it.
+ * nvtx_fork.c - makes NVTX calls in parent and child of a fork, with names that were registered and
+ * ranges that were begun before it.
  *
- * The child's events must carry the names; a range that is open at the fork must belong to the
- * parent only.
+ * The child's events must have the names; a range that is open at the fork must belong only to the
+ * parent.
  */
 #include "app.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 // NEEDS: nvtx
 /*
- * nvtx_memory - calls every function of NVTX's memory extension except those that need CUDA's
+ * nvtx_memory.c - calls every function of NVTX's memory extension except those that need CUDA's
  * headers.
  *
  * Handles must be addresses where NVTX says so; the report must contain what tests/e2e/nvtx_ext.py

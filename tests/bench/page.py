@@ -26,7 +26,7 @@ events = trace("query", "-f", "csv", report, "SELECT count(*) FROM OSRT_API").ou
 print(f"{events} events, {os.path.getsize(report)} bytes of report, {os.path.getsize(page)} bytes of page")
 print(f"made in {used.ru_utime + used.ru_stime - before.ru_utime - before.ru_stime:.2f} s of CPU, {result.seconds:.2f} s")
 if not _browser.find():
-    sys.exit("no chromium: when the page is shown was not measured")
+    sys.exit("no chromium: the time of the first paint was not measured")
 with _browser.Browser() as browser:
     for _ in range(3):
         browser.open(page)

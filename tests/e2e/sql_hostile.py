@@ -63,7 +63,7 @@ def encodings():
     db.commit()
     db.close()
     result = trace("stats", "-f", "json", "-r", "cuda_api_trace", latin)
-    tap.ok(result.status == 0 and b"f\\udcfcnf" in result.out, "bytes that are no UTF-8 are told in JSON as elsewhere", result.out[:200])
+    tap.ok(result.status == 0 and b"f\\udcfcnf" in result.out, "bytes that are not UTF-8 are escaped in JSON, as in other output", result.out[:200])
     result = trace("stats", "-r", "cuda_api_trace", latin)
     tap.ok(result.status == 0 and b"f\\xfcnf" in result.out, "invalid UTF-8 is escaped in a table", result.out[:600])
 
@@ -197,7 +197,7 @@ def damage():
 def no_place():
     """Check a full TMPDIR, which sorting and the temporary database of a report need."""
     result = run([TRACE, "query", MADE, "SELECT 1"], env=clean_env(TMPDIR="/nonexistent"))
-    tap.ok(result.status == 0, "a small statement needs no place", result)
+    tap.ok(result.status == 0, "a small statement needs no space in TMPDIR", result)
 
 
 main(encodings, foreign, files, values, harm, damage, no_place)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* growing.c - a byte buffer that grows up to a limit, with a source of random numbers. */
 #include "tests/fuzz/growing.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* mutate.c - mutations of protobuf messages that keep them well formed. */
 #include "tests/fuzz/mutate.h"
 
 #include <stdbool.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* mutate_report.c - mutations of reports: of entries, of block headers, and of whole blocks. */
 #define _GNU_SOURCE
 #include <stdbool.h>
 #include <stdlib.h>

@@ -104,7 +104,7 @@ def steps(cluster):
         tap.ok(plain.status == traced.status == status, f"srun, {how}: its status", f"{plain} {traced}")
         tap.ok(wait_until(lambda: cluster.reports("step-") == (["step-0.rep", "step-1.rep"], True)), "and a whole report for each rank", cluster.reports("step-"))
     result = cluster.run("srun", f"--export=ALL,LD_PRELOAD={lib.LIBRARY}", "-n", 2, "sh", "-c", "exit $SLURM_PROCID", LIBTRACE_OUTPUT="pre-%q{SLURM_PROCID}")
-    tap.ok(result.status == 1 and wait_until(lambda: cluster.reports("pre-") == (["pre-0.rep", "pre-1.rep"], True)), "srun, the preload alone", f"{result} {cluster.reports('pre-')}")
+    tap.ok(result.status == 1 and wait_until(lambda: cluster.reports("pre-") == (["pre-0.rep", "pre-1.rep"], True)), "srun of a program with LD_PRELOAD", f"{result} {cluster.reports('pre-')}")
     result = cluster.run(TRACE, "run", "-o", "around", "--", "srun", "-n", 2, "sh", "-c", "exit $SLURM_PROCID")
     tap.ok(result.status == 1 and cluster.reports("around") == (["around.rep"], True), "the tracer around srun", result)
 
@@ -145,7 +145,7 @@ def nights(cluster):
 def main():
     missing = [name for name in ("munged", "slurmctld", "slurmd", "srun") if not shutil.which(name)]
     if missing or os.geteuid():
-        tap.skip("Slurm", f"there is no {missing[0]}" if missing else "root alone can run slurmd")
+        tap.skip("Slurm", f"{missing[0]} is not installed" if missing else "only root can run slurmd")
         return
     pwd.getpwnam("munge")
     cluster = Cluster()

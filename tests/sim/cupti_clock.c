@@ -113,7 +113,7 @@ CUPTI_EXPORT cuptiActivityRegisterTimestampCallback(CUpti_TimestampCallbackFunc 
 	if (client_clock)
 		driver->violation("timestamp callback registered more than once");
 	if (driver->contexts_made())
-		driver->violation("timestamp callback registered after a context was made");
+		driver->violation("timestamp callback registered after a context was created");
 	old_contexts = driver->contexts_made();
 	client_clock = clock;
 	pthread_mutex_lock(&mutex);

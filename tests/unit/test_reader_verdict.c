@@ -13,7 +13,8 @@
 
 static char text[512];
 
-/* Print the verdict of a report with one process, whose receipt lacks `unaccounted` events. */
+/* Write a report of one process whose receipt states `unaccounted` events; store its verdict in
+ * `text`. Return whether the report is complete. */
 static bool verdict_of(uint64_t unaccounted)
 {
 	char path[] = "/tmp/libtrace-verdict-XXXXXX";

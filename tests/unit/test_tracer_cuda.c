@@ -180,7 +180,7 @@ static void *flusher(void *unused)
 	return NULL;
 }
 
-/* ---- what the spool then holds ---- */
+/* ---- the content of the spool afterwards ---- */
 
 static uint64_t counts[RECORD_KIND_MASK + 1], cubin_bytes;
 

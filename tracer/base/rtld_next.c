@@ -113,8 +113,8 @@ static const char *version_name(const struct rtld_next_object *object, uint16_t 
 
 #define VERSION_GLOBAL 1u
 
-/* A function without a version fits any request: it is an interposer's, of a library that may
- * have versions for what it needs. (dlvsym would skip it.) */
+/* Return whether a function has the wanted version. A function without a version always fits: it
+ * belongs to an interposer. (dlvsym() would skip it, if its library needs versions of others.) */
 static bool version_fits(
 	const struct rtld_next_object *object, uint32_t symbol, const char *version)
 {

@@ -65,13 +65,15 @@ bool lane_put(struct thread *t, uint64_t tick, unsigned kind, uint64_t a, uint64
  * it into the lane later. */
 void lane_put_nested(struct thread *t, const struct record *record);
 
-/* Take the content of the lane for this thread's, which begins to use it. */
+/* Begin to count what this thread publishes in a lane that it has just got: the present content of
+ * the lane is the baseline. */
 void lane_audit_begin(struct thread *t);
 
 /*
- * Count a drop for each record, and each call in a sum, that this process has not put into the
- * lane: a child that an instruction forked in a handler continues within the tracer, in its
- * parent's lane, until it tests the gate. Takes half a microsecond. Owning thread, thread.busy set.
+ * Compare the lane with the thread's own counts; count a drop for each record, and each call in a
+ * sum, that another process has added. That is a child forked by a raw system call in a handler: it
+ * continues within the tracer, in its parent's lane, until it tests the gate. Takes half a
+ * microsecond. Owning thread, thread.busy set.
  */
 void lane_audit(struct thread *t);
 

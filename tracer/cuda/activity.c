@@ -138,7 +138,7 @@ static void texts_name(struct cupti_row *row)
 	}
 }
 
-/* Record an operation whose times cannot be true, without them. */
+/* Record an operation without its times, which cannot be true (CUDA_UNTIMED). */
 static bool untimed_put(const struct cupti_row *row, uint64_t now_ns)
 {
 	uint64_t values[CUDA_COLUMNS_MAX + 1] = {0};
