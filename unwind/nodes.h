@@ -36,9 +36,9 @@
 /* The tree and its private index. Zeroed, with `more` and `arg` set, it is empty. */
 struct callchain_nodes {
 	/*
-	 * NODES_CHUNK_BYTES of zeros for chunk `number`, or NULL if there is no room. Called in the
-	 * tracer's guard; any thread. A second call for the same number (a thread was lost between
-	 * asking and storing) must return the same memory.
+	 * Return NODES_CHUNK_BYTES of zeros for chunk `number`, or NULL if there is no room. Called
+	 * in the tracer's guard; any thread. A second call for the same number must return the same
+	 * memory: the thread that made the first call may have ended before it stored the address.
 	 */
 	void *(*more)(void *arg, uint32_t number);
 	void *arg;
@@ -125,15 +125,16 @@ uint32_t nodes_child_slow(struct callchain_nodes *nodes, uint64_t hash, struct n
 /*
  * Get the node (parent, address, flags), and add it if it is new. The id is 0 without room. `index`
  * is the current table. Any thread, lock-free but for a new chunk (bounded wait); async-signal-safe
- * outside itself. Threads that add the same node at once get the same id, except for one that began
- * before the index grew and reads the old table while two others, which add the node to the old and
- * to the new table, agree on it.
+ * outside itself. Threads that add the same node at once get the same id, with one rare exception:
+ * a thread that began before the index grew, and that reads the old table while two others add the
+ * node to the old and to the new table.
  */
 static inline struct node_name nodes_child(struct callchain_nodes *nodes, struct node_index index,
 	struct node_name parent, uint64_t address, uint32_t flags)
 {
 	struct node_key key = {address, (uint64_t)flags << 32 | parent.id};
-	/* One multiplication a frame is what the next one waits for; its upper bits are good. */
+	/* The next frame's hash depends on this one, so there is only one multiplication per frame.
+	 * Its upper bits are well mixed. */
 	uint64_t hash = (parent.hash ^ parent.hash >> 32 ^ address ^ (uint64_t)flags << 60) *
 		0x9e3779b97f4a7c15ull;
 	uint32_t id = 0, at;

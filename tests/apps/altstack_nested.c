@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * altstack_nested - handlers on alternate stacks above and below the program's stack make wrapped
+ * altstack_nested.c - handlers on alternate stacks above and below the program's stack make wrapped
  * calls while a wrapped call waits.
  *
  * A call that waits while a handler on another stack runs must be one call: recorded once, and not

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 // LINK: -latfork
 /*
- * atfork_first - forks while a library's handlers, registered before the tracer's constructor ran,
- * make wrapped calls before the fork and on both sides of it, and start a thread in the child.
+ * atfork_first.c - forks while a library's handlers, registered before the tracer's constructor
+ * ran, make wrapped calls before the fork and on both sides of it, and start a thread in the child.
  *
  * The parent's records must contain no event of the child. The report must contain the calls of
  * both sides, and nothing may crash.

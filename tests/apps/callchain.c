@@ -2,7 +2,7 @@
 // CFLAGS: -O2 -fomit-frame-pointer -fno-optimize-sibling-calls -U_FORTIFY_SOURCE
 // LINK: -ldl -rdynamic
 /*
- * callchain - makes calls whose callers are known.
+ * callchain.c - makes calls whose callers are known.
  *
  * Each call below must have exactly the chain that is stated here. The number of bytes that it
  * reads identifies a call:

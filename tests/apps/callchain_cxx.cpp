@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 // CFLAGS: -O2 -fno-optimize-sibling-calls -U_FORTIFY_SOURCE
 /*
- * callchain_cxx - callchain.c in C++: callbacks through the C library, virtual functions, templates,
+ * callchain_cxx.cpp - callchain.c in C++: callbacks through the C library, virtual functions, templates,
  * and calls during stack unwinding. callchain.c describes the output.
  */
 extern "C" {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cancel - threads canceled inside wrapped calls, and left by pthread_exit.
+ * cancel.c - threads canceled inside wrapped calls, and left by pthread_exit.
  *
  * Cancellation must work in every blocking call as untraced: cleanup handlers and key destructors
  * run, and the result is PTHREAD_CANCELED. The report must contain the abandoned call and the end

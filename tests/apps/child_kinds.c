@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * child_kinds - starts children that can and cannot be traced.
+ * child_kinds.c - starts children that can and cannot be traced.
  *
  * Each child must run as untraced (output, status), whatever it is: static, of another C library,
  * set-user-id, a script, without environment, missing, not executable, of another architecture.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * clearenv_exec - empties its environment, continues, and executes itself with an empty
+ * clearenv_exec.c - empties its environment, continues, and executes itself with an empty
  * environment.
  *
  * Tracing of the running process must no longer depend on its environment. The new image must get

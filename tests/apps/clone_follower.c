@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * clone_follower - a debugger: starts a program, follows every process and thread that it starts,
+ * clone_follower.c - a debugger: starts a program, follows every process and thread that it starts,
  * and has all of them killed when the debugger ends (PTRACE_O_EXITKILL).
  *
  * The debugger must not see what the tracer starts beside the program: it follows as many tasks as

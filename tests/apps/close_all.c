@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * close_all - closes every descriptor it does not know, by close_range, closefrom, a loop of close,
- * and checks its own numbers.
+ * close_all.c - closes every descriptor it does not know, by close_range, closefrom, a loop of
+ * close, and checks its own numbers.
  *
  * The tracer must own no descriptor of the program: new descriptors get the numbers they would get
  * untraced, files contain what the program wrote and nothing else, and tracing continues after

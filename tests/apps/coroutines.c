@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * coroutines - swaps stacks with ucontext between wrapped calls, and leaves one of them by a signal
- * handler.
+ * coroutines.c - swaps stacks with ucontext between wrapped calls, and leaves one of them by a
+ * signal handler.
  *
  * Calls from several stacks of one thread must all be recorded, in order. Leaving a waiting call
  * by swapcontext in a handler, and returning to it later, must work as untraced.

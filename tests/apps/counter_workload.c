@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * counter_workload - counts its own calls, so that a report can be compared with the counts.
+ * counter_workload.c - counts its own calls, so that a report can be compared with the counts.
  *
  * Nothing captured may be lost. THREADS threads (the main one included) make wrapped calls as fast
  * as they can and count each one in a shared file, `begun` before and `done` after it. Whenever

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 // CFLAGS: -fnon-call-exceptions
 /*
- * cxx_throw - C++ exceptions that pass through wrapped calls.
+ * cxx_throw.cpp - C++ exceptions that pass through wrapped calls.
  *
  * Exceptions must propagate as untraced: thrown by a signal handler out of read, nanosleep and
  * pthread_cond_wait, through qsort, out of a function that a thread's start function calls, and by
@@ -104,7 +104,7 @@ static void through_async()
 	} catch (const std::logic_error &) {
 		caught = true;
 	}
-	check(caught, "std::async hands the exception over");
+	check(caught, "std::async passes the exception to the waiting thread");
 }
 
 static void *canceled(void *)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 // LINK: -ldl
 /*
- * dlopen_storm - opens and closes a library again and again from several threads; its constructor
+ * dlopen_storm.c - opens and closes a library again and again from several threads; its constructor
  * calls wrapped functions and joins a thread.
  *
  * There must be no deadlock on the loader's lock (a wrapper that resolves symbols late would

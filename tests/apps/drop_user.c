@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * drop_user - calls chroot, changes the user, then starts threads and forks, as a server does.
+ * drop_user.c - calls chroot, changes the user, then starts threads and forks, as a server does.
  *
  * After the program has lost its root directory and its rights on the tracer's files, it must work
  * as untraced. Its calls must be recorded; calls of new processes may be recorded or not. Without

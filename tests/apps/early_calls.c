@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 // LINK: -learly
 /*
- * early_calls - linked with a library whose constructor reads, starts a thread and forks before the
- * tracer's constructor has run.
+ * early_calls.c - linked with a library whose constructor reads, starts a thread and forks before
+ * the tracer's constructor has run.
  *
  * Calls before the tracer is ready, and in destructors after it has ended, must work, and must be
  * recorded or counted as missing.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * errno_kept - checks errno and the result of one call of nearly every kind.
+ * errno_kept.c - checks errno and the result of one call of nearly every kind.
  *
  * A wrapped call that succeeds must leave errno alone, a call that fails must set the right errno,
  * and results must be the real ones. Functions that return the error must leave errno alone.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * exec_chain - a process that replaces itself again and again.
+ * exec_chain.c - a process that replaces itself again and again.
  *
  * Each image of one pid must be a process of its own in the report, with its own program and
  * arguments. Failing exec calls must leave errno and tracing as they were. Each step makes CALLS

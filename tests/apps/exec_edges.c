@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * exec_edges - starts programs with a small stack and a large environment, and with invalid
+ * exec_edges.c - starts programs with a small stack and a large environment, and with invalid
  * pointers.
  *
  * A thread with the smallest stack must be able to start programs with 1,500 variables, of which

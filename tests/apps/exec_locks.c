@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * exec_locks - starts the program on whose file it holds a lock (fcntl), while another thread opens
- * and closes descriptors.
+ * exec_locks.c - starts the program on whose file it holds a lock (fcntl), while another thread
+ * opens and closes descriptors.
  *
  * The lock must still be held afterwards, every open() must get the lowest free number, and
  * programs must be identified even if no descriptor is left.

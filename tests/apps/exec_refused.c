@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * exec_refused - children whose program may not be executed: by vfork, fork and posix_spawn.
+ * exec_refused.c - children whose program may not be executed: by vfork, fork and posix_spawn.
  *
  * Each child must continue, or report the failure, as untraced. The report must not list any of
  * them as a program that was not traced, since none ran. A vfork child that then finds another

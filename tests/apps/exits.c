@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * exits - every way for a process to end.
+ * exits.c - every way for a process to end.
  *
  * The exit status, output and the order of exit handlers must be the program's own, and every call
  * made before the end must be in the report. Each mode makes CALLS preads first; modes with

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fd_limit - reaches RLIMIT_NOFILE and continues.
+ * fd_limit.c - reaches RLIMIT_NOFILE and continues.
  *
  * With no descriptor left the program must get its own EMFILE and nothing else. Calls, threads and
  * forks in that state must work and be traced or counted as missing.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * file_limit - runs under a small RLIMIT_FSIZE.
+ * file_limit.c - runs under a small RLIMIT_FSIZE.
  *
  * SIGXFSZ must be sent for the program's own writes only, never for the tracer's. Exactly one must
  * arrive, at the program's own write past the limit. Threads and forks under the limit must work.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * filter_exec - executes programs inside a system call filter that allows what a loader and a bare
- * program need, and kills the process for any other call. The program enters the filter by an
+ * filter_exec.c - executes programs inside a system call filter that allows what a loader and a
+ * bare program need, and kills the process for any other call. The program enters the filter by an
  * instruction of its own, so no wrapper sees it.
  *
  * The programs must run and end as they do untraced.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fork_storm - hundreds of short children from several threads, some of which fork again, some
+ * fork_storm.c - hundreds of short children from several threads, some of which fork again, some
  * exec, while handlers and locks are busy.
  *
  * No child may hang, every status must arrive, and every child's calls must be in the report.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * forks - every way to create a process.
+ * forks.c - every way to create a process.
  *
  * Each child must be seen, traced and reported with its parent; the program's own view (exit
  * statuses, pids, output) must be unchanged. Each child makes CALLS pwrites to /dev/null, so a

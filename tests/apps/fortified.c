@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 // CFLAGS: -O2 -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2
 /*
- * fortified - built with checks for buffer sizes, so that it calls __read_chk and similar
+ * fortified.c - built with checks for buffer sizes, so that it calls __read_chk and similar
  * functions.
  *
  * The fortified entry points must be traced under the plain names, and must still stop an

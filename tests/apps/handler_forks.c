@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * handler_forks - a timer's handler forks, and the child returns from it into whatever it
+ * handler_forks.c - a timer's handler forks, and the child returns from it into whatever it
  * interrupted.
  *
  * The child must continue as untraced, and no event of the child may be taken for an event of its

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * handler_left - a handler interrupts a wrapped call, and a call that it makes itself does not
+ * handler_left.c - a handler interrupts a wrapped call, and a call that it makes itself does not
  * return: the exec of a vfork child, a read that a second handler leaves by siglongjmp.
  *
  * The interrupted call must continue, and must be in the report once.

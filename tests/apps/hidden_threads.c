@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * hidden_threads - threads that the C library starts itself: SIGEV_THREAD timers, message queue
+ * hidden_threads.c - threads that the C library starts itself: SIGEV_THREAD timers, message queue
  * notification, asynchronous input.
  *
  * The threads must work, and their calls must be traced, although nobody called pthread_create.

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 // LINK: -lifunc
 /*
- * ifunc_early - linked with a library whose resolvers of indirect functions call functions that the
- * tracer wraps, before the loader has relocated the tracer.
+ * ifunc_early.c - linked with a library whose resolvers of indirect functions call functions that
+ * the tracer wraps, before the loader has relocated the tracer.
  *
  * Each such call must do what it does untraced, and the program's later calls must be recorded.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * late_children - the program ends at once; each of its many remaining children makes its first
+ * late_children.c - the program ends at once; each of its many remaining children makes its first
  * wrapped call only later, most of them after some have ended.
  *
  * The tree must wait for all of them, however many there are.

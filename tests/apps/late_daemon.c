@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * late_daemon - the program ends at once; its remaining child makes its first wrapped call only
+ * late_daemon.c - the program ends at once; its remaining child makes its first wrapped call only
  * later, and a grandchild later still.
  *
  * The tree must not end while one of its processes lives, whether that process has recorded

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * libatfork - a library whose constructor, before the tracer's, registers fork handlers. They make
- * wrapped calls before the fork and on both sides after it, as allocators do with their locks; the
- * child's handler starts a thread, as sanitizers and thread pools do.
+ * libatfork.c - a library whose constructor, before the tracer's, registers fork handlers. They
+ * make wrapped calls before the fork and on both sides after it, as allocators do with their locks;
+ * the child's handler starts a thread, as sanitizers and thread pools do.
  */
 #include <fcntl.h>
 #include <pthread.h>

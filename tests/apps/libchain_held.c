@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* libchain_held - its constructor calls back, with the loader's lock held. */
+/* libchain_held.c - its constructor calls back, with the loader's lock held. */
 extern void callchain_in_constructor(void) __attribute__((weak));
 
 __attribute__((constructor)) static void begin(void)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 // LINK: -ldl
 /*
- * libcount_cond - a library to preload beside the tracer: forwards pthread_cond_signal, as runtimes
- * of sanitizers do, without the symbol version of libc's function, and prints at the end of the
- * process how often.
+ * libcount_cond.c - a library to preload beside the tracer: forwards pthread_cond_signal, as
+ * runtimes of sanitizers do, without the symbol version of libc's function, and prints at the end
+ * of the process how often.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 // LINK: -ldl
 /*
- * libcount_malloc - a library to preload beside the tracer: counts the allocations of a process and
- * writes the sum at its end to the file that COUNT_MALLOC_FILE names. Forwards to the C library by
- * its internal names, so that it needs no other library.
+ * libcount_malloc.c - a library to preload beside the tracer: counts the allocations of a process
+ * and writes the sum at its end to the file that COUNT_MALLOC_FILE names. Forwards to the C library
+ * by its internal names, so that it needs no other library.
  */
 #include <fcntl.h>
 #include <stddef.h>

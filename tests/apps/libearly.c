@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* libearly - a library of the program whose constructor runs before a preloaded library's: it
+/* libearly.c - a library of the program whose constructor runs before a preloaded library's: it
  * reads, starts a thread and forks. */
 #include <fcntl.h>
 #include <pthread.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * libfake_clock - a library to preload beside the tracer: a clock_gettime() that returns another
+ * libfake_clock.c - a library to preload beside the tracer: a clock_gettime() that returns another
  * time, as libfaketime's does.
  *
  * FAKE_CLOCK selects the time: "frozen", "behind" (by 1,000 s), "stepping" (back by 1,000 s and

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 // LINK: -Wl,-z,now
 /*
- * libifunc - chooses functions when it is loaded (STT_GNU_IFUNC), by resolvers that call functions
- * that a preloaded library may wrap: one call of each kind of wrapper. The loader calls resolvers
- * while it relocates, and relocates this library before a preloaded one.
+ * libifunc.c - chooses functions when it is loaded (STT_GNU_IFUNC), by resolvers that call
+ * functions that a preloaded library may wrap: one call of each kind of wrapper. The loader calls
+ * resolvers while it relocates, and relocates this library before a preloaded one.
  */
 #define _GNU_SOURCE
 #include <errno.h>

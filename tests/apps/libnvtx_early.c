@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 // NEEDS: nvtx
-/* libnvtx_early - a library that uses NVTX from its constructor, before the tracer's has run. */
+/* libnvtx_early.c - a library that uses NVTX from its constructor, before the tracer's has run. */
 #include <nvtx3/nvToolsExt.h>
 
 int nvtx_early_push(void);

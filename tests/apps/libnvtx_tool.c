@@ -2,9 +2,9 @@
 // NEEDS: nvtx
 // CFLAGS: -DNVTX_NO_IMPL
 /*
- * libnvtx_tool - a small NVTX tool of its own, for tests: it implements every call of the core and
- * the payload extension, returns handles and ids that no other tool would return, and prints the
- * arguments that it received.
+ * libnvtx_tool.c - a small NVTX tool of its own, for tests: it implements every call of the core
+ * and the payload extension, returns handles and ids that no other tool would return, and prints
+ * the arguments that it received.
  *
  * With NVTX_TOOL=refuse in the environment it refuses to start. With NVTX_TOOL=part it provides
  * functions for marks only. With NVTX_TOOL=differ the second object that uses NVTX gets a different

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 // LINK: -ldl
-/* libplugin - a library to be opened and closed: its constructor and destructor make wrapped calls
- * and start a thread. */
+/* libplugin.c - a library to be opened and closed: its constructor and destructor make wrapped
+ * calls and start a thread. */
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <pthread.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * lock_holder - one thread holds a mutex, a read-write lock and a semaphore while another waits for
- * each.
+ * lock_holder.c - one thread holds a mutex, a read-write lock and a semaphore while another waits
+ * for each.
  *
  * A wait for a taken lock must be recorded with the thread that held the lock; a lock that was
  * free must only be counted.

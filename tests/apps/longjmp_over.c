@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * longjmp_over - leaves wrappers by siglongjmp from a signal handler.
+ * longjmp_over.c - leaves wrappers by siglongjmp from a signal handler.
  *
  * The program must continue as untraced. The abandoned call must be in the report, marked as
  * abandoned, and later calls must be right. Each of ROUNDS rounds abandons one read on an empty

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * longjmp_storm - a fast timer whose handler leaves wrapped calls by siglongjmp at any instruction,
- * the tracer's own among them, as interpreters do with a time limit on system calls.
+ * longjmp_storm.c - a fast timer whose handler leaves wrapped calls by siglongjmp at any
+ * instruction, the tracer's own among them, as interpreters do with a time limit on system calls.
  *
  * At whatever instruction a wrapper is left, the next calls must be recorded as if nothing had
  * happened: all pwrites after the storm are in the report, and every pread during the storm is in

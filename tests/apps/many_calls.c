@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * many_calls - makes exactly COUNT wrapped calls in a loop and nothing else, to measure the cost of
- * one call.
+ * many_calls.c - makes exactly COUNT wrapped calls in a loop and nothing else, to measure the cost
+ * of one call.
  *
  * A recorded call must make no system call, take no lock and allocate no heap memory of its own
  * (tests/e2e/no_cost.py).

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 // CFLAGS: -O2 -U_FORTIFY_SOURCE -Wno-attributes
 /*
- * many_paths - several threads call pread along random paths, through frames of every
+ * many_paths.cpp - several threads call pread along random paths, through frames of every
  * kind: with and without frame pointer, large, aligned, of varying size, virtual, below the C
  * library's qsort and bsearch, in signal handlers, below catch blocks and destructors.
  *

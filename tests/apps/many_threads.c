@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * many_threads - 1500 threads alive at once: more than a spool has lanes.
+ * many_threads.c - 1500 threads alive at once: more than a spool has lanes.
  *
  * Every thread must work. Calls of the threads that get no lane must be counted as missing, the
  * others must be recorded, and memory must stay bounded.

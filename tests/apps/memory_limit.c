@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * memory_limit - runs under a small RLIMIT_AS, or under mlockall(MCL_FUTURE) with a small
+ * memory_limit.c - runs under a small RLIMIT_AS, or under mlockall(MCL_FUTURE) with a small
  * RLIMIT_MEMLOCK, or starts under an RLIMIT_DATA of 1 MiB.
  *
  * The tracer must map little memory. When it gets no more, it must count the events that it cannot

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 // NEEDS: nvtx
 /*
- * nvtx_abi - compares the layouts of inject/nvtx_abi.h and common/nvtx_ext.h with NVIDIA's headers,
- * at compile time.
+ * nvtx_abi.c - compares the layouts of inject/nvtx_abi.h and common/nvtx_ext.h with NVIDIA's
+ * headers, at compile time.
  *
  * The file must compile.
  */

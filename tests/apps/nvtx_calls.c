@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 // NEEDS: nvtx
 /*
- * nvtx_calls - calls every NVTX function that the tracer records, from C, with the header alone.
+ * nvtx_calls.c - calls every NVTX function that the tracer records, from C, with the header alone.
  *
  * Push and pop must return the level that NVTX documents, per domain; the report must contain the
  * rows that tests/e2e/nvtx.py lists. Without a tool, push and pop return

@@ -2,7 +2,7 @@
 // NEEDS: nvtx
 // LINK: -lnvtx_early
 /*
- * nvtx_chained - NVTX calls that another NVTX tool receives as well: handles, ids, levels.
+ * nvtx_chained.c - NVTX calls that another NVTX tool receives as well: handles, ids, levels.
  *
  * The levels, the ids and the order of the lines that tests/apps/libnvtx_tool.c prints must be the
  * same as without the tracer. The report must contain all of it, preceded by the mark of a

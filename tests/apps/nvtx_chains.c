@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 // NEEDS: nvtx
 /*
- * nvtx_chains - NVTX events from functions of known names.
+ * nvtx_chains.c - NVTX events from functions of known names.
  *
  * The output states the chains that the report must contain. `chain TEXT: FUNCTION...` lists the
  * functions from which the event with this text is marked or ended, innermost first; `no chain

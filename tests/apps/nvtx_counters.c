@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 // NEEDS: nvtx
 /*
- * nvtx_counters - counters of NVTX with every way to give a sample, and user defined
+ * nvtx_counters.c - counters of NVTX with every way to give a sample, and user defined
  * synchronization objects.
  *
  * The report must contain what tests/e2e/nvtx_ext.py lists; ids that the program chooses must be

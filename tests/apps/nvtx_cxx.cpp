@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 // NEEDS: nvtx
 /*
- * nvtx_cxx - the C++ interface: scoped ranges, a domain given by a type, a registered string, an exception that leaves
+ * nvtx_cxx.cpp - the C++ interface: scoped ranges, a domain given by a type, a registered string, an exception that leaves
  * a scope.
  */
 #include <nvtx3/nvtx3.hpp>

@@ -2,7 +2,7 @@
 // NEEDS: nvtx
 // LINK: -lnvtx_early
 /*
- * nvtx_early - calls NVTX from a library's constructor, and in the program after clearenv() and
+ * nvtx_early.c - calls NVTX from a library's constructor, and in the program after clearenv() and
  * chdir().
  *
  * Both must be in the report; the environment must contain no variable that the tracer sets for

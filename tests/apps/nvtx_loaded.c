@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 // LINK: -ldl
 /*
- * nvtx_loaded LIBRARY [nccl] - NVTX in a library that is loaded: libnvToolsExt of NVTX 1 and 2,
+ * nvtx_loaded.c LIBRARY [nccl] - NVTX in a library that is loaded: libnvToolsExt of NVTX 1 and 2,
  * libnvtx3interop of NVTX 3; with "nccl", NCCL's own annotations.
  *
  * The exit status must be 0, and the report must contain a mark, and a range in a range. NCCL's

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 // NEEDS: nvtx
 /*
- * nvtx_long [kill|many] - NVTX texts that are longer than a record has room for.
+ * nvtx_long.c [kill|many] - NVTX texts that are longer than a record has room for.
  *
  * The texts are runs of one letter, with the lengths below; two ranges stay open. Domains, names
  * of layouts, and the texts that payloads contain or refer to are as long. With "many" there are

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 // NEEDS: nvtx
 /*
- * nvtx_many_open - one thread leaves more ranges open than the writer has rows in a batch.
+ * nvtx_many_open.c - one thread leaves more ranges open than the writer has rows in a batch.
  *
  * All of them must be in the report, each with its own values.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 // NEEDS: nvtx
 /*
- * nvtx_open - ends while ranges are open, in the way that the argument names.
+ * nvtx_open.c - ends while ranges are open, in the way that the argument names.
  *
  * The ranges must be in the report, unfinished, including the ranges of a thread that has ended.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 // NEEDS: nvtx
 /*
- * nvtx_payloads - extended payloads of every layout, with the header alone.
+ * nvtx_payloads.c - extended payloads of every layout, with the header alone.
  *
  * Levels must be as NVTX documents them; the report must contain what tests/e2e/nvtx_ext.py lists.
  * Without a tool the same calls do nothing.

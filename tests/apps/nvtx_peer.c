@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 // NEEDS: nvtx
 /*
- * nvtx_peer - NVTX calls that another tool can record as well, for comparison (tests/peers). It
+ * nvtx_peer.c - NVTX calls that another tool can record as well, for comparison (tests/peers). It
  * runs the same whether traced or not; an argument adds calls for which tools differ:
  *
  *   null        a mark without a text

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 // NEEDS: nvtx
 /*
- * nvtx_threads - sixteen threads push, pop and mark as fast as possible.
+ * nvtx_threads.c - sixteen threads push, pop and mark as fast as possible.
  *
  *     nvtx_threads [ROUNDS]
  *

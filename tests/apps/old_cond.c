@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * old_cond - a program linked against an old libc, with condition variables of the size of one
+ * old_cond.c - a program linked against an old libc, with condition variables of the size of one
  * pointer.
  *
  * Calls to pthread_cond_*@GLIBC_2.2.5 must behave as untraced: nobody writes past the end of the

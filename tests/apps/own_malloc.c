@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 // CFLAGS: -fno-builtin
 /*
- * own_malloc - a program that brings its own malloc, with a lock of its own and a background thread
- * started under that lock.
+ * own_malloc.c - a program that brings its own malloc, with a lock of its own and a background
+ * thread started under that lock.
  *
  * No hook may allocate, so that an allocator that calls wrapped functions (mutex, mmap,
  * pthread_create, write) under its lock is never reentered. A nested call would deadlock and be

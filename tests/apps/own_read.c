@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 // LINK: -ldl
 /*
- * own_read - a program that defines read and write itself and finds the next ones by
+ * own_read.c - a program that defines read and write itself and finds the next ones by
  * dlsym(RTLD_NEXT).
  *
  * Interposition must chain: the program's own definition is called, it reaches the next

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * planted - wastes time in one way, so that a rule of `trace analyze` has to find it; without an
+ * planted.c - wastes time in one way, so that a rule of `trace analyze` has to find it; without an
  * argument it wastes none.
  *
  *     planted [convoy | waits | tiny | crowd | starts]

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * preempted - user threads that a timer's handler switches by swapcontext(), wherever they are.
+ * preempted.c - user threads that a timer's handler switches by swapcontext(), wherever they are.
  *
  * Whatever is interrupted, in a call or within the tracer, must continue later as untraced; each
  * call must be in the report once, or counted as missing.

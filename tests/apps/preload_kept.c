@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * preload_kept - passes LD_PRELOAD to the programs it starts and drops all other variables, as some
- * servers do with CGI programs: by exec in a child, by posix_spawn, and by exec of itself.
+ * preload_kept.c - passes LD_PRELOAD to the programs it starts and drops all other variables, as
+ * some servers do with CGI programs: by exec in a child, by posix_spawn, and by exec of itself.
  *
  * The started programs must belong to the same tree as their parent, with its options, and must
  * leave no report of their own. No variable may be missing from the environment that they are

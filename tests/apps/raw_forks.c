@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * raw_forks - forks by the bare instruction and by syscall(), repeatedly, with calls on both sides.
+ * raw_forks.c - forks by the bare instruction and by syscall(), repeatedly, with calls on both
+ * sides.
  *
  * A child whose creation no wrapper saw must harm neither its parent's events nor itself: both end
  * well, and each call of either is in the report.

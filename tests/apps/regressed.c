@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 // NEEDS: nvtx
 /*
- * regressed - processes items in stages, each an NVTX range, with a small regression in one stage
+ * regressed.c - processes items in stages, each an NVTX range, with a small regression in one stage
  * that `trace diff` has to find (tests/proof/diff.py).
  *
  *     regressed [none | slow | lock | copy | call] [ITEMS=150]

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * seccomp_filter - enters a system call filter that kills the process at any call that the program
- * does not need, as sandboxed programs do.
+ * seccomp_filter.c - enters a system call filter that kills the process at any call that the
+ * program does not need, as sandboxed programs do.
  *
  * The tracer must make no system call that the program does not make itself: neither while
  * recording (more than a chunk is filled), nor in a new signal handler, nor at the end. The second

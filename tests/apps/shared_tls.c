@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * shared_tls - two tasks run at the same time on one thread's memory: clone(CLONE_VM) without
+ * shared_tls.c - two tasks run at the same time on one thread's memory: clone(CLONE_VM) without
  * CLONE_SETTLS or CLONE_VFORK.
  *
  * Neither task may be harmed, and the report must state which calls it lacks or contains twice.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * signal_forks - forks, vforks and starts threads under fast timers whose handlers make wrapped
+ * signal_forks.c - forks, vforks and starts threads under fast timers whose handlers make wrapped
  * calls; every child sets its own timer first.
  *
  * A handler that runs in the first instructions of a forked child or a thread, or at the end of

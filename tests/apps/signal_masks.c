@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * signal_masks - signal masks, dispositions and delivery.
+ * signal_masks.c - signal masks, dispositions and delivery.
  *
  * Masks and handlers of the program, its threads, forked and executed children must be as
  * untraced. SIGCHLD must arrive once per child of the program, never for a helper. sigwait,

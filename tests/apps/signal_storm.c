@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * signal_storm - timers at 10 kHz whose handlers make wrapped calls while the program makes the
+ * signal_storm.c - timers at 10 kHz whose handlers make wrapped calls while the program makes the
  * same ones.
  *
  * Recording must be safe in handlers: no hang, no wrong result; errno of interrupted code is kept;

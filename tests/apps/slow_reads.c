@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * slow_reads - makes COUNT reads of a pipe that wait a millisecond each, and prints the time
+ * slow_reads.c - makes COUNT reads of a pipe that wait a millisecond each, and prints the time
  * that they took together by the kernel's clock, which no library can change.
  *
  * The report must place the reads between the two times that are printed, and give them no more

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * small_stack - threads with small stacks: 64 KiB, PTHREAD_STACK_MIN, and a handler on the smallest
- * alternate stack.
+ * small_stack.c - threads with small stacks: 64 KiB, PTHREAD_STACK_MIN, and a handler on the
+ * smallest alternate stack.
  *
  * Wrappers, thread start and thread end must use so little stack that nothing overflows; guard
  * bytes below the stacks must stay unchanged.

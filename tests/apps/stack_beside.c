@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * stack_beside - makes calls from a hand-switched stack directly below a mapping of data, with an
+ * stack_beside.c - makes calls from a hand-switched stack directly below a mapping of data, with an
  * address of that data in rbp. The data is unmapped before the last call.
  *
  * A callchain by frame pointers (LIBTRACE_BACKTRACE=fp) must not read memory only because it was

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * stdio_untouched - checks its standard streams, arguments and environment.
+ * stdio_untouched.c - checks its standard streams, arguments and environment.
  *
  * Descriptors 0 to 2 must keep type, flags, offset and buffering. argv, the working directory,
  * umask, priority, limits and the environment (except the tracer's own variables) must be

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * stepped - interrupts a traced call at each of its instructions in turn: the handler forks,
+ * stepped.c - interrupts a traced call at each of its instructions in turn: the handler forks,
  * switches to another stack, leaves by siglongjmp(), or only makes calls.
  *
  * The program must run as untraced, and each call must be in the report once, or counted as
@@ -41,7 +41,7 @@ static sigjmp_buf out;
 static ucontext_t here, there;
 static char stack[STACK_BYTES] __attribute__((aligned(4096)));
 
-/* Counted before it is interrupted: the call is the parent's. */
+/* Count a call before it is made, so that a fork during the call counts it for the parent only. */
 static void count(void)
 {
 	__atomic_fetch_add(&made[is_child], 1, __ATOMIC_RELAXED);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * subreaper - adopts orphans (PR_SET_CHILD_SUBREAPER) and waits for every child by wait(-1).
+ * subreaper.c - adopts orphans (PR_SET_CHILD_SUBREAPER) and waits for every child by wait(-1).
  *
  * No process of the tracer may ever become a child of the program: wait(-1) returns the program's
  * own processes and orphans, each once, then ECHILD, and SIGCHLD arrives for those only. The same

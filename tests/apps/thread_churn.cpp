@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * thread_churn - thousands of short threads whose destructors make wrapped calls.
+ * thread_churn.cpp - thousands of short threads whose destructors make wrapped calls.
  *
  * C++ thread_local destructors and pthread key destructors that call read, lock a mutex and set
  * keys again (up to PTHREAD_DESTRUCTOR_ITERATIONS rounds) must run as untraced. Their calls must

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * thread_names - threads that are named in every way, and threads started by every function.
+ * thread_names.c - threads that are named in every way, and threads started by every function.
  *
  * The start, end and names of threads must be in the report, including the name of a thread that
  * another thread named.

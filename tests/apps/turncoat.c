@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * turncoat - a server of root with a worker that gives up its rights and is then compromised: the
+ * turncoat.c - a server of root with a worker that gives up its rights and is then compromised: the
  * worker overwrites all memory that it shares for writing with the tracer, and tries to make more
  * of it writable.
  *

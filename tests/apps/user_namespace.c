@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * user_namespace - calls unshare(CLONE_NEWUSER), which the kernel allows only for a single-threaded
- * process.
+ * user_namespace.c - calls unshare(CLONE_NEWUSER), which the kernel allows only for a
+ * single-threaded process.
  *
  * Tracing must add no thread to the process, so that unshare and setns work as untraced. Calls,
  * threads and forks after it must work, although the user and their rights on the spool's

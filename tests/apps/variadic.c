@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * variadic - functions with a varying number of arguments, with and without the optional ones.
+ * variadic.c - functions with a varying number of arguments, with and without the optional ones.
  *
  * open, openat, fcntl, ioctl, prctl, syscall, mq_open, semctl, mremap, clone and execl must
  * forward every argument and only those given.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * vdso_frames - a signal handler that interrupts code of the vdso and makes calls from there.
+ * vdso_frames.c - a signal handler that interrupts code of the vdso and makes calls from there.
  *
  * The output is `hit`, and then the last nanosleep() of a handler must have the chain handler, the
  * signal frame, a function of the vdso, clock_gettime(), asks, main. The output is `none` if no

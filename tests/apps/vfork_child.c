@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * vfork_child - vfork children of several threads that make wrapped calls, a failing exec, and an
+ * vfork_child.c - vfork children of several threads that make wrapped calls, a failing exec, and an
  * exec, as children of careful programs do.
  *
  * The child, which runs in its parent's memory, must not corrupt its parent's records; the calls

@@ -191,7 +191,8 @@ static void counter_that_is_set_back(void)
 		"after a counter was reset new times are right, and no bound is claimed");
 }
 
-/* Neither ever becomes a run: no two readings of theirs agree. */
+/* Test a frozen clock and a clock that steps back and forth: neither begins a new run, since no two
+ * readings agree. */
 static void clocks_that_are_none(void)
 {
 	static struct clockfit fit;
@@ -213,8 +214,7 @@ static void clocks_that_are_none(void)
 	}
 	struct clock_point now = {counter, true_ns, ERROR_NS};
 	check(!fit.breaks && off_by(&fit, &now) <= PASS_NS,
-		"of a clock that steps back and forth the readings that fit are used: off by %llu "
-		"ns",
+		"the readings that fit are used if a clock steps back and forth: off by %llu ns",
 		(unsigned long long)off_by(&fit, &now));
 	clockfit_init(&fit);
 	counter = 1;
