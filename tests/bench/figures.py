@@ -80,8 +80,8 @@ def number(value):
 
 
 def extra(runs, tool, least, median):
-    """Return the cost of `tool` over `base`: the difference of the smallest values of all rounds, and the median of the differences that the medians of
-    each round have. `runs` is a list of rounds, {tool: line}; `least` and `median` name fields of a line.
+    """Return the cost of `tool` over `base`, as two numbers: the difference of their smallest values over all rounds, and the median over the rounds of
+    the difference of their medians. `runs` is a list of rounds, {tool: line}; `least` and `median` name fields of a line.
     """
     rounds = [r for r in runs if tool in r and "base" in r]
     if not rounds:

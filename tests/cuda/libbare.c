@@ -7,7 +7,9 @@
  * libcuda, for which it interposes dlopen. Variables:
  *
  *     BARE_KINDS       0: records nothing; 1: kernels, copies, sets and synchronizations; 2 (the
- *                      default): also API records; 3: also API callbacks
+ *                      default): also API records; 3: also API callbacks; 4: also all other kinds
+ *     BARE_GRAPHS      if set, records graphs as a whole
+ *     BARE_CUPTI=FILE  the libcupti to open
  *     BARE_LOG=FILE    writes the records as JSON lines; without it they are only counted
  *     BARE_RAW=FOLDER  keeps each buffer as a file, which tests/sim/cupti_replay.c can read
  *     BARE_MISUSE=1    breaks rules of CUPTI, which the simulated device must detect

@@ -206,7 +206,7 @@ int main(int argc, char **argv)
 	fprintf(out, "%sok 1 - %zu inputs\n", input_count ? "" : "not ", input_count);
 	fflush(out);
 	run_changed(runs);
-	fprintf(out, "ok 2 - %llu changes of them\n", (unsigned long long)runs);
+	fprintf(out, "ok 2 - %llu mutations of them\n", (unsigned long long)runs);
 	fclose(out);
 	for (size_t i = 0; i < input_count; i++)
 		free(inputs[i].data);

@@ -105,7 +105,7 @@ int main(void)
 	check_two_heaps(20000);
 	durations_init(&d);
 	check(durations_pass_end(&d) == 0 && durations_median(&d) == 0,
-		"no values have no median, and do not crash");
+		"without values there is no median, and no crash");
 	durations_release(&d);
 	return tap_done();
 }

@@ -3,9 +3,9 @@
  * schemas.h - the parts of registered payload layouts that the tracer needs: the positions of texts
  * and of attributes of the event in a payload.
  *
- * The reader interprets the rest of a layout. Kept for the life of the process, at most
- * SCHEMAS_BYTES_MAX; payloads are not searched by a layout without room. A lock is taken for adding
- * only. Any thread, with thread.busy set.
+ * The reader interprets the rest of a layout. Layouts are kept for the life of the process, in at
+ * most SCHEMAS_BYTES_MAX; if there is no room for a layout, its payloads are not searched. Only
+ * adding takes a lock. Any thread, with thread.busy set.
  */
 #ifndef TRACER_NVTX_SCHEMAS_H
 #define TRACER_NVTX_SCHEMAS_H
