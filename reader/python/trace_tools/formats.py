@@ -7,7 +7,7 @@ import html
 import json
 import math
 import xml.etree.ElementTree as xml
-from collections.abc import Callable
+from typing import Callable
 
 from . import terminal
 from .compare import VERDICTS, Comparison, Finding, title
