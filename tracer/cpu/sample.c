@@ -136,10 +136,9 @@ __asm__(".text\n"
 	"	.size cpu_entry, . - cpu_entry\n");
 /* clang-format on */
 
-__attribute__((visibility("hidden"), used)) void cpu_handle(
-	int number, const siginfo_t *info, const ucontext_t *context);
-
-void cpu_handle(int number, const siginfo_t *info, const ucontext_t *context)
+/* Called by the entry. */
+__attribute__((used)) static void cpu_handle(
+	int number, const siginfo_t *info, const ucontext_t *context)
 {
 	/* The kernel's order of registers, in the order of DWARF's numbers. */
 	static const uint8_t order[CFI_REGISTERS] = {REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI,

@@ -89,9 +89,8 @@ static uint64_t clock_error(struct writer *w, const struct spool *spool)
 
 static const char *off_text(uint32_t reason)
 {
-	static const char *const texts[CPU_OFF_REASONS] = {[CPU_OFF_KERNEL] =
-			"the kernel (before 5.11) or the machine cannot take them without "
-			"interrupting system calls",
+	static const char *const texts[CPU_OFF_REASONS] = {
+		[CPU_OFF_KERNEL] = "the kernel is older than 5.11, or the machine is no x86-64",
 		[CPU_OFF_ACTION] = "the program ignores or handles SIGURG itself",
 		[CPU_OFF_FD] = "the program reads SIGURG by signalfd()",
 		[CPU_OFF_FILTER] = "the program entered a system call filter",
