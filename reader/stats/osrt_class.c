@@ -94,9 +94,8 @@ void osrt_arguments(FILE *out, const char *function, int64_t object)
 		name += strlen(", t_");
 		at = name + strcspn(name, ")");
 		fprintf(out, "%s%.*s", first ? "" : ", ", (int)(at - name), name);
-		if (!strncmp(kind, "FD,", 3) || !strncmp(kind, "PID,", 4))
-			fprintf(out, " = %" PRId64, object);
-		else if (first && is_syscall(function))
+		if (!strncmp(kind, "FD,", 3) || !strncmp(kind, "PID,", 4) ||
+			(first && is_syscall(function)))
 			fprintf(out, " = %" PRId64, object);
 		else if (!strncmp(kind, "ADDR,", 5) || !strncmp(kind, "ID,", 3))
 			fprintf(out, " = 0x%" PRIx64, (uint64_t)object);

@@ -28,9 +28,9 @@
 #define GATE_PAGES(bytes) (((bytes) + GATE_PAGE - 1) / GATE_PAGE * GATE_PAGE)
 
 struct process_words {
-	uint32_t alive;        /* 0 = not set up: a forked child, or no session */
-	uint32_t pid;          /* of a forked child, once it knows that it is one */
-	uint32_t forgetting;   /* tid of the task that makes the child forget its parent; 0 = none */
+	uint32_t alive;      /* 0 = not set up: a forked child, or no session */
+	uint32_t pid;        /* of a forked child, once it knows that it is one */
+	uint32_t forgetting; /* tid of the task that makes the child forget its parent; 0 = none */
 	uint32_t session_mask; /* ANDed with the tree's gate: is anything recorded? */
 	uint32_t osrt_mask;    /* ANDed likewise, for OS runtime calls that are only measured */
 	/* Least duration, in ticks, of the events of a class that carry a callchain; UINT64_MAX =

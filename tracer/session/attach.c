@@ -72,8 +72,8 @@ struct lane *thread_attach(struct thread *t)
 {
 	if (t->muted || (t->shared && thread_is_stray(t)))
 		return NULL;
-	if (__atomic_load_n(&session.state, __ATOMIC_ACQUIRE) == SESSION_FORKED &&
-		own_words.pid && !session_is_childs_own()) {
+	if (__atomic_load_n(&session.state, __ATOMIC_ACQUIRE) == SESSION_FORKED && own_words.pid &&
+		!session_is_childs_own()) {
 		session_count_drop(DROP_SHARED);
 		return NULL;
 	}

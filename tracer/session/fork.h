@@ -35,8 +35,8 @@ void session_count_inherited(void);
 void session_before_fork(void);
 void session_child_handler(void);
 
-/* Return false in a task on the memory of the first thread of a forked child (clone() with CLONE_VM,
- * without CLONE_SETTLS): its calls are not recorded from then on. */
+/* Return false in a task on the memory of the first thread of a forked child (clone() with
+ * CLONE_VM, without CLONE_SETTLS): its calls are not recorded from then on. */
 bool session_is_childs_own(void);
 
 /* Start recording in a forked child, at its first event. Return false if tracing is off. */

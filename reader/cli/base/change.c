@@ -68,9 +68,9 @@ static bool may_be_changed(const struct change *g)
 
 int change_open(struct change *g, const char *file, const char *name, bool no_wait)
 {
+	*g = (struct change){.r.path = name};
 	const struct contents_visitor visitor = {g, note_block, NULL, note_problem};
 	const char *cause;
-	*g = (struct change){.r.path = name};
 	contents_init(&g->contents);
 	signal(SIGXFSZ, SIG_IGN); /* exceeding the limit of file sizes is an error like others */
 	int error = append_open(&g->append, file, no_wait ? 0 : REPORT_WAIT_NS, &cause);

@@ -104,7 +104,7 @@ static int write_results(FILE *out, struct cli_report *r, struct indexing *x,
 	static const uint32_t carried[] = {KIND_CUDA_KERNEL, KIND_CUDA_API, KIND_CUDA_DEVICE,
 		KIND_CUDA_MODULE, KIND_CUDA_SETUP, KIND_NVTX_RANGE, KIND_NVTX_START_END,
 		KIND_NVTX_NAME, 0};
-	struct ncu_tally tally;
+	struct ncu_tally tally = {0};
 	if (!c->session && x->results.count)
 		return rewrite(out, r, &x->results);
 	int error = ncu_code_index(&x->code, &x->results);

@@ -181,7 +181,7 @@ static int table_print_json(
 	     *advice = sql_rule_advice(s, report), *severity = report_header(report, "severity");
 	size_t bytes = 0;
 	bool skipped;
-	struct merging merging;
+	struct merging merging = {0};
 	FILE *memory = open_memstream(&text, &bytes);
 	int error = sql_columns_read(&columns, report);
 	struct rows rows = {memory, columns.count, 0, most};
