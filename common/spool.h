@@ -37,6 +37,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/frame_address.h"
+
 #define SPOOL_MAGIC 0x316c6f6f70536c54ull /* "TlSpool1" */
 #define SPOOL_VERSION 8u
 #define RECORD_BYTES 32u
@@ -140,6 +142,8 @@ enum record_kind {
 				      callchain_method, plus CALLCHAIN_IS_CUT or _LOST */
 	REC_MODULE_LOAD = 0xf0a,   /* a = begin, b = end; payload struct module_load and path */
 	REC_MODULE_UNLOAD = 0xf0b, /* a = begin */
+	REC_PYTHON_CODE = 0xf18,   /* a = id << 32 | first line, b = name of the file << 32 |
+				      name of the function; payload struct python_definition */
 	/* NVTX: `a` holds two names, domain << 32 | text, 0 = none. The part of a text that its
 	 * name does not hold is at the end of the payload. */
 	REC_NVTX_MARK = 0xf0c,      /* b = 0 or NVTX_HAS_ATTRIBUTES: then struct nvtx_attributes */
@@ -446,6 +450,11 @@ struct cpu_counts {
 	uint64_t threads_refused; /* threads without timer or memory */
 	uint32_t off;             /* enum cpu_off */
 	uint32_t pad;
+};
+
+struct python_definition {
+	uint32_t table; /* the line table, as a name of the spool; 0 = none */
+	uint32_t lines; /* enum python_lines */
 };
 
 struct spool_header {

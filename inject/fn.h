@@ -58,6 +58,7 @@
 #include <unistd.h>
 #include <wchar.h>
 
+#include "common/schema/fn_ids.h"
 #include "common/schema/args.h"
 #include "tracer/osrt/osrt.h"
 #include "tracer/base/relocate.h"
@@ -76,17 +77,6 @@ typedef int libtrace_fd_pair[2];
 #define WRAPPER(ret, name, params)                                                    \
 	ret wrap_##name params __asm__(#name) __attribute__((visibility("default"))); \
 	ret wrap_##name params
-
-/* Ids: row numbers, from 1. */
-enum fn_id {
-	FN_none,
-#define FN(ret, name, ...) FN_##name,
-#define FNV(name, ...) FN_##name,
-#define HAND(ret, name, ...) FN_##name,
-#include "common/schema/libc.def"
-	FN_COUNT
-};
-_Static_assert(FN_COUNT <= FN_MAX, "spool.h has no room for so many functions");
 
 /* The functions after this library in the search order: libc's, or another interposer's. */
 struct real {

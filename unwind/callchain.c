@@ -69,7 +69,8 @@ struct walk {
 	uint32_t fresh; /* frames walked */
 	uint32_t limit;
 	enum callchain_end end;
-	bool unknown; /* the walk ended at a frame that libunwind may pass */
+	bool unknown;  /* the walk ended at a frame that libunwind may pass */
+	bool nameless; /* CALLCHAIN_NAMELESS */
 };
 
 static inline uint64_t word(uint64_t address)
@@ -396,7 +397,7 @@ static bool drop_outer(struct walk *w, uint32_t count)
 	for (uint32_t i = 0; i < w->keep; i++) {
 		struct callchain_frame f = thread->frame[i + count];
 		uint64_t ip = thread->check[f.checks - 1].value;
-		if (!frame_name(index, ip, f.flags, &root, &name))
+		if (!w->nameless && !frame_name(index, ip, f.flags, &root, &name))
 			return false;
 		thread->frame[i] = (struct callchain_frame){
 			f.bp, name.hash, name.id, f.flags, (uint16_t)(f.checks - checks)};
@@ -443,7 +444,7 @@ static ALWAYS_INLINE uint32_t settle(struct walk *w)
 		if (flags | f->flags)
 			flags = frame_needs(f, flags, thread->check, &checks);
 		thread->check[checks++] = (struct callchain_check){slot, ip};
-		if (!frame_name(index, ip, flags, &root, &name))
+		if (!w->nameless && !frame_name(index, ip, flags, &root, &name))
 			return 0;
 		*last = (struct callchain_frame){
 			f->bp, name.hash, name.id, (uint16_t)flags, (uint16_t)checks};
@@ -466,7 +467,7 @@ static ALWAYS_INLINE bool begin(struct callchain_thread *thread, uint64_t sp, ui
 	uint32_t flags, uint64_t room_bytes)
 {
 	uint32_t now = __atomic_load_n(&generation, __ATOMIC_ACQUIRE);
-	flags &= CALLCHAIN_FRAME_POINTERS;
+	flags &= CALLCHAIN_FRAME_POINTERS | CALLCHAIN_NAMELESS;
 	if (thread->generation != now || thread->depth != depth || thread->flags != flags) {
 		thread->count = 0;
 		for (uint32_t i = 0; thread->generation && i <= CALLCHAIN_DEPTH_MAX; i++)
@@ -563,7 +564,7 @@ static ALWAYS_INLINE uint32_t take(struct callchain_thread *thread, struct regis
 	thread->cut = w.end == CALLCHAIN_CUT;
 	if (__builtin_expect(w.end == CALLCHAIN_LOST, 0)) {
 		thread->count = 0;
-		uint32_t other = w.unknown && !thread->from && fallback_ready()
+		uint32_t other = w.unknown && !thread->from && !w.nameless && fallback_ready()
 			? take_by_libunwind(start.ip, depth, ret_result)
 			: 0;
 		node = other ? other : node;
@@ -603,7 +604,7 @@ __attribute__((noinline)) uint32_t callchain_take(struct callchain_thread *threa
 	if (flags & CALLCHAIN_FRAME_POINTERS)
 		return take_by_rbp(thread, start, depth, ret_result);
 	uint32_t id = take(thread, start, depth, false, ret_result);
-	if (__builtin_expect(flags & CALLCHAIN_CHECK, 0))
+	if (__builtin_expect(flags & CALLCHAIN_CHECK && id, 0))
 		compare(start.ip, depth, id);
 	return id;
 }
@@ -632,6 +633,20 @@ bool callchain_node(uint32_t id, struct callchain_node *ret_node)
 	return id && id <= __atomic_load_n(&nodes.next, __ATOMIC_ACQUIRE) &&
 		__atomic_load_n(&nodes.chunk[id / NODES_PER_CHUNK], __ATOMIC_ACQUIRE) &&
 		node_read(node_at(&nodes, id), ret_node);
+}
+
+bool callchain_frame_get(
+	const struct callchain_thread *thread, uint32_t number, struct callchain_found *ret_frame)
+{
+	const struct callchain_frame *f = &thread->frame[number];
+	const struct callchain_check *own = &thread->check[f->checks - 1];
+	*ret_frame = (struct callchain_found){own->address, own->value, f->flags & FRAME_EXACT};
+	return !is_own(own->value);
+}
+
+struct callchain_nodes *callchain_tree(void)
+{
+	return &nodes;
 }
 
 void callchain_forget(struct callchain_thread *thread)

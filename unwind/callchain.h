@@ -27,7 +27,9 @@
 
 enum callchain_flag {
 	CALLCHAIN_FRAME_POINTERS = 1, /* follow rbp instead of the tables (an option) */
-	CALLCHAIN_CHECK = 2 /* also ask libunwind, step by step, and count what differs: slow */
+	CALLCHAIN_CHECK = 2,   /* also ask libunwind, step by step, and count what differs: slow */
+	CALLCHAIN_NAMELESS = 4 /* add no nodes and return 0: the caller names the frames itself, by
+				  callchain_frame_get() */
 };
 
 enum callchain_end {
@@ -115,6 +117,23 @@ uint32_t callchain_take(struct callchain_thread *thread, uint32_t depth, uint32_
  */
 uint32_t callchain_take_at(struct callchain_thread *thread, const struct registers_all *from,
 	uint32_t depth, uint32_t flags, struct callchain_result *ret_result);
+
+/* A frame of a chain as the walk found it. */
+struct callchain_found {
+	uint64_t slot, ip; /* the return address, and where it is stored */
+	uint32_t flags;    /* NODE_EXACT or 0 */
+};
+
+/*
+ * Get frame `number`, 0 = the outermost, of the chain that callchain_take() has just found with
+ * CALLCHAIN_NAMELESS, of ret_result->count frames. Returns false if it is a frame of libtrace.so,
+ * which belongs to no chain. Owning thread, in the guard.
+ */
+bool callchain_frame_get(
+	const struct callchain_thread *thread, uint32_t number, struct callchain_found *ret_frame);
+
+/* Return the tree that all chains of the process are in. */
+struct callchain_nodes *callchain_tree(void);
 
 /* Forget all that is remembered about addresses in [begin, end): their modules were unloaded.
  * Lock-free; any thread. */

@@ -14,6 +14,7 @@
 #include "writer/lane/callchains.h"
 #include "writer/lane/gaps.h"
 #include "writer/lane/modules.h"
+#include "writer/lane/python.h"
 #include "writer/lane/threads.h"
 #include "writer/nvtx/ext.h"
 #include "writer/nvtx/named.h"

@@ -20,7 +20,8 @@ struct pass {
 
 void contents_init(struct contents *c)
 {
-	*c = (struct contents){.first_ns = UINT64_MAX, .module_room = MODULES_MAX};
+	*c = (struct contents){
+		.first_ns = UINT64_MAX, .module_room = MODULES_MAX, .python_room = PYTHON_ROWS_MAX};
 	string_table_init(&c->strings);
 	process_list_init(&c->processes);
 }
@@ -77,6 +78,8 @@ static int take_batch(struct pass *pass, const struct report_entry *e, const cha
 	int error = batch_rows_count(p, &b);
 	if (!error && (kind == KIND_MODULE_LOAD || kind == KIND_MODULE_UNLOAD))
 		error = module_map_add(&p->modules, &b, &c->module_room, ret_cause);
+	if (!error && kind == KIND_PYTHON_CODE)
+		error = python_codes_add(&p->python, &b, &c->python_room, ret_cause);
 	if (error)
 		return error;
 	if (kind && !report_choose_rows(pass->walk.report, &b))

@@ -45,6 +45,7 @@ struct contents {
 	uint64_t unknown_entries;
 	uint64_t clock_points;
 	uint32_t module_room; /* MODULES_MAX less the modules of all processes so far */
+	uint32_t python_room; /* likewise, code objects of Python */
 	uint64_t compressed_blocks;
 	uint64_t first_ns,
 		last_ns; /* least and greatest times of block headers; first > last: none */

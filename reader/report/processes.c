@@ -27,6 +27,7 @@ static void process_free(struct process *p)
 		libtrace__receipt__free_unpacked(p->receipt, NULL);
 	callchain_nodes_release(&p->callchains);
 	module_map_release(&p->modules);
+	python_codes_release(&p->python);
 	stored_symbols_release(&p->symbols);
 	free(p);
 }

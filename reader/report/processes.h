@@ -16,6 +16,7 @@
 #include "reader/file/schema.h"
 #include "reader/symbols/callchains.h"
 #include "reader/symbols/modules.h"
+#include "reader/symbols/python.h"
 #include "reader/symbols/stored.h"
 #include "report.pb-c.h"
 
@@ -33,6 +34,7 @@ struct process {
 	bool has_looked_for_parent;
 	struct callchain_nodes callchains;
 	struct module_map modules;
+	struct python_codes python;
 	struct stored_symbols symbols;
 };
 

@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "common/frame_address.h"
 #include "reader/base/print.h"
 
 static void print_hex(FILE *out, uint64_t number)
@@ -103,6 +104,30 @@ static uint32_t frames_print(FILE *out, const struct style *style, struct symbol
 	return count;
 }
 
+/* Print " at file.py:line": the innermost line of the program, not of a library, if the callchain
+ * has one. */
+static void place_text(
+	FILE *out, struct symbols *symbols, const struct process *p, uint32_t id, uint64_t ns)
+{
+	uint64_t address;
+	uint32_t frames = 0;
+	while (frames++ < CALLCHAIN_FRAMES_MAX &&
+		callchain_node(&p->memory->callchains, id, &id, &address)) {
+		const struct symbol *s = address & ADDRESS_PYTHON
+			? symbols_find(symbols, p, address, ns, NULL)
+			: NULL;
+		const char *file = s ? s->frames[0].file : NULL;
+		if (!file || !s->frames[0].line || python_file_is_library(file))
+			continue;
+		const char *slash = strrchr(file, '/');
+		fputs_unlocked(" at ", out);
+		part(out, slash ? slash + 1 : file);
+		putc_unlocked(':', out);
+		print_u64(out, s->frames[0].line);
+		return;
+	}
+}
+
 void chain_print_text(
 	FILE *out, struct symbols *symbols, const struct process *p, uint32_t id, uint64_t ns)
 {
@@ -112,6 +137,8 @@ void chain_print_text(
 	if (!is_whole)
 		fputs_unlocked(count ? " <- ?" : "?", out);
 	putc_unlocked('"', out);
+	if (symbols)
+		place_text(out, symbols, p, id, ns);
 }
 
 void chain_print_json(

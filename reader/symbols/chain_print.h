@@ -16,7 +16,9 @@
 /*
  * Print "inner <- outer <- main", in quotes: the functions of the callchain of node `id`, for a
  * call that ended at `ns`. An unknown function prints as module+0xoffset; without `symbols` (NULL),
- * addresses are printed. A callchain whose end is not in the file ends with "?".
+ * addresses are printed. A callchain whose end is not in the file ends with "?". If it has Python
+ * frames, " at file.py:line" follows: the innermost line outside of the standard library and
+ * packages.
  */
 void chain_print_text(
 	FILE *out, struct symbols *symbols, const struct process *p, uint32_t id, uint64_t ns);

@@ -143,11 +143,12 @@ static int process_take(struct symbolizer *z, struct process *p)
 	if (!addresses)
 		return -ENOMEM;
 	count = 0;
-	for (uint32_t i = 0; i < n->count; i++) {
-		memcpy(addresses + count, n->pieces[i].addresses,
-			n->pieces[i].count * sizeof(*addresses));
-		count += n->pieces[i].count;
-	}
+	for (uint32_t i = 0; i < n->count; i++)
+		for (uint32_t k = 0; k < n->pieces[i].count; k++) {
+			uint64_t address = n->pieces[i].addresses[k];
+			if (!(address & ADDRESS_PYTHON)) /* the report names these itself */
+				addresses[count++] = address;
+		}
 	qsort(addresses, count, sizeof(*addresses), compare_addresses);
 	int error = 0;
 	z->process = p->id;

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* symbols.c - resolution of an address to function, line and inlined functions. */
+#define _GNU_SOURCE
 #include "reader/symbols/symbols.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -173,6 +175,39 @@ static const struct symbol *of_place(
 	return symbol;
 }
 
+/* Return the symbol of a Python frame: "function (file.py:line)". */
+static const struct symbol *of_python(struct symbols *s, const struct process *p, uint64_t address)
+{
+	const struct python_row *row = python_codes_find(&p->python, address);
+	struct symbol_frame frame = {0};
+	uint32_t instruction = PYTHON_INSTRUCTION_OF(address);
+	if (row) {
+		struct string_ref table = string_table_get(&s->contents->strings, row->table);
+		const char *name = string_text(s, row->name);
+		frame.file = string_text(s, row->file);
+		frame.line = python_line((const uint8_t *)table.text, table.bytes, row->lines,
+			row->first_line, instruction);
+		if (!name || !frame.file)
+			return NULL;
+		const char *slash = strrchr(frame.file, '/');
+		char *text;
+		int bytes = asprintf(&text, frame.line ? "%s (%s:%u)" : "%s (%s)", name,
+			slash ? slash + 1 : frame.file, frame.line);
+		if (bytes < 0)
+			return NULL;
+		frame.function = pool_text(&s->pool, text, (size_t)bytes);
+		free(text);
+	}
+	struct symbol *symbol = symbol_new(s, &frame, 1);
+	if (!symbol || (row && !frame.function))
+		return NULL;
+	symbol->is_python = true;
+	symbol->module = row ? frame.file : "[Python]";
+	symbol->offset = instruction;
+	symbol->reason = row ? NULL : "the code object is not in the report";
+	return symbol;
+}
+
 static const struct symbol *answer(struct symbols *s, struct process *p, uint64_t address,
 	const struct module *module, const struct jit_code *code, bool with_stored)
 {
@@ -197,7 +232,8 @@ static void narrow(struct time_span *span, uint64_t from_ns, uint64_t until_ns)
 static const struct symbol *find(struct symbols *s, struct process *p, uint64_t address,
 	const struct module *module, uint64_t ns, bool with_stored, struct time_span *span)
 {
-	const struct jit_code *code = module || s->no_names ? NULL : code_at(s, p, address, ns);
+	const bool has_code = !module && !s->no_names && !(address & ADDRESS_PYTHON);
+	const struct jit_code *code = has_code ? code_at(s, p, address, ns) : NULL;
 	/* modules and codes belong to one process, so their addresses are unique keys */
 	uint64_t where = module ? (uintptr_t)module : code ? (uintptr_t)code : (uintptr_t)p;
 	if (code && code->from_ns)
@@ -205,7 +241,9 @@ static const struct symbol *find(struct symbols *s, struct process *p, uint64_t 
 	uint32_t known = map_get(&s->places, address, where);
 	if (known)
 		return s->answers[known - 1];
-	const struct symbol *symbol = answer(s, p, address, module, code, with_stored);
+	const struct symbol *symbol = address & ADDRESS_PYTHON
+		? of_python(s, p, address)
+		: answer(s, p, address, module, code, with_stored);
 	if (!symbol || array_room(&s->answers, s->count, &s->capacity, sizeof(*s->answers)) ||
 		map_put(&s->places, address, where, s->count + 1))
 		return NULL;
@@ -219,6 +257,8 @@ const struct symbol *symbols_find(struct symbols *s, const struct process *proce
 	struct process *p = process->memory;
 	const struct module *module = module_map_find(&p->modules, address - 1, ns);
 	span = span ? span : &unused;
+	if (address & ADDRESS_PYTHON)
+		return find(s, p, address, NULL, ns, true, span);
 	if (module_map_is_reused(&p->modules)) {
 		bool holds = module && module->from_ns <= ns && ns < module->until_ns;
 		narrow(span, holds ? module->from_ns : ns, holds ? module->until_ns : ns + 1);

@@ -2,9 +2,11 @@
 /*
  * symbols.h - resolution of addresses of callchains: function, line, inlined functions.
  *
- * Names are taken from the report if `trace symbolize` has stored them, else from the mapped files
- * (binary.h), else, for code generated at run time, from the maps that its generator wrote (jit.h).
- * An address that is not found is shown as module and offset, with a reason.
+ * The address of a Python frame is resolved by the report alone: `function (file.py:line)`, in the
+ * module that is its file. Names of others are taken from the report if `trace symbolize` has
+ * stored them, else from the mapped files (binary.h), else, for code generated at run time, from
+ * the maps that its generator wrote (jit.h). An address that is not found is shown as module and
+ * offset, with a reason.
  *
  *   symbols_init(); symbols_find() ...; symbols_release()
  *
@@ -35,6 +37,7 @@ struct symbol {
 	const char *reason; /* reason why no function is known; NULL = the function is known */
 	uint64_t offset; /* offset from the start of the function; without a function, the address
 			    in the file */
+	bool is_python;
 	uint32_t frame_count;
 	struct symbol_frame frames[]; /* at least one; innermost inlined function first */
 };

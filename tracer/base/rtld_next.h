@@ -54,4 +54,8 @@ void *rtld_next_find(const struct rtld_next_scope *scope, const char *name, cons
  */
 uint64_t rtld_next_find_from(const struct link_map *map, const char *name);
 
+/* Return the address of the function or variable `name` in the first of all loaded objects that has
+ * it, and its size; 0 = none has, or a function that is chosen at run time. As rtld_next_open(). */
+uint64_t rtld_find_global(const char *name, uint64_t *ret_bytes);
+
 #endif

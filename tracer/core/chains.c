@@ -16,10 +16,12 @@
 #include "tracer/core/lane.h"
 #include "tracer/base/libc.h"
 #include "tracer/core/diagnostic.h"
+#include "tracer/core/python.h"
 #include "tracer/core/state.h"
 #include "tracer/core/spool_file.h"
 #include "unwind/callchain.h"
 #include "unwind/fallback.h"
+#include "unwind/merged.h"
 #include "unwind/modules.h"
 #include "unwind/rules.h"
 
@@ -84,17 +86,23 @@ static bool is_marked(uint32_t id)
 	return __atomic_load_n(&marked[id / 64], __ATOMIC_RELAXED) >> id % 64 & 1;
 }
 
+/* Learn the module of a node, if it is native. */
+static bool module_learn(const struct callchain_node *node)
+{
+	return node->address & ADDRESS_PYTHON || modules_learn(node->address - 1);
+}
+
 /* Record the modules that new nodes lead through. Outer nodes are marked first, so that a marked
  * node implies that all nodes further out are marked. */
 static void modules_record(uint32_t innermost)
 {
-	uint32_t fresh[CALLCHAIN_DEPTH_MAX], count = 0;
+	uint32_t fresh[MERGED_FRAMES_MAX], count = 0;
 	struct callchain_node node;
 	bool known = true;
 	for (uint32_t id = innermost;
-		id && !is_marked(id) && count < CALLCHAIN_DEPTH_MAX && callchain_node(id, &node);
+		id && !is_marked(id) && count < MERGED_FRAMES_MAX && callchain_node(id, &node);
 		id = node.parent) {
-		known &= modules_learn(node.address - 1);
+		known &= module_learn(&node);
 		fresh[count++] = id;
 	}
 	is_recording = true;
@@ -213,6 +221,7 @@ void chains_start(void)
 		if (c->backtrace_ns[i] != UINT64_MAX)
 			limits[i] = session_ticks(c->backtrace_ns[i]);
 	limits_use();
+	python_start();
 	is_on = true;
 }
 
@@ -220,6 +229,7 @@ void chains_forked(void)
 {
 	limits_use();
 	callchain_forked();
+	python_start_forked();
 	modules_forked();
 	fallback_forked();
 	marks_clear();
@@ -285,7 +295,7 @@ static bool sees_all(uint32_t id)
 	struct callchain_node node;
 	bool all = true;
 	for (; all && id && callchain_node(id, &node); id = node.parent)
-		all = modules_learn(node.address - 1);
+		all = module_learn(&node);
 	return all;
 }
 
@@ -350,9 +360,12 @@ static uint32_t take(struct thread *t, uint32_t *ret_method)
 		return 0;
 	if (t->vfork_pid)
 		return take_of_child(t, memory, ret_method);
-	uint32_t id = chains_ask_libunwind
-		? take_with_libunwind(t, memory, &result)
-		: callchain_take(memory, session.config.backtrace_depth, flags, &result);
+	uint32_t id;
+	if (chains_ask_libunwind)
+		id = take_with_libunwind(t, memory, &result);
+	else if (__builtin_expect(!python_is_here, 1) ||
+		!python_take(t, memory, flags, &result, &id))
+		id = callchain_take(memory, session.config.backtrace_depth, flags, &result);
 	if (id && !is_marked(id))
 		modules_record(id);
 	*ret_method = method_of(&result);

@@ -67,6 +67,7 @@ static const struct option options[] = {
 	{"LIBTRACE_OSRT_BACKTRACE_DEPTH", KIND_NUMBER, 1, NULL,
 		UP_TO(CALLCHAIN_DEPTH_MAX, backtrace_depth)},
 	{"LIBTRACE_BACKTRACE", KIND_CHOICE, 0, "dwarf,fp,libunwind,check,none", AT(backtrace)},
+	{"LIBTRACE_PYTHON_BACKTRACE", KIND_CHOICE, 0, "off,auto", AT(python_backtrace)},
 	{"LIBTRACE_CUDA_BACKTRACE", KIND_CLASSES, 1, NULL, AT(backtrace_ns)},
 	{"LIBTRACE_CUDA_TRIVIAL", KIND_WORD, 0, "record", AT(cuda_all_calls)},
 	{"LIBTRACE_CUDA_GRAPH", KIND_WORD, 0, "node", AT(cuda_graph_nodes)},
@@ -162,11 +163,11 @@ static int choice_of(const char *words, const char *value)
 	return -1;
 }
 
-static bool choice_apply(enum backtrace *place, const char *words, const char *value)
+static bool choice_apply(unsigned *place, const char *words, const char *value)
 {
 	int choice = choice_of(words, value);
 	if (choice >= 0)
-		*place = (enum backtrace)choice;
+		*place = (unsigned)choice;
 	return choice >= 0;
 }
 
@@ -227,7 +228,7 @@ static bool option_apply(struct config *c, const struct option *o, const char *v
 		*(bool *)place = text_equal(value, o->word);
 		return true;
 	case KIND_CHOICE:
-		return choice_apply((enum backtrace *)(void *)place, o->word, value);
+		return choice_apply((unsigned *)(void *)place, o->word, value);
 	case KIND_CLASSES:
 		return classes_apply((uint64_t *)(void *)place, value);
 	case KIND_LIST:

@@ -17,6 +17,8 @@ enum backtrace {
 	BACKTRACE_NONE
 };
 
+enum python_backtrace { PYTHON_BACKTRACE_OFF = 0, PYTHON_BACKTRACE_AUTO };
+
 /* Classes of callchains: each has a threshold. Calls of the CUDA APIs are divided by what they
  * do. */
 enum chain_class {
@@ -67,6 +69,8 @@ struct config {
 	const char *output;              /* LIBTRACE_OUTPUT; NULL = default */
 	const char *tree;                /* LIBTRACE_TREE; NULL = start one */
 	const char *spool_dir;           /* LIBTRACE_SPOOL_DIR; NULL = /dev/shm */
+	/* LIBTRACE_PYTHON_BACKTRACE */
+	enum python_backtrace python_backtrace;
 	uint64_t cut;    /* bit n: the value of the n-th option exceeded the maximum; the maximum is
 			    used */
 	const char *bad; /* the first variable whose value is not understood; its default is used,

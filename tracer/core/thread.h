@@ -57,6 +57,7 @@ struct thread {
 	uint8_t fork_state;   /* enum fork_state */
 	uint8_t muted;        /* calls are the tracer's, not the application's */
 	uint8_t chains_begun; /* the lane's callchain memory is about this thread */
+	uint8_t unmapped;     /* the call being recorded has unmapped memory */
 	struct lane *fast; /* the lane, while wrappers may take the short path: the tick counter is
 			      the TSC */
 	struct lane *set_aside; /* the lane, during a fork */

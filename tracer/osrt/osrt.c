@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <signal.h>
 
+#include "common/schema/fn_ids.h"
 #include "common/sys.h"
 #include "common/text.h"
 #include "tracer/core/chains.h"
@@ -180,10 +181,13 @@ bool osrt_close(struct lane *lane, uint64_t tick)
 static void put_with_chain(struct thread *t, const struct record *record)
 {
 	unsigned slots = 1;
-	uint64_t flags = record->word >> RECORD_FLAGS_SHIFT & 15;
+	uint64_t flags = record->word >> RECORD_FLAGS_SHIFT & 15,
+		 fn = record->word & RECORD_KIND_MASK;
+	t->unmapped = fn == FN_munmap || fn == FN_mremap;
 	struct record *r = !flags && chains_due(CHAIN_OSRT, record->word >> RECORD_LENGTH_SHIFT)
 		? chains_room(t, record->tick, &slots)
 		: lane_room(t, slots);
+	t->unmapped = 0;
 	if (!r)
 		return;
 	if (gate_is_wiped()) { /* forked meanwhile: the call is the parent's, perhaps the lane */

@@ -16,8 +16,8 @@
  * event. */
 record_put callchain_put;
 
-/* Get the return addresses of callchain `id`, innermost first, as stored in the report, at most
- * `most` of them. Returns their number. May map the spool anew. */
+/* Get the return addresses of callchain `id`, innermost first, as stored in the report but without
+ * Python frames, at most `most` of them. Returns their number. May map the spool anew. */
 uint32_t callchains_addresses(
 	struct spool *spool, uint32_t id, uint64_t *ret_addresses, uint32_t most);
 

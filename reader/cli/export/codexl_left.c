@@ -77,7 +77,7 @@ void codexl_others_print(const char *path, enum codexl_format format, uint64_t *
 		KIND_NVTX_RANGE, KIND_NVTX_MARK, KIND_NVTX_START_END, KIND_CUDA_MEMCPY,
 		KIND_CUDA_MEMSET, KIND_CUDA_DEVICE, KIND_CUDA_DEVICE_ATTRIBUTE, KIND_THREAD_START,
 		KIND_THREAD_END, KIND_THREAD_NAME, KIND_MODULE_LOAD, KIND_MODULE_UNLOAD,
-		KIND_CUDA_RECEIPT, KIND_CODEXL_KERNEL};
+		KIND_PYTHON_CODE, KIND_CUDA_RECEIPT, KIND_CODEXL_KERNEL};
 	for (size_t i = 0; i < sizeof(carried) / sizeof(carried[0]); i++)
 		events[carried[i]] = 0;
 	export_note_left_out(path, codexl_format_name(format), events);

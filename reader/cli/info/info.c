@@ -28,6 +28,7 @@ static bool is_background(uint32_t kind)
 	case KIND_CHILD:
 	case KIND_MODULE_LOAD:
 	case KIND_MODULE_UNLOAD:
+	case KIND_PYTHON_CODE:
 	case KIND_CUDA_SETUP:
 	case KIND_CUDA_RECEIPT:
 		return true;

@@ -148,8 +148,8 @@ static int frames_find(struct perfetto_chains *c, struct process *p, uint32_t no
 		if (!s)
 			return -ENOMEM;
 		for (uint32_t n = 0; n < s->frame_count && *ret_count < CHAIN_NUMBERS_MAX; n++) {
-			uint32_t number =
-				frame_number(c, s, n, addresses[i] - 1 - (m ? m->bias : 0));
+			uint32_t number = frame_number(
+				c, s, n, s->is_python ? 0 : addresses[i] - 1 - (m ? m->bias : 0));
 			if (!number)
 				return -ENOMEM;
 			ret_numbers[(*ret_count)++] = number;

@@ -136,6 +136,7 @@ static bool is_fact(const struct event_row *row)
 	case KIND_THREAD_NAME:
 	case KIND_MODULE_LOAD:
 	case KIND_MODULE_UNLOAD:
+	case KIND_PYTHON_CODE:
 	case KIND_NVTX_PAYLOAD:
 	case KIND_NVTX_PAYLOAD_TEXT:
 	case KIND_NVTX_SCHEMA:

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * python.c - code objects of Python, and the lines of their instructions.
+ *
+ * Formats: Objects/lnotab_notes.txt of CPython 3.9 and 3.10, Objects/locations.md of 3.11.
+ */
+#include "reader/symbols/python.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/array.h"
+
+#define COLUMNS 6u
+#define UNIT_BYTES 2u
+
+void python_codes_release(struct python_codes *c)
+{
+	map_release(&c->by_id);
+	free(c->rows);
+	*c = (struct python_codes){0};
+}
+
+static int rows_take(struct python_codes *c, const struct event_batch *b, int64_t *v)
+{
+	static const uint32_t fields[COLUMNS] = {FIELD_PYTHON_CODE_ID, FIELD_PYTHON_CODE_FILE,
+		FIELD_PYTHON_CODE_NAME, FIELD_PYTHON_CODE_FIRST_LINE, FIELD_PYTHON_CODE_LINES,
+		FIELD_PYTHON_CODE_TABLE};
+	const size_t n = b->count;
+	int error = 0;
+	for (uint32_t i = 0; !error && i < COLUMNS; i++)
+		error = event_batch_column(b, fields[i], v + i * n);
+	for (uint32_t i = 0; !error && i < n; i++, v++) {
+		c->rows[c->count] = (struct python_row){.file = (uint32_t)v[n],
+			.name = (uint32_t)v[2 * n],
+			.first_line = (uint32_t)v[3 * n],
+			.lines = (uint32_t)v[4 * n],
+			.table = (uint32_t)v[5 * n]};
+		error = map_put(&c->by_id, (uint64_t)v[0], 0, ++c->count);
+	}
+	return error;
+}
+
+int python_codes_add(
+	struct python_codes *c, const struct event_batch *b, uint32_t *room, const char **ret_cause)
+{
+	*ret_cause = "too many code objects of Python";
+	if (b->count > *room)
+		return -EBADMSG;
+	*room -= b->count;
+	if (array_reserve(&c->rows, &c->capacity, (uint64_t)c->count + b->count, sizeof(*c->rows)))
+		return -ENOMEM;
+	int64_t *values = malloc(((size_t)b->count * COLUMNS + 1) * sizeof(*values));
+	int error = values ? rows_take(c, b, values) : -ENOMEM;
+	*ret_cause = "malformed rows of code objects of Python";
+	free(values);
+	return error;
+}
+
+const struct python_row *python_codes_find(const struct python_codes *c, uint64_t address)
+{
+	uint32_t at = map_get(&c->by_id, PYTHON_CODE_OF(address), 0);
+	return at ? &c->rows[at - 1] : NULL;
+}
+
+/* ---- line tables ---- */
+
+static uint32_t line_lnotab(const uint8_t *table, uint32_t bytes, uint32_t line, uint32_t at)
+{
+	for (uint32_t i = 0, address = 0; i + 1 < bytes; i += 2) {
+		address += table[i];
+		if (address > at)
+			break;
+		line += (uint32_t)(int8_t)table[i + 1];
+	}
+	return line;
+}
+
+static uint32_t line_linetable(const uint8_t *table, uint32_t bytes, uint32_t line, uint32_t at)
+{
+	uint32_t address = 0;
+	for (uint32_t i = 0; i + 1 < bytes; i += 2) {
+		bool none = table[i + 1] == 0x80;
+		if (!none)
+			line += (uint32_t)(int8_t)table[i + 1];
+		address += table[i];
+		if (at < address)
+			return none ? 0 : line;
+	}
+	return 0;
+}
+
+struct locations {
+	const uint8_t *at, *end;
+};
+
+/* Six bits a byte, the lowest first; bit 6: more follow. */
+static uint32_t location_number(struct locations *l)
+{
+	uint32_t number = 0;
+	for (uint32_t shift = 0; l->at < l->end; shift += 6) {
+		uint8_t byte = *l->at++;
+		if (shift < 32)
+			number |= (uint32_t)(byte & 63) << shift;
+		if (!(byte & 64))
+			break;
+	}
+	return number;
+}
+
+static uint32_t line_locations(
+	const uint8_t *table, uint32_t bytes, uint32_t line, uint32_t instruction)
+{
+	struct locations l = {table, table + bytes};
+	uint32_t reached = 0;
+	while (l.at < l.end) {
+		uint8_t first = *l.at++, code = first >> 3 & 15;
+		if (code == 13 || code == 14) {
+			uint32_t number = location_number(&l);
+			line += number & 1 ? -(number >> 1) : number >> 1;
+		} else if (code >= 10 && code <= 12) {
+			line += code - 10u;
+		}
+		reached += (first & 7) + 1u;
+		if (instruction < reached)
+			return code == 15 ? 0 : line;
+		/* Each entry begins with a byte that has bit 7. */
+		while (l.at < l.end && !(*l.at & 0x80))
+			l.at++;
+	}
+	return 0;
+}
+
+uint32_t python_line(const uint8_t *table, uint32_t bytes, uint32_t lines, uint32_t first_line,
+	uint32_t instruction)
+{
+	if (!instruction)
+		return first_line;
+	uint32_t index = instruction - 1;
+	switch (lines) {
+	case PYTHON_LNOTAB:
+		return line_lnotab(table, bytes, first_line, index * UNIT_BYTES);
+	case PYTHON_LINETABLE:
+		return line_linetable(table, bytes, first_line, index * UNIT_BYTES);
+	case PYTHON_LOCATIONS:
+		return line_locations(table, bytes, first_line, index);
+	default:
+		return 0;
+	}
+}
+
+bool python_file_is_library(const char *file)
+{
+	static const char *const parts[] = {"/site-packages/", "/dist-packages/"};
+	const char *library = strstr(file, "/lib/python");
+	if (file[0] == '<')
+		return !strncmp(file, "<frozen ", 8);
+	for (unsigned i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+		if (strstr(file, parts[i]))
+			return true;
+	return library && library[11] >= '2' && library[11] <= '9';
+}

@@ -1,0 +1,173 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# timeout: 900
+"""Python frames in callchains, compared line by line with what sys._getframe() tells in the program itself.
+
+tests/apps/python_zoo.py makes the calls, in each interpreter that is installed. TORTURE=1 compares 100,000 chains in each.
+"""
+import collections
+import glob
+import json
+import os
+import sqlite3
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from lib import SRC, TORTURE, Report, folder, main, receipts_agree, run, spool_folder, tap, trace, traced_env, wait_spool_gone  # noqa: E402
+
+ZOO = os.path.join(SRC, "tests/apps/python_zoo.py")
+PYTHON_BIT = 1 << 62
+DEPTH = 128
+KNOWN = [f"3.{minor}" for minor in range(8, 14)]
+
+
+def interpreters():
+    """Return one interpreter of each version, and those of the system: version -> path."""
+    found = {}
+    for python in ["/usr/bin/python3", *sorted(glob.glob(os.path.expanduser("~/.pyenv/versions/3.*/bin/python3"))), sys.executable]:
+        said = run([python, "-c", "import sys; print('%d.%d' % sys.version_info[:2], hasattr(sys, 'abiflags') and sys.abiflags)"]) if os.path.exists(python) else None
+        if said and said.status == 0:
+            version, flags = (said.out.decode().split() + [""])[:2]
+            found.setdefault(("system " if python.startswith("/usr/") else "") + version + flags, python)
+    return found
+
+
+class Traced:
+    def __init__(self, python, arguments, depth=DEPTH, **options):
+        self.folder, self.spool = folder(), spool_folder()
+        self.path = os.path.join(self.folder, "r.rep")
+        env = traced_env(self.path, self.spool, LIBTRACE_OSRT_BACKTRACE_THRESHOLD=0, LIBTRACE_OSRT_BACKTRACE_DEPTH=depth,
+                         **dict({"LIBTRACE_PYTHON_BACKTRACE": "auto"}, **options))
+        env.update(PYTHONDONTWRITEBYTECODE="1", PYTHONIOENCODING="utf-8")
+        self.result = run([python, *arguments], env=env, cwd=self.folder, limit=600)
+        self.finished = wait_spool_gone(self.spool)
+        self.report = Report(self.path)
+
+    def wrong(self):
+        if self.result.hung or self.result.status:
+            return f"status {self.result.status}: {self.result.out!r} {self.result.err[-2000:]!r}"
+        if not self.finished or not self.report.exists():
+            return "no finished report"
+        check = self.report.check()
+        return f"trace check: {check.out + check.err!r}" if check.status else receipts_agree(self.report)
+
+    @property
+    def diagnostics(self):
+        return [d["text"] for d in self.report.info()["diagnostics"]]
+
+
+def python_frames(chain):
+    return [f for f in chain if int(f["address"], 16) & PYTHON_BIT]
+
+
+def compared(traced, log):
+    """Return the number of equal chains, the program's number, and the first difference."""
+    told, equal, difference = {}, 0, None
+    for path in glob.glob(glob.escape(log) + ".*"):
+        with open(path, encoding="utf-8") as lines:
+            for line in lines:
+                call = json.loads(line)
+                told[int(path.rsplit(".", 1)[1]), call["call"]] = call["frames"]
+    for event in traced.report.events("--kind", "osrt_call", "--name", "lseek*"):
+        frames = told.get((event["pid"], event["return_value"]))
+        if frames is None:
+            continue
+        seen = [[f["function"], f["file"], f["line"]] for f in python_frames(event["callchain"])]
+        wanted = [[f"{name} ({os.path.basename(file)}:{line})" if line else f"{name} ({os.path.basename(file)})", file, line] for name, file, line in frames[:DEPTH]]
+        if seen == wanted:
+            equal += 1
+        elif difference is None:
+            at = next((i for i, (a, b) in enumerate(zip(seen, wanted)) if a != b), min(len(seen), len(wanted)))
+            difference = f"call {event['return_value']}: frame {at} of {len(seen)}: {seen[at:at + 3]} is not, of {len(wanted)}: {wanted[at:at + 3]}"
+    return equal, len(told), difference
+
+
+def zoo():
+    """Every chain of the program, in every interpreter."""
+    calls = 100000 if TORTURE else 2000
+    for version, python in interpreters().items():
+        for name, arguments in (("", [str(calls), "3"]), (", while other threads disturb", [str(calls // 4), "3", "torture"])):
+            log = os.path.join(folder(), "log")
+            traced = Traced(python, [ZOO, log, *arguments])
+            if version.split()[-1] not in KNOWN:
+                tap.ok(not traced.wrong() and any("no Python frames" in d for d in traced.diagnostics), f"{version} is not known, and the report says so{name}",
+                       traced.wrong() or traced.diagnostics)
+                continue
+            equal, told, difference = compared(traced, log) if not traced.wrong() else (0, 0, traced.wrong())
+            tap.ok(told > calls // 4 and equal == told, f"{version}: all {told} chains are those of sys._getframe(){name}", f"{equal} of {told} equal; {difference}")
+
+
+SMALL = """
+import os, time
+class Work:
+    def inner(self):
+        time.sleep(0.001)
+    def outer(self):
+        list(map(lambda n: self.inner(), [1]))
+Work().outer()
+"""
+
+
+def small(**options):
+    script = os.path.join(folder(), "small.py")
+    with open(script, "w", encoding="utf-8") as out:
+        out.write(SMALL)
+    known = {v: p for v, p in interpreters().items() if v.split()[-1] in KNOWN}
+    version = sorted(known)[-1]
+    return Traced(known[version], [script], **options), script
+
+
+def sleep_of(traced):
+    events = [e for e in traced.report.events("--kind", "osrt_call") if e["function"] in ("clock_nanosleep", "select") and e["callchain"]]
+    return events[0] if events else None
+
+
+def views():
+    """The same chain in dump, statistics and the database."""
+    traced, script = small()
+    event = sleep_of(traced)
+    chain = [f["function"] for f in event["callchain"]] if event else []
+    tap.ok(not traced.wrong() and chain and chain[0].endswith("inner (small.py:5)"), "a chain begins with the Python function", traced.wrong() or chain)
+    tap.ok(not any(str(f).startswith(("_PyEval", "_PyObject", "PyObject", "_PyFunction")) for f in chain), "frames of the interpreter are folded away", chain)
+    tap.ok(any("__libc_start" in str(f) for f in chain), "frames of the C library are not", chain)
+    text = trace("dump", "-n", event["function"], traced.path).out.decode()
+    tap.ok(" at small.py:5 " in text, "the text names the place in the program", text)
+    stats = trace("stats", "-r", "callchain_flat", traced.path)
+    if stats.status:
+        stats = trace("stats", "-r", "callchain_top_down", traced.path)
+    tap.ok(b"(small.py:5)" in stats.out, "statistics have the Python function", stats.out[-3000:] + stats.err)
+    database = os.path.join(traced.folder, "r.sqlite")
+    made = trace("export", "-t", "sqlite", "-o", database, traced.path)
+    with sqlite3.connect(database) as connection:
+        rows = connection.execute("SELECT s.value, m.value FROM OSRT_CALLCHAINS c JOIN StringIds s ON s.id = c.symbol JOIN StringIds m ON m.id = c.module "
+                                  "WHERE s.value LIKE '%(small.py:5)'").fetchall()
+    tap.ok(made.status == 0 and rows and rows[0][1] == script, "the database's module is the file", (made.err, rows))
+    symbolized = trace("symbolize", traced.path)
+    again = sleep_of(traced)
+    tap.ok(symbolized.status == 0 and again and [f["function"] for f in again["callchain"]][0] == chain[0], "they stay as they are when names are stored", symbolized.err)
+
+
+def options():
+    traced, _ = small(LIBTRACE_PYTHON_BACKTRACE="off")
+    event = sleep_of(traced)
+    tap.ok(not traced.wrong() and event and not python_frames(event["callchain"]), "off: no Python frames", traced.wrong() or event)
+    tap.ok(not traced.report.events("--kind", "python_code"), "and no code objects")
+    traced, _ = small(depth=2)
+    event = sleep_of(traced)
+    functions = [f["function"] for f in python_frames(event["callchain"])] if event else []
+    tap.ok(len(functions) == 2 and functions[0].endswith("inner (small.py:5)"), "the depth holds for Python frames, too", functions)
+
+
+def definitions():
+    """A code object is defined once, whatever number of chains lead through it."""
+    traced, _ = small()
+    rows = collections.Counter((r["file"], r["name"], r["first_line"]) for r in traced.report.events("--kind", "python_code"))
+    mine = {key: count for key, count in rows.items() if key[0].endswith("small.py")}
+    tap.ok(len(mine) >= 4 and set(mine.values()) == {1}, "each code object is defined once", mine)
+
+
+if __name__ == "__main__":
+    if os.uname().machine != "x86_64" or os.environ.get("SAN"):
+        tap.skip("Python frames", "another machine, or a library with sanitizers, which Python cannot load")
+        tap.finish()
+    main(zoo, views, options, definitions)

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * merged.h - native and Python frames of a thread as one chain of nodes.
+ *
+ * A C frame of the interpreter runs one or more Python frames; they become its callees in the
+ * chain. Where a Python frame belongs is known by an address in that C frame (struct python_frame),
+ * or, if its version does not tell, by the C frames of the evaluating function. The interpreter's
+ * own frames are left out: three to five of them for each Python frame would fill the tree.
+ */
+#ifndef UNWIND_MERGED_H
+#define UNWIND_MERGED_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "unwind/callchain.h"
+#include "unwind/python.h"
+
+#define MERGED_FRAMES_MAX (CALLCHAIN_DEPTH_MAX + PYTHON_DEPTH_MAX)
+
+struct merged_interpreter {
+	uint64_t begin, end;           /* the module of the interpreter */
+	uint64_t eval_begin, eval_end; /* _PyEval_EvalFrameDefault() */
+};
+
+/* What a thread remembers of its last chain. Zeroed = nothing. Used by its thread alone. */
+struct merged_thread {
+	uint32_t count, generation;
+	struct merged_frame {
+		uint64_t address;
+		uint64_t hash;
+		uint32_t id, flags;
+	} frames[MERGED_FRAMES_MAX]; /* outermost first */
+};
+
+/*
+ * Return the id of the innermost node of the chain of `native`, which callchain_take() has just
+ * found with CALLCHAIN_NAMELESS, and the frames of `python`; 0 = no room. `cut`: there are more
+ * Python frames. Owning thread, in the guard.
+ */
+uint32_t merged_take(struct merged_thread *thread, const struct merged_interpreter *interpreter,
+	const struct callchain_thread *native, const struct callchain_result *result,
+	struct python_thread *python, bool cut);
+
+/* Forget what threads remember, in a forked child: its tree is empty. */
+void merged_forked(void);
+
+#endif

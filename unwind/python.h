@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * python.h - the Python frames of the calling thread, read from the memory of CPython.
+ *
+ * A thread's frames change only while that thread runs Python code, so within a recorded call they
+ * hold still, whether the thread has the interpreter lock or not. They are read without the lock,
+ * without allocation, and without a system call while they lie on pages that were read before: a
+ * page is read only after the kernel has said that it is readable (stack.h). Only the frames of the
+ * calling thread are ever read.
+ *
+ * A code object is defined once: the first time, its texts are checked and given to `define`. It is
+ * known again by its address as long as its words are unchanged; an address that belongs to another
+ * code object now is defined again. CPython 3.8 to 3.13, x86-64 and aarch64.
+ *
+ * Life: python_init() once; python_walk() on any thread with memory of its own; python_forked() in
+ * a forked child. In the tracer's guard; nothing allocates from a heap, changes errno or takes a
+ * lock, but for `define`.
+ */
+#ifndef UNWIND_PYTHON_H
+#define UNWIND_PYTHON_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/spool.h"
+
+#define PYTHON_DEPTH_MAX 128u
+#define PYTHON_PAGE_SETS 64u
+#define PYTHON_PAGE_WAYS 4u
+
+/* How a version lays out its structures: offsets in bytes, -1 = there is no such member. */
+struct python_layout {
+	uint16_t version; /* 0x030b */
+	uint8_t lines;    /* enum python_lines: the encoding of the line table */
+	uint8_t unit; /* bytes of a unit of lasti; 0 = `instr` is a pointer to the instruction */
+	int16_t tstate_frame, tstate_cframe, cframe_frame, cframe_previous;
+	int16_t previous, code, instr, owner, is_entry;
+	int16_t owner_shim; /* owners from here on are no Python code: they end an activation */
+	int16_t code_start, code_file, code_name, code_first_line, code_table;
+	int16_t text, wide_text; /* where the characters of a str begin: ASCII, other */
+};
+
+/* Return the layout of a version, such as 0x030b; NULL = not known. Any thread. */
+const struct python_layout *python_layout_of(uint32_t version);
+
+/*
+ * Read the layout from the table of offsets that 3.13 and later carry at the beginning of
+ * _PyRuntime, of which `bytes` are readable. Returns NULL, or why it is not understood.
+ */
+const char *python_layout_read(
+	const void *runtime, uint32_t bytes, uint32_t version, struct python_layout *ret_layout);
+
+/* A code object, as `define` gets it. The texts are UTF-8 and valid during the call only. */
+struct python_code {
+	uint32_t id;
+	uint32_t first_line;
+	const char *file, *name;
+	uint32_t file_bytes, name_bytes;
+	const char *table; /* the line table; readable */
+	uint32_t table_bytes;
+	bool is_cut; /* the line table is longer than `table_bytes` */
+};
+
+struct python_setup {
+	struct python_layout layout;
+	uint64_t (*thread_state)(void); /* PyGILState_GetThisThreadState() */
+	int (*is_finalizing)(void);     /* Py_IsFinalizing() */
+	uint64_t code_type, text_type, bytes_type;
+	/* Store a definition. Returns false to be asked again at the next use. */
+	bool (*define)(void *arg, const struct python_code *code);
+};
+
+struct python_frame {
+	uint64_t address; /* PYTHON_ADDRESS() of the code object and the instruction */
+	/* An address within the C frame that runs this Python frame: 0 = not known. Python frames
+	 * of one C frame have the same. */
+	uint64_t at;
+};
+
+/* Memory of a thread. Zeroed = nothing known. Used by its thread alone. */
+struct python_thread {
+	uint64_t pages[PYTHON_PAGE_SETS][PYTHON_PAGE_WAYS]; /* readable pages, their number + 1 */
+	uint32_t next_way;
+	uint32_t count;
+	bool one_each;                                /* a C frame runs one Python frame */
+	struct python_frame frames[PYTHON_DEPTH_MAX]; /* innermost first */
+	char text[2][4096];                           /* scratch: a file's and a function's name */
+};
+
+enum python_answer {
+	PYTHON_FRAMES,  /* thread->count frames, more than 0 */
+	PYTHON_CUT,     /* likewise, and there are more than `depth` */
+	PYTHON_NOTHING, /* the thread runs no Python code now */
+	PYTHON_WRONG    /* what was read cannot be true: not this interpreter's layout */
+};
+
+/* Initialize, once. *setup is copied. */
+void python_init(const struct python_setup *setup);
+
+/*
+ * Read the Python frames of the calling thread, at most the `depth` innermost. `unmapped`: the call
+ * may just have unmapped memory, so that nothing known to be readable counts. `arg` is passed to
+ * `define`. Owning thread, in the guard.
+ */
+enum python_answer python_walk(
+	struct python_thread *thread, uint32_t depth, bool unmapped, void *arg);
+
+/* In a forked child: all code objects are defined anew. */
+void python_forked(void);
+
+#endif
