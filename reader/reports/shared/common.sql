@@ -9,7 +9,7 @@ FROM CUPTI_ACTIVITY_KIND_RUNTIME AS r LEFT JOIN StringIds AS s ON s.id = r.nameI
 WHERE r.eventClass IS NOT 67 OR NOT EXISTS (SELECT 1 FROM CUPTI_ACTIVITY_KIND_RUNTIME WHERE eventClass IS NOT 67)
 UNION ALL
 -- Calls of OpenCL and HSA of an imported timeline of CodeXL, as far as it has their times.
-SELECT c.start, c.start + c.duration, c.duration, c.globalTid, c.globalTid >> 24 & 0xffffff, c.globalTid & 0xffffff,
+SELECT NULL, c.start, c.start + c.duration, c.duration, c.globalTid, c.globalTid >> 24 & 0xffffff, c.globalTid & 0xffffff,
        c.correlationId, c.returnValue, NULL, s.value, s.value
 FROM LIBTRACE_CODEXL_CALL AS c LEFT JOIN StringIds AS s ON s.id = c.nameId
 WHERE c.api = 0 AND c.parts & 2;
