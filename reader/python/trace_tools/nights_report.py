@@ -227,9 +227,9 @@ def page(given: argparse.Namespace, kept: store.Store, nights: list[Row], folder
     return (
         f"<!DOCTYPE html>\n<html><head><meta charset='utf-8'><title>{html.escape(given.name)}</title><style>"
         f"{STYLE}</style></head>\n<body>\n"
-        f"<h1>{html.escape(given.name)} on {html.escape(given.host)}</h1>\n<p>{len(nights)} nights</p>\n<h2>Where it "
-        "moved</h2>\n"
-        f"{'<ul>' + chr(10).join(lines) + '</ul>' if lines else '<p>nowhere</p>'}\n<h2>Nights</h2>"
+        f"<h1>{html.escape(given.name)} on {html.escape(given.host)}</h1>\n<p>{len(nights)} nights</p>\n"
+        "<h2>Changes</h2>\n"
+        f"{'<ul>' + chr(10).join(lines) + '</ul>' if lines else '<p>no change</p>'}\n<h2>Nights</h2>"
         f"\n{nights_table(nights, folder)}\n<h2>Plots</h2>\n"
         "<p>A dot is the median of the runs of a night, a line their range from minimum to "
         f"maximum.</p>\n{chr(10).join(plots)}\n</body></html>\n"
