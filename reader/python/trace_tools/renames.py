@@ -25,8 +25,8 @@ OUTER_RENAMES = 16  # renamed ranges whose content moves along, at most
 
 @dataclasses.dataclass
 class Renames:
-    """formerly: {key in the other runs: place in the base runs}. left_alone: number of items that are on one side only
-    and were not compared with all that they could be.
+    """formerly: {key in the other runs: path in the base runs}. left_alone: number of items of one side that were not
+    compared with every candidate of the other side.
     """
 
     formerly: dict[Key, str]
@@ -73,7 +73,7 @@ def median_of(profiles: list[Profile], key: Key, field: str) -> float:
 
 
 def presence(base: list[Profile], other: list[Profile]) -> tuple[set[Key], set[Key]]:
-    """Return the items of no base run that are in every other run, and the reverse."""
+    """Return the items that are in every run of `other` and in no run of `base`, and the reverse."""
     everywhere = [set.intersection(*(set(p.items) for p in side)) for side in (base, other)]
     somewhere = [set.union(*(set(p.items) for p in side)) for side in (base, other)]
     return everywhere[1] - somewhere[0], everywhere[0] - somewhere[1]
