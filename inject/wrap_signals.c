@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * wrap_signals.c - functions that set the action of a signal, or what is blocked: the program sees
- * neither the handler of the capture range nor that of CPU samples.
+ * wrap_signals.c - wrappers of functions that set the action of a signal or the signal mask. They
+ * hide the handlers of the capture range and of CPU samples from the program.
  *
- * SIGURG, the signal of CPU samples: the program reads the default action while the handler is
- * ours. Once it sets another one, the signal is its own, and no samples are taken any more. While a
- * thread blocks SIGURG, its timer is stopped. Handlers on a signal stack, which may have no room
- * for another frame, get SIGURG into their mask, and the program does not see it there.
+ * CPU samples use SIGURG. While our handler is installed, the program reads the default action.
+ * Once the program ignores or handles SIGURG, the signal belongs to it, and sampling stops. While a
+ * thread blocks SIGURG, its timer is stopped. SIGURG is added to the mask of handlers on a signal
+ * stack, which may have no room for another frame; the program does not see it in that mask.
  */
 #define _GNU_SOURCE
 #include "inject/fn.h"
@@ -20,13 +20,13 @@
 	ret wrap_##name params __asm__(#name) __attribute__((visibility("default"))); \
 	ret wrap_##name params
 
-/* ---- what hides the handler of CPU samples ---- */
+/* ---- hiding the handler of CPU samples ---- */
 
-static struct sigaction urgent;    /* SIGURG's action, as the program set it while ours is there */
+static struct sigaction urgent;    /* SIGURG's action as the program set it; ours has replaced it */
 static bool urgent_known;          /* `urgent` has been read */
 static uint8_t urgent_added[NSIG]; /* SIGURG was added to the mask of this signal's handler */
 
-/* The C library's functions are no part of this library. */
+/* sigismember() is not used, because this library avoids calls of the C library. */
 #define URGENT_BIT (1ul << (SIGURG - 1))
 static bool set_has(const sigset_t *set)
 {
@@ -44,7 +44,8 @@ static bool is_handler(sighandler_t handler)
 	return handler != SIG_DFL && handler != SIG_IGN;
 }
 
-/* The program is about to set an action. Return true if ours is to be installed again then. */
+/* Call before the program sets an action. Returns true if ours must be installed again afterwards;
+ * stops sampling if the program takes SIGURG for itself. */
 static bool urgent_before(int number, sighandler_t handler)
 {
 	if (number != SIGURG || !cpu_is_on)
@@ -55,7 +56,8 @@ static bool urgent_before(int number, sighandler_t handler)
 	return false;
 }
 
-/* The program has set the default action: keep what it reads, and go on. */
+/* Call after the program has set the default action: store what the program is to read, and install
+ * our handler again. */
 static void urgent_after(bool again)
 {
 	if (!again || REAL(sigaction)(SIGURG, NULL, &urgent) != 0)
@@ -150,7 +152,7 @@ SIGNAL_WRAPPER(sysv_signal)
 SIGNAL_WRAPPER(__sysv_signal)
 SIGNAL_WRAPPER(sigset)
 
-/* ---- what is blocked: interposed, not recorded ---- */
+/* ---- signal masks: interposed, not recorded ---- */
 
 typedef int (*mask_fn)(int how, const sigset_t *set, sigset_t *before);
 
@@ -167,7 +169,7 @@ static int set_mask(mask_fn real_mask, int how, const sigset_t *set, sigset_t *b
 		cpu_pause(t);
 	}
 	int result = real_mask(how, set, before);
-	if (result == 0 && before && !named) /* it is there because a handler of this thread runs */
+	if (result == 0 && before && !named) /* only because a handler of this thread runs */
 		before->__val[0] &= ~URGENT_BIT;
 	if (result == 0 ? unblocks : blocks)
 		cpu_resume(t);
@@ -187,7 +189,8 @@ static int set_mask(mask_fn real_mask, int how, const sigset_t *set, sigset_t *b
 MASK_WRAPPER(sigprocmask)
 MASK_WRAPPER(pthread_sigmask)
 
-/* A signal of the program must reach its descriptor, and interrupt nothing. */
+/* Stop sampling if the program reads SIGURG from a descriptor: its signals must arrive there,
+ * and neither run our handler nor interrupt calls. */
 EXPORTED(int, signalfd, (int t_fd, const sigset_t *t_set, int t_flags))
 {
 	static int (*real_signalfd)(int fd, const sigset_t *set, int flags);

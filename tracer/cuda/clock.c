@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * clock.c - the clock of CUPTI's times, and the offset to ours.
+ * clock.c - the clock that CUPTI takes its times from, and its offset to ours (CLOCK_MONOTONIC).
  */
 #include "tracer/cuda/clock.h"
 
@@ -11,7 +11,7 @@
 #include "tracer/cuda/cupti.h"
 #include "tracer/core/state.h"
 
-#define SLACK_NS 10000000u       /* interpolated device times may be a little outside */
+#define SLACK_NS 10000000u       /* CUPTI interpolates: device times may be early or late */
 #define LOOK_EVERY_NS 100000000u /* reading both clocks costs 0.1 us */
 #define TRIES 3
 
@@ -45,8 +45,8 @@ static bool read_realtime(uint64_t *ret_time)
 	return true;
 }
 
-/* The difference of our clock and another, modulo 2^64, and the time of the reading: the tightest
- * of some readings. */
+/* A reading of our clock and of another: the difference (ours minus the other, modulo 2^64), the
+ * time, and the duration of the reading. pair_read() returns the shortest of TRIES readings. */
 struct pair {
 	uint64_t offset_ns, at_ns, width_ns;
 };
@@ -125,15 +125,16 @@ enum cuda_stamp cuda_clock_span(uint64_t *start, uint64_t *end, uint64_t now_ns)
 	if (kind == CUDA_CLOCK_OURS) {
 		if (is_possible(*start, *end, now_ns))
 			return CUDA_STAMP_GOOD;
-		/* A context that was created before us keeps CUPTI's own clock. */
+		/* A context that was created before the tracer started keeps CUPTI's own clock,
+		 * CLOCK_REALTIME. */
 		struct pair realtime;
 		return pair_read(read_realtime, &realtime) &&
 				add_offset(start, end, realtime.offset_ns, now_ns)
 			? CUDA_STAMP_CONVERTED
 			: CUDA_STAMP_IMPOSSIBLE;
 	}
-	/* The clock may have been set since the last reading, or between the stamp and that
-	 * reading. */
+	/* CUPTI's clock may have been set since the last reading, or between the stamp and that
+	 * reading; in the second case the offset of the reading before is right. */
 	if (add_offset(start, end, __atomic_load_n(&latest_ns, __ATOMIC_RELAXED), now_ns) ||
 		add_offset(start, end, __atomic_load_n(&before_ns, __ATOMIC_RELAXED), now_ns))
 		return CUDA_STAMP_CONVERTED;

@@ -64,7 +64,7 @@ static void spool_fill(struct spool_header *spool)
 
 #define SPOOLS_PER_WAKE 16u
 
-/* Count the spool, and wake the writer at every SPOOLS_PER_WAKE-th one: it polls, but many short
+/* Count the spool. Wake the writer once per SPOOLS_PER_WAKE spools: it also polls, but many short
  * processes could fill the memory between two of its passes. */
 static void announce(void)
 {
