@@ -16,8 +16,9 @@
 
 struct codexl_writer;
 
-/* Read the report, and `c`, its contents, which the caller keeps and which must outlive the result.
- * Returns NULL when out of memory or on a failure of the pass: *ret_error is its negative errno. */
+/* Read the report, and fill in `c`, its contents. The caller owns both; they must outlive the
+ * result. *ret_error: 0 or a negative errno. After an error the result may be NULL and may only be
+ * passed to codexl_writer_close(). */
 struct codexl_writer *codexl_writer_open(const struct report *r, struct contents *c,
 	const struct contents_visitor *visitor, int *ret_error);
 void codexl_writer_close(struct codexl_writer *w);
