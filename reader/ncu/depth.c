@@ -16,7 +16,7 @@ static const uint8_t *value_skip(const uint8_t *at, const uint8_t *end, enum wir
 	return (size_t)(end - at) < bytes ? NULL : at + bytes;
 }
 
-/* Check a message. *parts is the number of messages and texts still allowed. */
+/* Return false if a message exceeds a limit. *parts: number of messages and texts still allowed. */
 static bool is_sane(const ProtobufCMessageDescriptor *d, const uint8_t *at, const uint8_t *end,
 	unsigned depth, uint32_t *parts)
 {

@@ -4,8 +4,9 @@
 -- needs: SAMPLING_CALLCHAINS
 -- data: CPU samples
 
--- Self: samples in the function itself; total: also in what it calls, each sample once, however often it is there. "+-": two standard errors of
--- the share that so many samples tell. A sample stands for cpuCycles periods. Frames that say that others are missing are no functions.
+-- Self: samples in the function itself. Total: samples in it or in functions that it calls; a recursive function counts
+-- once per sample. "+-": two standard errors of Self (%), given the number of samples. A sample stands for cpuCycles
+-- periods. Frames that mark missing frames (specialEntry) are not counted as functions.
 WITH samples AS (SELECT c.id, c.cpuCycles AS weight, l.cpuTime AS ns FROM COMPOSITE_EVENTS AS c LEFT JOIN LIBTRACE_CPU_SAMPLE AS l ON l.id = c.id),
      whole AS (SELECT sum(weight) AS weight, count(*) AS count FROM samples),
      frames AS (SELECT id, symbol, module, min(stackDepth) AS depth FROM SAMPLING_CALLCHAINS WHERE specialEntry IS NOT 1 GROUP BY id, symbol, module),

@@ -41,7 +41,7 @@ static void *state_of(sqlite3_context *context, size_t bytes)
 	return state ? *state : NULL;
 }
 
-/* Return the state of an aggregate; NULL = it had no row. */
+/* Return the state of an aggregate; NULL if it has had no row. */
 static void *state_known(sqlite3_context *context)
 {
 	void **state = sqlite3_aggregate_context(context, 0);
@@ -84,7 +84,7 @@ static void median_step(sqlite3_context *context, int count, sqlite3_value **val
 		sqlite3_result_error_nomem(context);
 }
 
-/* Pass all values to the next pass of `durations`. */
+/* Add all values to `durations` again, for its next pass. */
 static int median_again(struct median *m)
 {
 	uint64_t buffer[512];
@@ -347,7 +347,7 @@ static void osrt_arguments_value(sqlite3_context *context, int count, sqlite3_va
 	free(text);
 }
 
-/* Return "EAGAIN" for 11, NULL for 0, else the number. */
+/* Return the name of an errno ("EAGAIN" for 11), NULL for 0, or the number if it has no name. */
 static void errno_name(sqlite3_context *context, int count, sqlite3_value **values)
 {
 	(void)count;

@@ -18,7 +18,7 @@
 #include "reader/base/pool.h"
 #include "reader/symbols/symbols.h"
 
-#define INLINED_MAX 62u /* deeper ones are left out; compilers stop before */
+#define INLINED_MAX 62u /* deeper ones are left out; compilers inline less deeply */
 
 struct dwarf;
 

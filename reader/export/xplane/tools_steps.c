@@ -82,8 +82,8 @@ static bool begins_with(const char *text, const char *begin)
 	return !strncmp(text, begin, strlen(begin));
 }
 
-/* Return the kind of time of device work. XProf uses the name alone: it recognizes only these
- * copies, and derives the arithmetic of kernels from their names. */
+/* Classify device work by its name, as XProf does: XProf recognizes only these copies, and takes
+ * kernels for 16-bit arithmetic only if their name says so. */
 static enum tools_time time_of(const char *name)
 {
 	static const struct {
@@ -99,8 +99,8 @@ static enum tools_time time_of(const char *name)
 	return strstr(name, "half") || strstr(name, "fp16") ? TOOLS_COMPUTE_16 : TOOLS_COMPUTE_32;
 }
 
-/* Add the time until `ns` to the current step. If several kinds of work overlap, the greatest kind
- * counts. */
+/* Add the time until `ns` to the current step. Where several kinds of work overlap, the time counts
+ * for the kind with the greatest enum tools_time. */
 static void sweep_to(struct tools *t, uint64_t ns)
 {
 	struct tools_sweep *s = &t->sweep;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * body.c - the tables and charts in the bodies of a section, printed as tables of metrics.
+ * body.c - prints the tables and charts in the bodies of a section as tables of metrics.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -35,7 +35,8 @@ struct order {
 	bool by_value, descending;
 };
 
-/* Return the value as it is printed, so that values that print the same are sorted by name. */
+/* Return the value in hundredths, rounded as it is printed, so that values that print the same are
+ * sorted by name. */
 static double sort_value(const struct ncu_shown *s)
 {
 	double number = 0;
@@ -87,7 +88,7 @@ static int line_chart(const struct details_item *item, const Ncu__ProfilerSectio
 	return error;
 }
 
-/* ---- suffixes: each base name with each of them ---- */
+/* ---- suffixes: each base name is combined with each suffix ---- */
 
 static const char *name_joined(const struct ncu_results *n, const char *base, const char *suffix)
 {
@@ -135,8 +136,8 @@ static int suffix_table(const struct details_item *item, const Ncu__ProfilerSuff
 	return error;
 }
 
-/* ---- rooflines: work and traffic; each is one metric, or several per cycle and the cycles per
- * second ---- */
+/* ---- rooflines: work and traffic. Each is one metric, or an expression of several metrics: values
+ * per cycle, and cycles per second ---- */
 
 static int roofline_value(struct details_section *s, const char *label, const char *title,
 	const Ncu__ProfilerSectionRooflineValue *v)

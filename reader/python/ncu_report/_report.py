@@ -67,7 +67,7 @@ class _NameTable:
 
 
 class _Names:
-    """Names of metrics, and the position of each."""
+    """Names of metrics, and the index of each."""
 
     __slots__ = ("_asked", "_ids", "_sorted", "_table", "at")
 
@@ -91,7 +91,7 @@ class _Names:
         """Return the index of a name, or None. The first few names are looked up one by one: often they are all that
         is wanted.
         """
-        at = self.at.get(name)  # another result has asked for it
+        at = self.at.get(name)  # looked up before, possibly for another result
         if at is not None:
             return at
         self._asked += 1
@@ -117,7 +117,7 @@ class _Metrics:
 
     def __init__(self, result: Handle, table: _NameTable, what: str) -> None:
         self._result, self._table, self._what = result, table, what
-        self.at: Dict[str, int] = {}  # positions of stored metrics in the columns; empty until they are read
+        self.at: Dict[str, int] = {}  # indices of stored metrics in the columns; empty until they are read
         self._names: Optional[_Names] = None
         self.added: Dict[str, IMutableMetric] = {}
 
@@ -233,8 +233,8 @@ class IAction:
         self._result, self._metrics = result, result.metrics
 
     def name(self, base: int = NameBase_FUNCTION) -> Optional[str]:
-        """Return the name of the kernel: as written, demangled or mangled; None for another base. A command list has
-        its own name; other results are called "range" or "graph".
+        """Return the name of the kernel, as `base` says: NameBase_FUNCTION, _DEMANGLED or _MANGLED; None for another
+        base. A command list has its own name; the name of other results is "range" or "graph".
         """
         if base not in (0, 1, 2):
             return None
