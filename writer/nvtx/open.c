@@ -13,7 +13,7 @@
 /* The values of the row of an open NVTX range. */
 struct nvtx_row {
 	uint64_t tick, ticks;
-	uint64_t names; /* same order as in records */
+	uint64_t names; /* domain << 32 | text, as in records */
 	struct nvtx_attributes attributes;
 	uint64_t id;
 	uint32_t start_tid, level, flags;
@@ -109,7 +109,8 @@ static bool overlap(uint64_t offset, uint64_t other)
 	return other && offset < other + NVTX_RANGES_BYTES && other < offset + NVTX_RANGES_BYTES;
 }
 
-/* Return true if the memory overlaps that of another lane. Each lane has memory of its own. */
+/* Return true if the memory overlaps that of another lane. In an undamaged spool it does not: each
+ * lane has memory of its own. */
 static bool is_anothers(const struct spool *spool, uint64_t offset)
 {
 	for (uint32_t i = 0; i < spool->lane_count; i++)
@@ -118,7 +119,7 @@ static bool is_anothers(const struct spool *spool, uint64_t offset)
 	return false;
 }
 
-/* Add the ranges that were pushed on this lane. */
+/* Add a row for each range that was pushed on this lane and is still open. */
 static void frames_put(struct ending *e)
 {
 	struct spool *spool = e->spool;
@@ -187,7 +188,7 @@ static uint64_t span_chunk(struct spool *spool, uint32_t number)
 }
 _Static_assert(NVTX_RANGES_BYTES == CHUNK_BYTES, "both are compared by overlap()");
 
-/* Add the ranges that a thread of this lane started. */
+/* Add a row for each open range that a thread of this lane started. */
 static void spans_put(struct ending *e)
 {
 	struct spool *spool = e->spool;
@@ -195,7 +196,7 @@ static void spans_put(struct ending *e)
 		uint64_t offset = span_chunk(spool, number);
 		for (uint32_t other = 0; offset && other < number; other++)
 			if (overlap(offset, span_chunk(spool, other)))
-				offset = 0; /* the rows are already there */
+				offset = 0; /* rows of this memory are already added */
 		for (uint32_t i = 0; offset && i < NVTX_SPANS_PER_CHUNK; i++) {
 			const struct nvtx_span *chunk =
 				(const void *)spool_at(spool, offset, CHUNK_BYTES);
