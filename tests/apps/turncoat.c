@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * turncoat.c - a server of root with a worker that gives up its rights and is then compromised: the
- * worker overwrites all memory that it shares for writing with the tracer, and tries to make more
- * of it writable.
+ * turncoat.c - a root server with a worker that drops its privileges and is then compromised. The
+ * worker overwrites the writable memory that it shares with the tracer, and tries to make the
+ * read-only part writable.
  *
- * turncoat MODE [FROM TO]: write `zeros` or `random` bytes (of a fixed seed), or replace each text
- * FROM by TO. The parent and an honest child make their calls before, during and after that. With
- * `wait` as the last argument the program prints "scribbled" and continues when it reads a line.
+ * Usage: turncoat MODE [FROM TO] [wait]
+ *
+ * MODE: overwrite with `zeros` or with `random` bytes of a fixed seed. With FROM and TO, replace
+ * each text FROM by TO instead. The parent and an honest child make their calls before, during and
+ * after that. With `wait` the program prints "scribbled" and continues when it reads a line.
+ *
  * The calls of the parent and of honest children must be in the report, and the report must be at
- * the requested path. Without root the worker runs as the same user, and the same must be true.
+ * the requested path. Without root the worker runs as the same user; the requirements are the same.
  */
 #include "app.h"
 
@@ -23,7 +26,7 @@
 
 static int zero_fd;
 
-/* What the turncoat reports to its parent. */
+/* Results that the compromised worker reports to its parent. */
 static volatile struct {
 	int opened, written, done;
 } * told;
@@ -60,8 +63,9 @@ static void scribble(char *at, size_t bytes, char **argv)
 	}
 }
 
-/* Of each shared mapping of the tracer, the part that is writable, or can be made so. Of a spool
- * the beginning: the parts in use come first. A call in between would crash on its own spool. */
+/* Overwrite each shared mapping of the tracer that is writable or can be made writable: its first
+ * 64 KiB, because the used parts of a spool come first. Collects the mappings before the first
+ * write, and makes no traced call, which would crash on the overwritten spool. */
 static void turn(char **argv)
 {
 	static char text[1 << 18], *begins[64];

@@ -14,7 +14,7 @@ scratch=$(mktemp -d) || exit 1
 trap 'rm -rf "$scratch"' EXIT
 [ "$(uname -m)" = x86_64 ] || { echo "1..0 # SKIP counted on x86-64 only"; exit 0; }
 
-# Prints the instructions of CALLS rounds: steps KIND [NAME=VALUE...]. Prints nothing if they could not be counted.
+# Prints how many instructions CALLS rounds execute; nothing if that could not be counted: steps KIND [NAME=VALUE...]
 steps() {
 	local kind=$1
 	shift

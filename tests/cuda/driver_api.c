@@ -76,7 +76,7 @@ static void launch(CUfunction function, CUdeviceptr values, CUstream stream, int
 	}
 }
 
-/* All on one device. */
+/* Run everything on one device. */
 static void use_device(CUdevice device, int launches)
 {
 	static unsigned values[COUNT];

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Check environments of containers: a program that is process 1, whose end ends all others, no or a tiny /dev/shm, no /proc, a /proc that
-hides processes, a read-only file system, another user.
+"""Check environments of containers: a program that is process 1 (when it ends, the kernel kills all others), a tiny
+/dev/shm, no /proc, a /proc that hides processes, a read-only file system, another user.
 
-The program ends as without the tracer, and the report is finished.
+The program ends as without the tracer, and the report is sound.
 """
 import os
 import shutil
@@ -36,7 +36,7 @@ def first_process():
 
 
 def changed_mounts():
-    """Each case needs only a mount namespace."""
+    """Check changed mounts of /dev/shm and /proc. All cases but the last need only a mount namespace."""
     inside = 'eval "$MOUNTS" && exec "$@"'
     for name, mounts, said in (("next to no /dev/shm", "mount -t tmpfs -o size=16k none /dev/shm", "shared memory is in /tmp"), ("no /proc", "mount -t tmpfs none /proc", None)):
         for how in ("preload", "run"):

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Trace programs under real MPI launchers: each rank has a report, named by the launcher's variable. The launcher notices nothing: its output and exit
-status are the same, also when a rank aborts or is killed.
+"""Trace programs under real MPI launchers: each rank has a report, named by the launcher's variable of the rank.
+
+With and without the tracer, the launcher returns one of STATUSES, even if a rank aborts or is killed. If all ranks end
+normally, its output is the same, too.
 """
 import collections
 import os
@@ -15,12 +17,15 @@ from lib import TRACE, Report, app, clean_env, folder, run, tap
 
 RANKS = 3
 Launcher = collections.namedtuple("Launcher", "name command library variable environment")
-# HOW of mpi_ranks: the exit statuses that a launcher may return (hydra returns that of a rank, or of one that it has then killed)
+# HOW of mpi_ranks: exit statuses that a launcher may return. Hydra returns that of a rank, also of one that it killed.
 STATUSES = {"plain": {0}, "abort": {7}, "exit": {5, 9}, "kill": {9, 137}}
 
 
 def launchers():
-    """Return the installed launchers, by their names in Debian, which can have both."""
+    """Return a Launcher each for Open MPI and MPICH; command is None if it is not installed.
+
+    Debian's names are tried, because Debian can have both installed.
+    """
     def first(*names):
         return next((found for name in names if (found := shutil.which(name))), None)
 

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 120
-"""Check deferred events of NVTX: ranges and marks have the right times, from clocks of many kinds, in the output of every command."""
+"""Check deferred events of NVTX: the output of every command has their ranges and marks, with the right times, whatever
+clock gave them.
+"""
 import collections
 import csv
 import io
@@ -19,7 +21,9 @@ UNPLACED = ["the layout has no time", "begin without end, or end without begin",
 
 
 def traced(**options):
-    """Return the report of the program, and the events that the program says the report must have: (kind, message, begin, end)."""
+    """Run the program. Return its report, and the events that the program says the report must have: (kind, message,
+    begin, end).
+    """
     where, spool = folder(), spool_folder()
     said = os.path.join(where, "said")
     result = run([app("nvtx_deferred"), said], env=traced_env(os.path.join(where, "r.rep"), spool, **options), cwd=where)
@@ -60,7 +64,7 @@ def events_have_their_place():
     for kind, message, begin, end in said:
         near = [e for (k, text, _), e in found.items() if (k, text) == (kind, message)]
         best = min(abs(begin_of(e) - begin) + abs(begin_of(e) + e.get("duration_ns", 0) - end) for e in near)
-        exact = kind == "nvtx_mark" or end - begin < 200000  # times of nvtxTimestampGet() itself
+        exact = kind == "nvtx_mark" or end - begin < 200000  # times of nvtxTimestampGet(), not converted
         tap.ok(best <= (2 * WITHIN_NS if not exact or "scope" in message else 0), f"'{message}' has the right time", f"{best} ns off")
     info = REPORT.info()["deferred"]
     same("deferred events without a place in time are counted by reason", [(r["count"], r["reason"]) for r in info["not_placed"]], [(1, reason) for reason in UNPLACED])

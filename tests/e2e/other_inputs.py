@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 300
-"""Databases of nsys and XSpaces as inputs of the commands that read reports: `export` to every format, `info`, `dump`, `check`.
+"""Check databases of nsys and XSpaces as inputs of the commands that read reports: `export` to every format, `info`,
+`dump`, `check`.
 
-Databases made here show each difference; those of SHARED/fixtures/nsys come from four versions of nsys. The oracle is the database itself,
-read by Python's sqlite3, and `trace stats`, which reads the database directly.
+The databases: that of _made_database.py, some for one case each, and those of SHARED/fixtures/nsys, from four versions
+of nsys. Expected results come from the database itself, read with Python's sqlite3, and from `trace stats`, which reads
+the database directly.
 """
 import collections
 import contextlib
@@ -49,7 +51,7 @@ def count(path, table, where="1"):
 # ---- every database ----
 
 def same_statistics():
-    """The events as a report, written as a database again, give the same tables as the database itself."""
+    """Check that a database that is exported to SQLite has the same statistics as the original."""
     for path in databases():
         again = os.path.join(PLACE, "again.sqlite")
         result = trace("export", "-t", "sqlite", "-f", "true", "-o", again, path)
@@ -62,7 +64,7 @@ def same_statistics():
 
 
 def timelines():
-    """Every row of the database is a slice of the trace."""
+    """Check that every row of the database is a slice of the exported trace."""
     tables = (("cuda_api", "CUPTI_ACTIVITY_KIND_RUNTIME", "eventClass <> 67"), ("kernel", "CUPTI_ACTIVITY_KIND_KERNEL", "1"),
               ("gpu_memcpy", "CUPTI_ACTIVITY_KIND_MEMCPY", "copyKind NOT IN (11, 12, 13)"), ("unified_memory", "CUPTI_ACTIVITY_KIND_MEMCPY", "copyKind IN (11, 12, 13)"),
               ("gpu_memset", "CUPTI_ACTIVITY_KIND_MEMSET", "1"), ("osrt", "OSRT_API", "eventClass = 27"), ("user_annotation", "NVTX_EVENTS", "eventType IN (59, 60, 70, 71)"),
@@ -82,7 +84,7 @@ def timelines():
 
 
 def callchains():
-    """The functions of each callchain, outermost first, as SQL joins them."""
+    """Compare the functions of each callchain, outermost first, with those that a join in SQL finds."""
     for path in databases():
         if not count(path, "OSRT_CALLCHAINS"):
             continue
@@ -113,7 +115,7 @@ def information():
     tap.ok(all(version in text for version, text in zip(versions, texts)), "info names the version of nsys", texts)
 
 
-# ---- databases that show one thing each ----
+# ---- databases for one case each ----
 
 def calls_database(name, rows, columns="start INTEGER, end INTEGER, eventClass INTEGER, globalTid INTEGER, correlationId INTEGER, nameId INTEGER, returnValue INTEGER"):
     path = os.path.join(PLACE, name)
@@ -129,7 +131,7 @@ def calls_database(name, rows, columns="start INTEGER, end INTEGER, eventClass I
 
 
 def impossible_rows():
-    """Rows that no exporter could show are counted, not shown; times before the session stay in order."""
+    """Check that rows with impossible times are counted and left out, and that times before the session are kept."""
     path = calls_database("odd.sqlite", [(-500, -400, 0, TID, 1, 1, 0), (100, 300, 0, TID, 2, 1, 0), (900, 200, 0, TID, 3, 1, 0), ("x", 1, 0, TID, 4, 1, 0),
                                          (1 << 62, (1 << 62) + 5, 0, TID, 5, 1, 0), (400, 1 << 62, 0, TID, 6, 1, 0)])
     result = trace("dump", "--json", path)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fuzz_cubin.c - any bytes, read as the code of a module: functions and lines are within bounds,
- * and lines are in order.
+ * fuzz_cubin.c - fuzz target of the cubin reader: whatever the bytes are, texts and line numbers
+ * that it returns are within bounds, and lines are in order.
  *
- * clang -fsanitize=fuzzer gives main().
+ * clang -fsanitize=fuzzer provides main().
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -123,8 +123,8 @@ static void cut_off(const struct make_report *m, const char *name)
 	uint64_t torn = 0, problems = 0, errors = 0, last = 0;
 	bool grows = true;
 	for (size_t bytes = 0; bytes < m->bytes; bytes++) {
-		uint8_t *copy = malloc(bytes +
-			1); /* exact size, so that a sanitizer detects the first byte too many */
+		/* Only one byte of reserve, so that a sanitizer detects reads beyond it. */
+		uint8_t *copy = malloc(bytes + 1);
 		memcpy(copy, m->data, bytes);
 		struct result r = read_all(copy, bytes, CURSOR_BYTES_MAX);
 		errors += r.error && bytes >= 10;
@@ -140,7 +140,7 @@ static void cut_off(const struct make_report *m, const char *name)
 	check(grows && last > 0, "%s: whole blocks before a torn tail are read", name);
 }
 
-/* A bad block in the middle, once with right sizes, once with wrong ones. */
+/* Damage a block in the middle: first its content, so that the checksum is wrong, then its size. */
 static void bad_block(void)
 {
 	struct make_report m;
@@ -179,7 +179,7 @@ static void space_behind(void)
 	make_release(&m);
 }
 
-/* With hardly any memory for loaded rows, order and number of events are the same. */
+/* Check that order and number of events are the same with hardly any memory for loaded rows. */
 static void little_memory(void)
 {
 	struct make_report m;
