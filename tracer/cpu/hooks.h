@@ -10,14 +10,14 @@
 #include "common/spool.h"
 #include "tracer/core/thread.h"
 
-/* Say in the header of a new spool whether there are samples, and if not, why. */
+/* Store in the header of a new spool whether samples are taken, and if not, why. */
 void cpu_describe(struct spool_header *spool);
 
-/* Install the handler if samples are wanted and can be had. Called once, before any event, by one
+/* Install the handler if samples are requested and possible. Called once, before any event, by one
  * thread. */
 void cpu_start(void);
 
-/* Give a thread that has taken a lane its timer, unless SIGURG is among the signals that it has
+/* Start the timer of a thread that has taken a lane, unless SIGURG is among the signals that it has
  * blocked. Owning thread, thread.busy set, signals blocked. */
 void cpu_thread_start(struct thread *t, uint64_t blocked);
 
@@ -28,8 +28,8 @@ void cpu_thread_end(struct thread *t);
 void cpu_forked(void);
 
 /* Note the processor time of the process before exec or, `is_last`, at its end. Before exec,
- * unblock SIGURG if only a handler's mask has it. Perhaps in a signal handler; raw system calls
- * only. */
+ * unblock SIGURG if only a handler's mask contains it. May run in a signal handler; raw system
+ * calls only. */
 void cpu_flush(bool is_last);
 
 #endif

@@ -21,7 +21,7 @@
 bool cpu_is_on, cpu_signal_is_named;
 uint64_t cpu_period_ns;
 
-/* Return the number of the CPU: the limit of a segment that the kernel sets up for the vdso. */
+/* Return the number of the CPU: the kernel stores it in a segment's limit, for the vdso. */
 static uint64_t processor(void)
 {
 	uint32_t limit = 0;
@@ -31,7 +31,7 @@ static uint64_t processor(void)
 	return limit & 0xfff;
 }
 
-/* Write the record. Return false if the lane cannot be used now. */
+/* Write a record, with the callchain. Return false if the lane cannot be used now. */
 static bool put(struct thread *t, const struct registers_all *from, struct record record)
 {
 	if (!t->lane || t->shared || t->muted || t->orphan || t->vfork_pid || !session.spool)
@@ -54,8 +54,8 @@ static bool put(struct thread *t, const struct registers_all *from, struct recor
 	return true;
 }
 
-/* What finds no place belongs to the next sample, time and periods; what the capture gate keeps out
- * belongs to none. */
+/* If the record cannot be written, its time and periods are added to the next sample. Time while
+ * the capture gate is closed belongs to no sample. */
 void cpu_sample(struct thread *t, const struct registers_all *from, uint64_t periods)
 {
 	uint64_t now_ns = sys_clock_ns(CLOCK_THREAD_CPUTIME_ID), ns = now_ns - t->samples->mark;
@@ -86,10 +86,10 @@ void cpu_sample(struct thread *t, const struct registers_all *from, uint64_t per
 #if defined(__x86_64__)
 
 /*
- * The entry goes to the stack of samples at once: on the program's stack, which may be a small
- * signal stack, lies the kernel's frame alone. A signal that is not of our timer does nothing: the
- * program's action is the default one, which ignores it. The timer names the thread, too: code that
- * runs with another thread's memory is not sampled.
+ * The entry switches to the handler's stack at once: the program's stack, which may be a small
+ * signal stack, holds only the kernel's frame and %rbp. A signal that is not from the timer is
+ * ignored, as by the program's action, the default one. The timer's value is the address of the
+ * thread's state: code that runs on another thread's memory is not sampled.
  */
 #define TEXT_OF(number) #number
 #define TEXT(number) TEXT_OF(number)
@@ -140,7 +140,7 @@ __asm__(".text\n"
 __attribute__((used)) static void cpu_handle(
 	int number, const siginfo_t *info, const ucontext_t *context)
 {
-	/* The kernel's order of registers, in the order of DWARF's numbers. */
+	/* Index in the kernel's frame of each register, by its DWARF number. */
 	static const uint8_t order[CFI_REGISTERS] = {REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI,
 		REG_RDI, REG_RBP, REG_RSP, REG_R8, REG_R9, REG_R10, REG_R11, REG_R12, REG_R13,
 		REG_R14, REG_R15, REG_RIP};

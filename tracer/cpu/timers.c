@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * timers.c - the timers of the threads, and when there are none.
+ * timers.c - the timers of threads: created, paused and deleted; and when there are none.
  */
 #define _GNU_SOURCE
 #include "tracer/cpu/cpu.h"
@@ -17,10 +17,10 @@
 #include "tracer/cpu/hooks.h"
 #include "unwind/callchain.h"
 
-static enum cpu_off reason_off; /* why it is not */
+static enum cpu_off reason_off; /* why cpu_is_on is false */
 
-/* Samples of threads that have one lane after the other run in the same memory: a page that nobody
- * may touch, the stack, the callchain that is remembered. */
+/* Memory for the samples of a lane's thread, reused by the next thread of that lane: a guard page,
+ * the handler's stack, struct samples. */
 #define GUARD_BYTES 4096u
 #define STACK_BYTES 32768u
 #define MEMORY_BYTES (GUARD_BYTES + STACK_BYTES + sizeof(struct samples))
@@ -31,7 +31,7 @@ static uint32_t timers, timers_most;
 
 /* ---- the handler ---- */
 
-/* As the kernel has it. */
+/* The kernel's own struct sigaction. */
 struct action {
 	void (*handler)(int, void *, void *);
 	uint64_t flags;
@@ -41,7 +41,7 @@ struct action {
 #define FLAG_RESTORER 0x04000000u
 
 #if defined(__x86_64__)
-/* Debuggers and unwinders know the way back from a handler by these bytes. */
+/* Debuggers and unwinders recognize the return from a handler by these bytes. */
 __asm__(".text\n\tnop\n\t.p2align 4\n\t.type cpu_return, @function\ncpu_return:\n"
 	"\tmovq $15, %rax\n\tsyscall\n\t.size cpu_return, . - cpu_return\n");
 void cpu_return(void) __attribute__((visibility("hidden")));
@@ -52,7 +52,7 @@ void cpu_return(void) __attribute__((visibility("hidden")));
 
 bool cpu_install(void)
 {
-	/* All signals are blocked, those of the C library, too. */
+	/* The mask blocks all signals, also those that the C library uses itself. */
 	const struct action action = {cpu_entry,
 		SA_SIGINFO | SA_RESTART | SA_ONSTACK | FLAG_RESTORER, RETURN, UINT64_MAX};
 	return SYS4(SYS_rt_sigaction, SIGURG, &action, NULL, sizeof(action.mask)) == 0;
@@ -65,8 +65,8 @@ static bool action_is(void (*handler)(int, void *, void *))
 		action.handler == handler;
 }
 
-/* Return true if the kernel makes the signals of CPU timers on the way to user mode. In a version
- * before 5.11 they interrupt system calls. */
+/* Return true if the kernel sends the signals of CPU timers on the return to user mode. Before
+ * Linux 5.11 they interrupt system calls. */
 static bool kernel_is_new(void)
 {
 	struct utsname name = {0};
@@ -98,7 +98,7 @@ void cpu_start(void)
 	struct rlimit limit = {0};
 	if (!session.config.cpu)
 		return;
-	/* Each timer counts against the signals that the user may have pending: leave him half. */
+	/* Each timer counts toward the user's limit of pending signals: take at most half of it. */
 	if (SYS4(SYS_prlimit64, 0, RLIMIT_SIGPENDING, NULL, &limit) == 0)
 		timers_most = limit.rlim_cur / 2 < SPOOL_LANES_MAX ? (uint32_t)limit.rlim_cur / 2
 								   : SPOOL_LANES_MAX;
@@ -126,8 +126,8 @@ static bool timer_set(uint32_t timer, uint64_t first_ns, struct itimerspec *ret_
 	return SYS4(SYS_timer_settime, timer - 1, 0, &when, ret_before) == 0;
 }
 
-/* The first period of a thread ends at a random time: a thread shorter than a period has its
- * share of samples, too. */
+/* Return the length of a thread's first period. It is random, so that threads that live shorter
+ * than a period have their share of samples. */
 static uint64_t first_ns(void)
 {
 	uint64_t hash = (clock_ticks() ^ (uint64_t)sys_gettid()) * UINT64_C(0x9e3779b97f4a7c15);
@@ -178,7 +178,7 @@ static void timer_delete_of(struct thread *t)
 	}
 }
 
-/* Give the thread its timer. Its handler is tested, too: a raw system call may have set another. */
+/* Start the thread's timer, unless a raw system call has installed another handler. */
 static void arm(struct thread *t)
 {
 	if (!action_is(cpu_entry)) {
@@ -220,7 +220,7 @@ static void process_time_note(void)
 		session.spool->cpu.process_ns = sys_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 }
 
-/* Before exec: a mask outlives the handler that has it. */
+/* Unblock before exec: the new program would inherit the mask of a handler that never returns. */
 void cpu_flush(bool is_last)
 {
 	const uint64_t urgent = SIGURG_BIT;
@@ -229,8 +229,8 @@ void cpu_flush(bool is_last)
 		SYS4(SYS_rt_sigprocmask, SIG_UNBLOCK, &urgent, NULL, sizeof(urgent));
 }
 
-/* In thread_attach(): not for a second lane, nor after the thread's end, of which nothing is told
- * here. */
+/* Called by thread_attach(). A second lane gets no timer, nor does a thread whose end hook has
+ * already run: nothing would delete that timer. */
 void cpu_thread_start(struct thread *t, uint64_t blocked)
 {
 	if (!cpu_is_on || t != &thread_self || t->gone || session.restricted)

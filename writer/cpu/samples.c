@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * samples.c - records of CPU samples.
+ * samples.c - events from the records of CPU samples.
  */
 #include "writer/cpu/samples.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * samples.h - records of CPU samples.
+ * samples.h - events from the records of CPU samples.
  *
  * For the contracts, see lane/segment.h.
  */
