@@ -6,7 +6,7 @@
 
 static uint32_t generation = 1;
 
-/* The chain that is being named, from the outside in. */
+/* A chain whose nodes are being looked up, the outermost first. */
 struct merge {
 	struct merged_thread *thread;
 	struct node_index index;
@@ -38,8 +38,8 @@ static inline bool put(struct merge *m, uint64_t address, uint32_t flags)
 	return m->name.id != 0;
 }
 
-/* Put the Python frames that run in C frames further in than `slot`. *left: Python frames that are
- * not in the chain yet. */
+/* Put the Python frames whose address on the stack is above `slot`: they run in the C frame just
+ * above it, or further out. *left: Python frames that are not in the chain yet. */
 static inline bool put_python(
 	struct merge *m, const struct python_thread *python, uint32_t *left, uint64_t slot)
 {
@@ -49,8 +49,8 @@ static inline bool put_python(
 	return true;
 }
 
-/* Find the C frames of Python frames that do not know theirs, from the inside out: each, or all of
- * them that follow each other in 3.13, belong to the next frame of the evaluating function. */
+/* Find the C frames of Python frames whose `at` is 0, from the innermost outward. Each belongs to
+ * the next C frame of the evaluating function; in 3.13 consecutive ones share a C frame. */
 static void places_find(struct python_thread *python, const struct merged_interpreter *interpreter,
 	const struct callchain_thread *native, uint32_t count)
 {
@@ -102,7 +102,7 @@ uint32_t merged_take(struct merged_thread *thread, const struct merged_interpret
 		struct callchain_found f;
 		if (!callchain_frame_get(native, i, &f))
 			continue;
-		/* What runs outside of the outermost frame is not known to run in it. */
+		/* The outermost C frame found is not known to be the caller of these. */
 		if (first)
 			done = put_python(&m, python, &left, f.slot);
 		first = false;

@@ -2,10 +2,10 @@
 /*
  * merged.h - native and Python frames of a thread as one chain of nodes.
  *
- * A C frame of the interpreter runs one or more Python frames; they become its callees in the
- * chain. Where a Python frame belongs is known by an address in that C frame (struct python_frame),
- * or, if its version does not tell, by the C frames of the evaluating function. The interpreter's
- * own frames are left out: three to five of them for each Python frame would fill the tree.
+ * A C frame of the interpreter runs one or more Python frames; they take its place in the chain.
+ * An address within that C frame (struct python_frame) says where a Python frame belongs; for
+ * versions that provide none, the C frames of the evaluating function do. The interpreter's own
+ * frames are left out: three to five of them for each Python frame would fill the tree.
  */
 #ifndef UNWIND_MERGED_H
 #define UNWIND_MERGED_H
@@ -23,7 +23,8 @@ struct merged_interpreter {
 	uint64_t eval_begin, eval_end; /* _PyEval_EvalFrameDefault() */
 };
 
-/* What a thread remembers of its last chain. Zeroed = nothing. Used by its thread alone. */
+/* The last chain of a thread, of which the next one may reuse a part. Zeroed = none. Used by its
+ * thread alone. */
 struct merged_thread {
 	uint32_t count, generation;
 	struct merged_frame {
@@ -42,7 +43,7 @@ uint32_t merged_take(struct merged_thread *thread, const struct merged_interpret
 	const struct callchain_thread *native, const struct callchain_result *result,
 	struct python_thread *python, bool cut);
 
-/* Forget what threads remember, in a forked child: its tree is empty. */
+/* Forget the last chains of all threads, in a forked child: its tree is empty. */
 void merged_forked(void);
 
 #endif

@@ -13,14 +13,15 @@
 #include "unwind/stack.h"
 
 /*
- * Why what is read exists. The thread state is that of the calling thread, which frees it itself;
- * frames that are linked to it hold references to their code objects, and these to their texts.
+ * Why the memory that is read is mapped and valid: the thread state is that of the calling thread,
+ * which frees it itself; frames that are linked to it hold references to their code objects, and
+ * these to their texts.
  * There are three exceptions:
  * - At the end of the interpreter its thread frees the states of others: nothing is read once
  *   Py_IsFinalizing() says so, as CPython's own threads do not touch their state then.
- * - 3.11 unlinks a frame after it has cleared it, so the innermost frame may be gone, or its code
- *   object. The memory may be gone only after a call that unmaps (`unmapped`): then each page is
- *   asked for again. A code object without references is not used.
+ * - 3.11 unlinks a frame after it has cleared it, so the innermost frame or its code object may
+ *   have been freed. Freed memory stays readable until a call unmaps it (`unmapped`): then the
+ *   kernel is asked about each page again. A code object without references is not used.
  * - Offsets may be wrong. Every address is checked before it is followed, and a definition requires
  *   the right types.
  */
@@ -140,7 +141,7 @@ static const struct python_layout layouts[] = {
 		.wide_text = 56},
 };
 
-/* A code object that was defined. `stamp`: epoch << 32 | id, BUSY while it is being defined. */
+/* A code object that has been seen. `stamp`: epoch << 32 | id, BUSY while it is being defined. */
 struct entry {
 	uint64_t code;
 	uint64_t stamp;
@@ -150,7 +151,7 @@ struct entry {
 static struct python_setup setup;
 static struct {
 	uint32_t frame, cframe, code;
-} bytes_read; /* of the structures, from their beginning */
+} bytes_read; /* how much of each structure is read, from its beginning */
 static struct entry *entries;
 static uint32_t epoch = 1;
 static uint32_t last_id;
@@ -222,7 +223,7 @@ const char *python_layout_read(
 	return NULL;
 }
 
-/* Return the end of the word that the greatest of the offsets is in. */
+/* Return the end of the 8-byte word that contains the greatest offset. */
 static uint32_t end_of(const int16_t *offsets, unsigned count)
 {
 	int16_t last = 0;
@@ -338,9 +339,10 @@ static inline struct entry *entry_of(uint64_t code)
 }
 
 /*
- * Return a number that two code objects with the same words have only if their line tables are
- * alike: programs that execute generated code get the same memory for it again and again. Tables of
- * up to 64 bytes are compared whole, longer ones at four places. Objects have room for whole words.
+ * Return a checksum of a code object's first line and line table. It tells apart code objects that
+ * have the same address and words: programs that execute generated code get the same memory for it
+ * repeatedly. Tables of up to 64 bytes are covered whole, longer ones at four places. Objects are
+ * allocated in whole words.
  */
 static inline uint64_t mark_of(uint64_t code, uint64_t lines)
 {
@@ -367,7 +369,7 @@ static uint32_t utf8_put(char *out, uint32_t c)
 	return bytes;
 }
 
-/* Copy a str as UTF-8, cut at `room` bytes. Returns false if it is none. */
+/* Copy a str as UTF-8, cut at `room` bytes. Returns false if it is not a str. */
 static bool text_copy(
 	struct python_thread *t, uint64_t text, char *out, uint32_t room, uint32_t *ret_bytes)
 {
@@ -429,7 +431,7 @@ static bool words_read(struct python_thread *t, uint64_t code, struct entry *ret
 	return bytes < INT32_MAX && long_readable(t, ret->table, BYTES_BEGIN + bytes);
 }
 
-/* Define a code object, or wait until another thread has. */
+/* Define a code object, or wait until another thread has defined it. */
 static __attribute__((noinline)) enum known code_learn(struct python_thread *t, struct entry *e,
 	uint64_t code, uint64_t stamp, void *arg, uint32_t *ret_id)
 {
@@ -538,7 +540,7 @@ static bool walk_begin(struct walk *w, uint64_t state)
 	return true;
 }
 
-/* Step to the C frame outside of the present one. */
+/* Step to the next outer C frame. */
 static inline bool cframe_leave(struct walk *w)
 {
 	if (setup.layout.tstate_cframe < 0)
@@ -571,7 +573,7 @@ static inline enum known frame_add(struct walk *w)
 	return KNOWN;
 }
 
-/* Follow the frames. Returns false if one cannot be true. */
+/* Follow the frames outward. Returns false if what is read cannot be a frame. */
 static bool walk(struct walk *w)
 {
 	const struct python_layout *l = &setup.layout;

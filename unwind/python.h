@@ -2,19 +2,19 @@
 /*
  * python.h - the Python frames of the calling thread, read from the memory of CPython.
  *
- * A thread's frames change only while that thread runs Python code, so within a recorded call they
- * hold still, whether the thread has the interpreter lock or not. They are read without the lock,
- * without allocation, and without a system call while they lie on pages that were read before: a
- * page is read only after the kernel has said that it is readable (stack.h). Only the frames of the
+ * A thread's frames change only while that thread runs Python code, so they do not change within a
+ * recorded call, whether the thread has the interpreter lock or not. They are read without the lock
+ * and without allocation. A page is read only after the kernel has confirmed that it is readable
+ * (stack.h); frames on pages that were read before need no system call. Only the frames of the
  * calling thread are ever read.
  *
- * A code object is defined once: the first time, its texts are checked and given to `define`. It is
- * known again by its address as long as its words are unchanged; an address that belongs to another
- * code object now is defined again. CPython 3.8 to 3.13, x86-64 and aarch64.
+ * A code object is defined once: the first time, its texts are checked and passed to `define`.
+ * Later it is recognized by its address, as long as its words are unchanged. If another code object
+ * has the address now, that one is defined. CPython 3.8 to 3.13, x86-64 and aarch64.
  *
- * Life: python_init() once; python_walk() on any thread with memory of its own; python_forked() in
- * a forked child. In the tracer's guard; nothing allocates from a heap, changes errno or takes a
- * lock, but for `define`.
+ * Life cycle: python_init() once; python_walk() on any thread with memory of its own;
+ * python_forked() in a forked child. All run in the tracer's guard. Except in `define`, none
+ * allocates from a heap, changes errno or takes a lock.
  */
 #ifndef UNWIND_PYTHON_H
 #define UNWIND_PYTHON_H
@@ -35,7 +35,7 @@ struct python_layout {
 	uint8_t unit; /* bytes of a unit of lasti; 0 = `instr` is a pointer to the instruction */
 	int16_t tstate_frame, tstate_cframe, cframe_frame, cframe_previous;
 	int16_t previous, code, instr, owner, is_entry;
-	int16_t owner_shim; /* owners from here on are no Python code: they end an activation */
+	int16_t owner_shim; /* least owner of a frame without Python code: it ends an activation */
 	int16_t code_start, code_file, code_name, code_first_line, code_table;
 	int16_t text, wide_text; /* where the characters of a str begin: ASCII, other */
 };
@@ -66,14 +66,14 @@ struct python_setup {
 	uint64_t (*thread_state)(void); /* PyGILState_GetThisThreadState() */
 	int (*is_finalizing)(void);     /* Py_IsFinalizing() */
 	uint64_t code_type, text_type, bytes_type;
-	/* Store a definition. Returns false to be asked again at the next use. */
+	/* Store a definition. Returns false to be called again at the next use. */
 	bool (*define)(void *arg, const struct python_code *code);
 };
 
 struct python_frame {
 	uint64_t address; /* PYTHON_ADDRESS() of the code object and the instruction */
-	/* An address within the C frame that runs this Python frame: 0 = not known. Python frames
-	 * of one C frame have the same. */
+	/* An address within the C frame that runs this Python frame, the same for all Python frames
+	 * of that C frame; 0 = not known. */
 	uint64_t at;
 };
 
@@ -91,7 +91,7 @@ enum python_answer {
 	PYTHON_FRAMES,  /* thread->count frames, more than 0 */
 	PYTHON_CUT,     /* likewise, and there are more than `depth` */
 	PYTHON_NOTHING, /* the thread runs no Python code now */
-	PYTHON_WRONG    /* what was read cannot be true: not this interpreter's layout */
+	PYTHON_WRONG    /* what was read is impossible: the layout is another one */
 };
 
 /* Initialize, once. *setup is copied. */
@@ -99,13 +99,13 @@ void python_init(const struct python_setup *setup);
 
 /*
  * Read the Python frames of the calling thread, at most the `depth` innermost. `unmapped`: the call
- * may just have unmapped memory, so that nothing known to be readable counts. `arg` is passed to
+ * may have unmapped memory, so the kernel is asked about all pages again. `arg` is passed to
  * `define`. Owning thread, in the guard.
  */
 enum python_answer python_walk(
 	struct python_thread *thread, uint32_t depth, bool unmapped, void *arg);
 
-/* In a forked child: all code objects are defined anew. */
+/* Forget all definitions, in a forked child: code objects are defined again. */
 void python_forked(void);
 
 #endif

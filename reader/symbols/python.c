@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * python.c - code objects of Python, and the lines of their instructions.
+ * python.c - Python code objects, and the source lines of their instructions.
  *
  * Formats: Objects/lnotab_notes.txt of CPython 3.9 and 3.10, Objects/locations.md of 3.11.
  */
@@ -95,7 +95,7 @@ struct locations {
 	const uint8_t *at, *end;
 };
 
-/* Six bits a byte, the lowest first; bit 6: more follow. */
+/* Decode a number: six bits per byte, the lowest first; bit 6 = another byte follows. */
 static uint32_t location_number(struct locations *l)
 {
 	uint32_t number = 0;
@@ -125,7 +125,7 @@ static uint32_t line_locations(
 		reached += (first & 7) + 1u;
 		if (instruction < reached)
 			return code == 15 ? 0 : line;
-		/* Each entry begins with a byte that has bit 7. */
+		/* Only the first byte of an entry has bit 7 set. */
 		while (l.at < l.end && !(*l.at & 0x80))
 			l.at++;
 	}

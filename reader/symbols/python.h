@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * python.h - code objects of Python in one process, from the PYTHON_CODE rows of a report, and the
- * lines of their instructions.
+ * python.h - Python code objects of one process, from the PYTHON_CODE rows of a report, and the
+ * source lines of their instructions.
  *
  * All zero = empty; python_codes_release() at the end. One thread; adding allocates.
  */
@@ -38,12 +38,13 @@ void python_codes_release(struct python_codes *c);
 int python_codes_add(struct python_codes *c, const struct event_batch *b, uint32_t *room,
 	const char **ret_cause);
 
-/* Return the code object that a frame's address (ADDRESS_PYTHON) names; NULL = not in the file. */
+/* Return the code object that a frame's address (ADDRESS_PYTHON) names; NULL = the report has
+ * none. */
 const struct python_row *python_codes_find(const struct python_codes *c, uint64_t address);
 
 /*
- * Return the line of an instruction, numbered as PYTHON_INSTRUCTION_OF() does: 0 = it belongs to no
- * line, or the table does not say. `lines`: enum python_lines.
+ * Return the line of an instruction (PYTHON_INSTRUCTION_OF()); 0 = it belongs to no line, or the
+ * table has none for it. `lines`: enum python_lines.
  */
 uint32_t python_line(const uint8_t *table, uint32_t bytes, uint32_t lines, uint32_t first_line,
 	uint32_t instruction);

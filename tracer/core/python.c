@@ -26,7 +26,7 @@ static uint32_t state;
 static struct python_setup setup;
 static struct merged_interpreter interpreter;
 
-/* What a thread needs; kept for the next thread of its lane. */
+/* Memory of a thread, reused by the next thread of its lane. */
 struct memory {
 	struct python_thread python;
 	struct merged_thread merged;
@@ -42,7 +42,7 @@ static void switch_off(const char *reason)
 	diagnostic_note_about("callchains have no Python frames", reason);
 }
 
-/* Store the name of a definition in the spool. */
+/* Store a text of a definition in the spool's table of names. Returns its reference; 0 = none. */
 static uint32_t ref_of(const char *text, uint32_t bytes, bool is_cut)
 {
 	return bytes ? names_ref(names_intern_long(text, bytes, is_cut)) : 0;
@@ -74,7 +74,7 @@ static uint32_t number_take(const char **text)
 	return number;
 }
 
-/* Return the version as 0x030b, 0 = not known. Once the interpreter runs. */
+/* Return the version, such as 0x030b; 0 = not known. Called once the interpreter runs. */
 static uint32_t version_now(void)
 {
 	uint64_t word = found("Py_Version"), call = found("Py_GetVersion");
@@ -87,7 +87,7 @@ static uint32_t version_now(void)
 	return major << 8 | number_take(&text);
 }
 
-/* Fill `setup`. Returns NULL, or why that is not possible. */
+/* Fill `setup`. Returns NULL, or the reason why it cannot. */
 static const char *setup_fill(void)
 {
 	uint64_t bytes = 0, runtime = rtld_find_global("_PyRuntime", &bytes);
@@ -134,7 +134,7 @@ void python_start(void)
 	python_is_here = true;
 }
 
-/* The first thread that runs Python code asks for the version. Returns true if frames can be
+/* Complete the setup on the first thread that runs Python code. Returns true if frames can be
  * read. */
 static __attribute__((noinline)) bool check(void)
 {

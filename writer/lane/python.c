@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * python.c - definitions of the code objects of Python that callchains lead through.
+ * python.c - definitions of Python code objects whose frames are in callchains.
  */
 #include "writer/lane/python.h"
 
@@ -11,7 +11,7 @@
 
 uint32_t python_code_put(struct segment *s, const struct record_at *at)
 {
-	const struct record r = *at->r; /* names may map the spool anew */
+	const struct record r = *at->r; /* copied: reading names may remap the spool */
 	struct python_definition definition = {0};
 	memcpy(&definition, at->payload,
 		at->bytes < sizeof(definition) ? at->bytes : sizeof(definition));

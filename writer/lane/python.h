@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * python.h - definitions of the code objects of Python that callchains lead through.
+ * python.h - definitions of Python code objects whose frames are in callchains.
  *
  * One thread.
  */
