@@ -55,8 +55,8 @@ static void chunk_store(
 }
 
 /* Make the chunk for number `n` usable, if the writer has emptied it or a new chunk is available.
- * Only once per chunk: the code that made it usable may have been interrupted for good before it
- * wrote there. */
+ * Do so once per number: it may be usable already, by code that a handler interrupted for good
+ * before it wrote there. */
 static bool chunk_ready(struct lane *lane, uint64_t n)
 {
 	uint64_t ready = lane->chunks_ready, held = lane->chunk[n % LANE_CHUNKS_MAX];
@@ -90,8 +90,8 @@ static bool writer_helps(void)
 		!tree_writer_died(control);
 }
 
-/* Wait until the writer has emptied a chunk; it gives a lane no new ones. A wait in vain is
- * charged to all threads: of thousands of short ones each would wait. */
+/* Wait until the writer has emptied a chunk of the lane: it provides no new ones. A wait in vain
+ * counts for all threads: otherwise each of thousands of short-lived threads would wait. */
 static bool chunk_wait(struct lane *lane, uint64_t n)
 {
 	struct writer_wait p;
@@ -125,7 +125,7 @@ static uint32_t chunk_bound(struct lane *lane, char *start, uint64_t position)
 	return CHUNK_BYTES;
 }
 
-/* ---- what another process has put into the lane ---- */
+/* ---- records that another process has written to the lane ---- */
 
 static uint64_t sums_total(const struct lane *lane)
 {

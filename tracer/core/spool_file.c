@@ -31,7 +31,7 @@ static uint64_t first_bytes;         /* size of the first segment */
 static uint64_t mapped_bytes;        /* mapped size of the file: all segments so far */
 static char *first;                  /* SPOOL_FIRST_BYTES or more */
 static char *segments[SEGMENTS_MAX]; /* SPOOL_SEGMENT_BYTES each */
-#define COPY_BYTES 4096u             /* the least piece of a segment that is copied at once */
+#define COPY_BYTES 4096u             /* the smallest part of a segment that is copied at once */
 #define LOCK_YIELDS 100u             /* enough for growing, about ten microseconds */
 #define LOCK_SLEEP_NS 50000u     /* a holder that takes longer is preempted, on a busy machine */
 #define LOCK_WAIT_NS 1000000000u /* at most this long */
@@ -55,7 +55,7 @@ static bool lock_try(uint32_t tid, bool look, uint32_t *ret_holder)
 			&lock, ret_holder, tid, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
 }
 
-/* Take the lock. Return false if that fails: the holder has left it for good, or is another stack
+/* Take the lock. Return false if that fails: the holder never gives it back, or is another stack
  * of this thread, which continues later. */
 static bool lock_take(uint32_t tid)
 {
@@ -288,9 +288,9 @@ bool spool_file_reserve(void *place, uint64_t bytes)
 }
 
 /*
- * The lock is of this process. A handler that interrupts this function may fork by an instruction,
- * and the child continues here, too, with the same header: so the header only changes if it is
- * still as it was read.
+ * The lock is private to this process. A handler that interrupts this function may fork by an
+ * instruction, and the child continues here, too, with the same shared header. So the header is
+ * changed only if it is still as it was read.
  */
 uint64_t spool_file_take(uint64_t bytes, uint64_t now, void **ret_place)
 {

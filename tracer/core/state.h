@@ -57,7 +57,7 @@ extern struct session session __attribute__((visibility("hidden")));
  */
 bool session_is_ours(void);
 
-/* Wait for `ns` nanoseconds. Under a system call filter, look at the clock until then. Any thread,
+/* Wait for `ns` nanoseconds. Under a system call filter, poll the clock until then. Any thread,
  * async-signal-safe. */
 void session_pause(uint64_t ns);
 
@@ -73,7 +73,7 @@ void session_count_drops_early(enum drop_reason reason, uint64_t events);
 void session_forget_early_drops(void);
 void session_move_early_drops(void);
 
-/* Return the ticks that `ns` nanoseconds take, at the rate measured since the spool was created:
+/* Convert `ns` nanoseconds to ticks, at the rate measured since the spool was created:
  * accurate to a part in a thousand. Needs a spool. Any thread. */
 uint64_t session_ticks(uint64_t ns);
 

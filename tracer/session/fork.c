@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fork.c - forked children: they forget their parent's spool, and get their own at their first
+ * fork.c - forked children: they forget their parent's spool, and create their own at their first
  * call.
  */
 #define _GNU_SOURCE
@@ -46,10 +46,9 @@ FORKED_TEXT void session_child_handler(void)
 static struct lane *lane_left; /* the parent's lane, of the thread that forked */
 
 /*
- * Prepare a child in which the tracer will continue: a handler that interrupted the tracer has
- * forked, and in the child, too, the tracer continues when the handler returns. The child keeps all
- * that the tracer may touch as a private copy of the parent's spool, which nobody reads. Its gate
- * stays closed until then.
+ * Prepare a child that was forked by a handler that had interrupted the tracer: in the child, too,
+ * the tracer continues when the handler returns. Until the tracer has been left, the gate stays
+ * closed, and the child writes to a private copy of the parent's spool, which nobody reads.
  */
 static bool orphan(struct thread *t)
 {
@@ -69,8 +68,8 @@ static bool orphan(struct thread *t)
 	return true;
 }
 
-/* Return the pid of the forked child whose memory this is. The first call may be that of a task
- * that the child has made with CLONE_VM, by an instruction. */
+/* Return the pid of the forked child that owns this memory. Its first call may come from a task
+ * that it created with CLONE_VM by an instruction. */
 static uint32_t child_pid(void)
 {
 	if (own_words.alive) /* before Linux 4.14: copied from the parent */
@@ -128,7 +127,7 @@ void session_child(void)
 	gate_use(follow);
 }
 
-#define FORGET_YIELDS 1000u /* forgetting takes some system calls; a task in it may be killed */
+#define FORGET_YIELDS 1000u /* forgetting takes a few system calls; its task may be killed */
 
 /* Let one task of the child forget the parent, while others that share its memory wait. Return
  * false if the parent is forgotten. Signals are blocked. */

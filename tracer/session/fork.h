@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fork.h - forked children: noticed, cut off from their parent's spool, and started.
+ * fork.h - forked children: detected, detached from their parent's spool, and started.
  *
  * A child runs FORKED_TEXT only until its first call. All functions: the thread that forked,
  * async-signal-safe, raw system calls only.
@@ -23,7 +23,7 @@ void session_child(void);
 void session_forked(void);
 
 /* Count as dropped, as soon as there is a spool, a call that ends here and began in the parent,
- * before a handler forked: it is recorded there. Any thread, async-signal-safe. */
+ * before a handler forked: the parent records it. Any thread, async-signal-safe. */
 void session_count_inherited(void);
 
 /*
@@ -35,8 +35,8 @@ void session_count_inherited(void);
 void session_before_fork(void);
 void session_child_handler(void);
 
-/* Return false in a task on the memory of the first thread of a forked child (clone() with
- * CLONE_VM, without CLONE_SETTLS): its calls are not recorded from then on. */
+/* Return false in a task that runs on the memory of a forked child's first thread (clone() with
+ * CLONE_VM, without CLONE_SETTLS). The task's calls are not recorded from then on. */
 bool session_is_childs_own(void);
 
 /* Start recording in a forked child, at its first event. Return false if tracing is off. */
