@@ -15,7 +15,7 @@
 #include "reader/sql/reports.h"
 
 #define WINDOW_ROWS 65536u              /* rows that are sorted by thread */
-#define PID_BITS 24                     /* lower bits of a process's number in the database */
+#define PID_BITS 24                     /* low bits of a process's key: its pid */
 #define TIME_MOST (INT64_C(1) << 61)    /* a greater number is not a time */
 #define ORIGIN_LEAST (INT64_C(1) << 56) /* times above it are not relative to the session */
 #define MEMORY_PROCESS 1u               /* process whose callchains and names all processes use */
@@ -412,7 +412,8 @@ static bool times_set(
 	return *start >= 0;
 }
 
-/* Set the number of ranges around a push/pop range. Rows are in order of their start. */
+/* Set the level of a push/pop range: the number of ranges around it. Rows are in order of their
+ * start. */
 static int level_set(struct to_report *w, struct converted_row *row)
 {
 	const int64_t end =
@@ -473,7 +474,7 @@ static int row_take(void *user, const struct sql_value *v, int count)
 		has_start |= column == 0 && v[i].type == SQL_INTEGER;
 		has_duration |= column == duration && v[i].type == SQL_INTEGER;
 	}
-	/* databases name all threads of the machine */
+	/* Databases name all threads of the machine: keep those of processes with events. */
 	if (w->event->number == KIND_THREAD_NAME && !map_get(&w->ids, (uint64_t)process, 0))
 		return 0;
 	if (!times_set(w, row, has_start, has_duration)) {
@@ -502,7 +503,7 @@ static int events_append(struct to_report *w)
 
 /* ---- session ---- */
 
-/* first and last time, clock at time 0, host */
+/* Take the row of the session: first and last time, real time at time 0, host. */
 static int session_take(void *user, const struct sql_value *v, int count)
 {
 	struct to_report *w = user;

@@ -20,7 +20,7 @@
 
 struct list {
 	FILE *out;
-	page_name_used used; /* NULL = the rows are no events */
+	page_name_used used; /* NULL = the rows are not events */
 	void *user;
 	size_t bytes_most, name_bytes;
 	long begin;
@@ -47,7 +47,8 @@ static int labels_print(void *user, const char *const *names, int count)
 	return 0;
 }
 
-/* Print numbers that JavaScript cannot hold as texts: addresses, payloads. */
+/* Print a value. Integers beyond 2^53 (addresses, payloads), which JavaScript cannot represent
+ * exactly, are printed as strings. */
 static void value_print(FILE *out, const struct sql_value *v)
 {
 	const int64_t exact = INT64_C(1) << 53;

@@ -6,8 +6,8 @@ import { table } from './tables.js';
 
 const ROWS_MOST = 200;
 
-// Sum up the events of tracks between two times. Of an event that reaches out of the area the part inside counts. An
-// event that stands for several counts for all of them, without their names, because it has that of the longest only.
+// Sum up the events of tracks between two times. Only the part of an event that is inside the area counts. An event
+// that stands for several counts for all of them, but by no name, since it has the name of the longest only.
 export function sums(model, tracks, rowsOf, from, to) {
 	const names = new Map(),
 		sum = { events: 0, taken: 0, busy: 0, unnamed: 0, unnamedTaken: 0 };

@@ -2,7 +2,7 @@
 // Trees of callchains: built from the data of one report, or of two that are compared. A node has a value for each
 // side: the time and the number of the calls whose callchain ends there.
 
-const CUT = '[Max depth]'; // stands for the outer frames of callchains that are not whole
+const CUT = '[Max depth]'; // stands for the missing outer frames of cut callchains
 
 const none = (sides) => Array.from({ length: sides }, () => ({ self: 0, count: 0 }));
 const make = (name, sides, isProcess = false) => ({ name, isProcess, sides, children: [] });
@@ -29,8 +29,8 @@ function mergeInto(to, from) {
 	for (const child of from.children) mergeInto(childOf(to, child.name, child.isProcess), child);
 }
 
-// Move callchains that are cut to the place of the whole callchains of their process where they belong: the one place
-// where their two outermost functions call each other. Others stay below CUT.
+// Move each cut callchain to its place among the whole callchains of its process: the only place where its outermost
+// function calls the next one. Callchains with no such place, or several, stay below CUT.
 function joinCut(process) {
 	const cut = process.children.find((child) => child.name === CUT);
 	if (!cut) return 0;
@@ -75,7 +75,7 @@ function treeOf(data, names, side, sides) {
 }
 
 // Build the tree of one report, or the common tree of two. reports: [data, names of processes].
-// Returns the root, and the number of places at which callchains that are cut were joined.
+// Returns the root, and the number of subtrees of cut callchains that were joined with whole ones.
 export function callTree(reports) {
 	const trees = reports.map(([data, names], side) => treeOf(data, names, side, reports.length));
 	let joined = 0;
@@ -107,8 +107,8 @@ function totalOf(node) {
 	return sums;
 }
 
-// Return all callers of a function, as a tree from the function outward, and all that it calls. Of a function that
-// calls itself the outermost call counts.
+// Return all callers of a function, as a tree from the function outward, and all that it calls. Where a function calls
+// itself, only the outermost call counts.
 export function sandwich(root, name) {
 	const callers = make(name, none(root.sides.length)),
 		callees = make(name, none(root.sides.length));

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Everything that the page has about one event of the timeline: a panel below it, filled by a click. The page has the
+// Details of one event: a panel below the timeline that a click on the event fills. The page has the
 // details of the longest events only (reader/cli/report/page_details.c).
 import { bisector } from 'd3-array';
 import { duration, element, grouped, moment } from './dom.js';
 
 const WITHIN_MOST = 12; // events listed for one that stands for several
-const NEXT_MOST = 64; // waits among which the one that got a lock next is looked for
-const PYTHON = /^py::(.*?):(.*)$/; // frame of Python as `python -X perf` names it
+const NEXT_MOST = 64; // waits that are searched for the one that got the lock next
+const PYTHON = /^py::(.*?):(.*)$/; // Python frame, as `python -X perf` names it
 
 // The details of a timeline, indexed on first use, so that a page opens fast.
 export class Details {
@@ -58,7 +58,7 @@ export class Details {
 			.slice(0, WITHIN_MOST);
 	}
 
-	// Return the event of a record, as the timeline's pointer finds it.
+	// Return the event of a record, in the form in which the timeline has the event under the pointer.
 	hit(record) {
 		const [track, row, start, end, name] = record.values;
 		return {

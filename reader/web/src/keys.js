@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The timeline by keyboard: a cursor on a lane, moved by the arrow keys, and what it is on said to screen readers.
+// The timeline by keyboard: the arrow keys move a cursor over lanes and events; screen readers get a description.
 import { counted, duration, moment } from './dom.js';
 
 export const KEYS =
@@ -9,13 +9,13 @@ export const KEYS =
 const PAN = 0.15,
 	ZOOM = 1.4;
 
-// Return the line of the cursor; the first one if it is nowhere.
+// Return the line of the cursor; the first line if there is no cursor.
 export function cursorLine(view) {
 	const { cursor, lines } = view;
 	return (cursor && lines.find((line) => line.process === cursor.process && line.track === cursor.track)) || lines[0];
 }
 
-// Describe a line for somebody who does not see it.
+// Describe a line for screen readers.
 function spoken(view, { process, track }) {
 	if (!track)
 		return `${view.titleOf(process)}, ${process.open ? 'open' : 'closed'}${process.folded ? ', folded' : ''}, ${counted(
@@ -77,7 +77,7 @@ function enter(view) {
 	view.say(spoken(view, line));
 }
 
-// Handle a key on the timeline. Returns true if it means something.
+// Handle a key on the timeline. Returns true if the key has a function.
 export function key(view, event) {
 	if (event.ctrlKey || event.metaKey || event.altKey || !view.lines.length) return false;
 	const act = {
