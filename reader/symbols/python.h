@@ -16,7 +16,7 @@
 #include "reader/file/batch.h"
 #include "reader/file/schema.h"
 
-/* Limit for all processes of a report together, as MODULES_MAX of modules.h. */
+/* Most rows of all processes of a report together, like MODULES_MAX in modules.h. */
 #define PYTHON_ROWS_MAX (1u << 22)
 
 struct python_row {

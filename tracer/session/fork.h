@@ -2,8 +2,8 @@
 /*
  * fork.h - forked children: detected, detached from their parent's spool, and started.
  *
- * A child runs FORKED_TEXT only until its first call. All functions: the thread that forked,
- * async-signal-safe, raw system calls only.
+ * Until its first call, a child runs only code in FORKED_TEXT. All functions: the thread that
+ * forked, async-signal-safe, raw system calls only.
  */
 #ifndef TRACER_SESSION_FORK_H
 #define TRACER_SESSION_FORK_H
