@@ -257,7 +257,7 @@ static char *segment_open(uint64_t offset)
 
 static bool grow(struct spool_header *header)
 {
-	uint64_t offset = header->size_bytes;
+	uint64_t offset = mapped_bytes, before = offset;
 	uint64_t index = (offset - first_bytes) / SPOOL_SEGMENT_BYTES;
 	if (session.restricted || index >= SEGMENTS_MAX ||
 		offset + SPOOL_SEGMENT_BYTES > header->limit_bytes)
@@ -270,8 +270,11 @@ static bool grow(struct spool_header *header)
 	if (!segments[index])
 		return false;
 	mapped_bytes = offset + SPOOL_SEGMENT_BYTES;
-	return __atomic_compare_exchange_n(&header->size_bytes, &offset,
-		offset + SPOOL_SEGMENT_BYTES, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+	/* Unless a child that a handler forked by an instruction has done so: see
+	 * spool_file_take(). */
+	__atomic_compare_exchange_n(&header->size_bytes, &before, mapped_bytes, false,
+		__ATOMIC_RELEASE, __ATOMIC_RELAXED);
+	return true;
 }
 
 /* Return the end of the segment that has `offset`. */
@@ -301,7 +304,7 @@ uint64_t spool_file_take(uint64_t bytes, uint64_t now, void **ret_place)
 	if (offset + bytes > segment_end(offset))
 		offset = segment_end(offset);
 	bool taken = (!header->limit_bytes || offset + bytes <= header->limit_bytes) &&
-		(offset + bytes <= header->size_bytes || grow(header));
+		(offset + bytes <= mapped_bytes || grow(header));
 	if (taken && offset + now > reserved_end)
 		taken = spool_file_reserve(spool_file_at(offset), now);
 	taken = taken && !gate_is_wiped() &&
@@ -332,10 +335,10 @@ void spool_file_stock_up(void)
 		!lock_take(thread_self.tid ? thread_self.tid : (uint32_t)sys_gettid()))
 		return;
 	lanes_reserve(header);
-	if (header->size_bytes - header->next_offset < SPOOL_SEGMENT_BYTES / 2)
+	if (mapped_bytes - header->next_offset < SPOOL_SEGMENT_BYTES / 2)
 		grow(header);
 	uint64_t begin = header->next_offset;
-	for (uint64_t end; begin < header->size_bytes; begin = end) {
+	for (uint64_t end; begin < mapped_bytes; begin = end) {
 		end = segment_end(begin);
 		if (begin >= reserved_end && !spool_file_reserve(spool_file_at(begin), end - begin))
 			break;
