@@ -78,7 +78,7 @@ static void system_facts(struct facts *f, const Libtrace__SystemInfo *s, bool is
 static int print_settings(struct details *d, const Libtrace__SessionDetails *s)
 {
 	static const char *const titles[] = {"Launch Attribute", "Value"};
-	struct facts f = {.rows = {titles, 2, 3, LINES_ROUND_TITLES, NULL, 0, 0}};
+	struct facts f = {.rows = {titles, 2, 3, LINES_ROUND_TITLES, NULL, 0, 0, 0}};
 	fact(&f, "Profiler Command Line", s->command_line);
 	facts_print(&f, d, "Launch Settings");
 	return f.error;
@@ -87,7 +87,7 @@ static int print_settings(struct details *d, const Libtrace__SessionDetails *s)
 static int print_session(struct details *d, const Libtrace__SessionDetails *s)
 {
 	static const char *const titles[] = {"Session Attribute", "Value"};
-	struct facts f = {.rows = {titles, 2, 3, LINES_ROUND_TITLES, NULL, 0, 0}};
+	struct facts f = {.rows = {titles, 2, 3, LINES_ROUND_TITLES, NULL, 0, 0, 0}};
 	creation(&f, s);
 	system_facts(&f, s->host_system, true);
 	system_facts(&f, s->target_system, false);
@@ -110,7 +110,7 @@ static bool is_named_elsewhere(const struct ncu_results *n, size_t at)
 static int print_processes(struct details *d)
 {
 	static const char *const titles[] = {"Process Id", "Process Name"};
-	struct facts f = {.rows = {titles, 2, 3, LINES_ROUND_TITLES, NULL, 0, 0}};
+	struct facts f = {.rows = {titles, 2, 3, LINES_ROUND_TITLES, NULL, 0, 0, 0}};
 	for (size_t i = 0; i < d->results.process_count; i++) {
 		char pid[16];
 		if (is_named_elsewhere(&d->results, i))
@@ -167,8 +167,8 @@ static int print_devices(struct details *d, const Libtrace__SessionDetails *s)
 	const char *titles[DEVICES_MAX + 1] = {"Device Attribute"};
 	const size_t devices =
 		s->n_device_attributes < DEVICES_MAX ? s->n_device_attributes : DEVICES_MAX;
-	struct facts f = {
-		.rows = {titles, devices + 1, (2u << devices) - 1, LINES_ROUND_TITLES, NULL, 0, 0}};
+	struct facts f = {.rows = {titles, devices + 1, (2u << devices) - 1, LINES_ROUND_TITLES,
+				  NULL, 0, 0, 0}};
 	if (!devices)
 		return 0;
 	for (size_t i = 0; i < devices; i++) {
