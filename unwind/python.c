@@ -288,17 +288,25 @@ static bool long_readable(struct python_thread *t, uint64_t address, uint64_t by
 	return !bytes || readable(t, address & ~UINT64_C(7), (uint32_t)bytes + (address & 7));
 }
 
-static inline uint64_t word(uint64_t address)
+/* What is readable may be the own memory of a sanitizer. */
+#define UNCHECKED __attribute__((no_sanitize("address"))) static inline
+
+UNCHECKED uint64_t word(uint64_t address)
 {
 	return *(const volatile uint64_t *)(uintptr_t)address;
 }
 
-static inline uint32_t half(uint64_t address)
+UNCHECKED uint32_t half(uint64_t address)
 {
 	return *(const volatile uint32_t *)(uintptr_t)address;
 }
 
-static inline uint8_t byte(uint64_t address)
+UNCHECKED uint16_t quarter(uint64_t address)
+{
+	return *(const volatile uint16_t *)(uintptr_t)address;
+}
+
+UNCHECKED uint8_t byte(uint64_t address)
 {
 	return *(const volatile uint8_t *)(uintptr_t)address;
 }
@@ -383,9 +391,7 @@ static bool text_copy(
 		!long_readable(t, at, count * kind))
 		return false;
 	for (uint64_t i = 0; i < count && used + 4 <= room; i++, at += kind) {
-		uint32_t c = kind == 1 ? byte(at)
-			: kind == 2    ? *(const volatile uint16_t *)(uintptr_t)at
-				       : half(at);
+		uint32_t c = kind == 1 ? byte(at) : kind == 2 ? quarter(at) : half(at);
 		used += utf8_put(out + used, c > 0x10ffff ? 0xfffd : c);
 	}
 	*ret_bytes = used;
