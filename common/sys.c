@@ -10,6 +10,7 @@
 #include <linux/futex.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <signal.h>
 
 bool (*sys_override)(long number, const long argument[6], long *ret_result);
 
@@ -214,6 +215,18 @@ int sys_munmap(void *address, size_t bytes)
 int sys_madvise(void *address, size_t bytes, int advice)
 {
 	return (int)SYS3(SYS_madvise, address, bytes, advice);
+}
+
+uint64_t sys_signals_block(void)
+{
+	uint64_t all = UINT64_MAX, before = 0;
+	SYS4(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before, sizeof(all));
+	return before;
+}
+
+void sys_signals_set(uint64_t mask)
+{
+	SYS4(SYS_rt_sigprocmask, SIG_SETMASK, &mask, NULL, sizeof(mask));
 }
 
 int sys_getpid(void)

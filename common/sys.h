@@ -68,6 +68,11 @@ void sys_unlock_tables(void); /* call after the program's mlockall() */
 int sys_munmap(void *address, size_t bytes);
 int sys_madvise(void *address, size_t bytes, int advice);
 
+/* Block all signals in the calling thread. Return the mask before, bit n - 1 = signal n. */
+uint64_t sys_signals_block(void);
+/* Set the calling thread's mask of blocked signals. */
+void sys_signals_set(uint64_t mask);
+
 /* Return ids of the calling process, its parent and the calling thread, and the real and effective
  * user, asked of the kernel each time: libc's copies may be stale in a child of a bare fork. */
 int sys_getpid(void);

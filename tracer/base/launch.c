@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdint.h>
 #include <sys/wait.h>
 
@@ -44,14 +43,13 @@ static int run_writer(void *argument)
 {
 	struct launch *launch = argument;
 	static const char *const no_environment[] = {NULL};
-	uint64_t no_signals = 0;
 	SYS0(SYS_setsid);
 	if (launch->lock_fd == TREE_WRITER_LOCK_FD)
 		SYS3(SYS_fcntl, launch->lock_fd, F_SETFD, 0);
 	else
 		SYS3(SYS_dup3, launch->lock_fd, TREE_WRITER_LOCK_FD, 0);
 	SYS3(SYS_close_range, TREE_WRITER_LOCK_FD + 1, ~0u, 0);
-	SYS4(SYS_rt_sigprocmask, SIG_SETMASK, &no_signals, NULL, sizeof(no_signals));
+	sys_signals_set(0);
 	launch->error = (int)SYS3(SYS_execve, launch->argv[0], launch->argv, no_environment);
 	exit_raw(127);
 	return 0;
@@ -71,18 +69,18 @@ int launch_writer(const char *program, const char *tree, int lock_fd)
 {
 	const char *argv[] = {program, "--tree", tree, NULL};
 	struct launch launch = {argv, lock_fd, 0, sys_mmap_private(2 * STACK_BYTES)};
-	uint64_t all_signals = ~UINT64_C(0), old_signals;
+	uint64_t old_signals;
 	int before =
 		errno; /* clone() may fail, also in the middle task, which runs on our memory */
 	if (!launch.stacks)
 		return -ENOMEM;
-	SYS4(SYS_rt_sigprocmask, SIG_SETMASK, &all_signals, &old_signals, sizeof(all_signals));
+	old_signals = sys_signals_block();
 	/* No exit signal: the program's wait() does not see this child; only __WCLONE does. */
 	int pid = launch_clone(run_middle, launch.stacks + STACK_BYTES, LAUNCH_FLAGS, &launch);
 	if (pid > 0)
 		while (SYS4(SYS_wait4, pid, NULL, __WCLONE, NULL) == -EINTR)
 			;
-	SYS4(SYS_rt_sigprocmask, SIG_SETMASK, &old_signals, NULL, sizeof(old_signals));
+	sys_signals_set(old_signals);
 	errno = before;
 	sys_munmap(launch.stacks, 2 * STACK_BYTES);
 	return pid < 0 ? -EAGAIN : launch.error;

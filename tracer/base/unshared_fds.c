@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdint.h>
 
 #include "common/sys.h"
@@ -71,16 +70,16 @@ static void wait_until_gone(const struct task *task)
 bool unshared_fds_run(void (*work)(void *argument), void *argument)
 {
 	struct task task = {work, argument, 0, false};
-	uint64_t all_signals = ~UINT64_C(0), old_signals;
+	uint64_t old_signals;
 	/* Valgrind ends a program that creates such a task. */
 	char *stack = launch_clone && !runs_on_valgrind() ? sys_mmap_private(STACK_BYTES) : NULL;
 	if (!stack)
 		return false;
 	int before = errno; /* clone() may fail */
-	SYS4(SYS_rt_sigprocmask, SIG_SETMASK, &all_signals, &old_signals, sizeof(all_signals));
+	old_signals = sys_signals_block();
 	if (launch_clone(run, stack + STACK_BYTES, TASK_FLAGS, &task) > 0)
 		wait_until_gone(&task);
-	SYS4(SYS_rt_sigprocmask, SIG_SETMASK, &old_signals, NULL, sizeof(old_signals));
+	sys_signals_set(old_signals);
 	errno = before;
 	sys_munmap(stack, STACK_BYTES);
 	return task.done;

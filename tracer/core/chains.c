@@ -6,7 +6,6 @@
 #include "tracer/core/chains.h"
 
 #include <dlfcn.h>
-#include <signal.h>
 #include <stddef.h>
 #include <sys/auxv.h>
 
@@ -279,12 +278,11 @@ static struct callchain_thread *memory_for(struct thread *t)
 static uint32_t take_muted(struct thread *t, struct callchain_thread *memory, uint32_t how,
 	struct callchain_result *ret_result)
 {
-	uint64_t all = UINT64_MAX, before;
-	SYS4(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before, sizeof(all));
+	uint64_t before = sys_signals_block();
 	struct lane *lane = thread_mute(t);
 	uint32_t id = callchain_take(memory, session.config.backtrace_depth, how, ret_result);
 	thread_unmute(t, lane);
-	SYS4(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, sizeof(before));
+	sys_signals_set(before);
 	return id;
 }
 

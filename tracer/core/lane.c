@@ -74,8 +74,7 @@ static bool chunk_ready(struct lane *lane, uint64_t n)
 	uint64_t offset = spool_file_take(CHUNK_BYTES, n ? CHUNK_BYTES : CHUNK_FIRST_BYTES, &place);
 	if (!offset)
 		return false;
-	if (n == 0)
-		lane->partial = 1;
+	lane->partial = n == 0;
 	__atomic_compare_exchange_n(
 		&lane->chunk_count, &count, count + 1, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 	chunk_store(lane, n, offset, held, ready);

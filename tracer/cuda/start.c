@@ -6,7 +6,6 @@
 #include "tracer/cuda/cuda.h"
 
 #include <dlfcn.h>
-#include <signal.h>
 #include <stdlib.h>
 
 #include "common/clock.h"
@@ -178,15 +177,15 @@ static void at_exit(int status, void *unused)
 
 static void start(struct thread *t, const char *file)
 {
-	uint64_t all = UINT64_MAX, before, begin_ns = clock_monotonic_ns();
+	uint64_t before, begin_ns = clock_monotonic_ns();
 	struct setup setup = {.clock = CUDA_CLOCK_NONE};
 	thread_enter(t);
-	SYS4(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before, sizeof(all));
+	before = sys_signals_block();
 	struct lane *lane = thread_mute(t);
 	bool there = driver_is_there(file);
 	enum cuda_state state = there ? begin(&setup) : CUDA_OFF;
 	thread_unmute(t, lane);
-	SYS4(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, sizeof(before));
+	sys_signals_set(before);
 	thread_leave(t);
 	if (state == CUDA_ON) {
 		setup_put(t, &setup);

@@ -5,8 +5,6 @@
 #define _GNU_SOURCE
 #include "tracer/session/attach.h"
 
-#include <signal.h>
-
 #include "common/sys.h"
 #include "tracer/base/libc.h"
 #include "tracer/session/fork.h"
@@ -99,13 +97,11 @@ struct lane *thread_attach(struct thread *t)
 		return NULL;
 	}
 	t->lanes_seen = given_back;
-	uint64_t all = UINT64_MAX,
-		 before; /* signals are blocked: a handler's calls would have no lane yet */
-	SYS4(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before, sizeof(all));
+	uint64_t before = sys_signals_block(); /* a handler's calls would have no lane yet */
 	thread_enter(t);
 	struct lane *lane = attach(t, before);
 	thread_leave(t);
-	SYS4(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, sizeof(before));
+	sys_signals_set(before);
 	return lane;
 }
 

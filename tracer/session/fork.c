@@ -6,8 +6,6 @@
 #define _GNU_SOURCE
 #include "tracer/session/fork.h"
 
-#include <signal.h>
-
 #include "common/sys.h"
 #include "tracer/core/chains.h"
 #include "tracer/core/diagnostic.h"
@@ -123,7 +121,6 @@ void session_child(void)
 	/* Under a system call filter no spool can be created. */
 	bool follow = session.config.follow && !session.restricted;
 	session.state = follow ? SESSION_FORKED : SESSION_OFF;
-	session_is_childs_own();
 	gate_use(follow);
 }
 
@@ -169,13 +166,12 @@ void session_forked(void)
 		forget(&thread_self);
 		return;
 	}
-	uint64_t all = UINT64_MAX, before;
-	SYS4(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before, sizeof(all));
+	uint64_t before = sys_signals_block();
 	if (forget_begin()) {
 		forget(&thread_self);
 		__atomic_store_n(&own_words.forgetting, 0, __ATOMIC_RELEASE);
 	}
-	SYS4(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, sizeof(before));
+	sys_signals_set(before);
 }
 
 void session_count_inherited(void)

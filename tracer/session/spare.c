@@ -5,8 +5,6 @@
 #define _GNU_SOURCE
 #include "tracer/session/spare.h"
 
-#include <signal.h>
-
 #include "common/sys.h"
 #include "common/text.h"
 #include "tracer/core/lane.h"
@@ -42,8 +40,7 @@ static bool attach(struct thread *t)
 	if (t->busy & BUSY_SLOW || t->vfork_pid || t->gone || session.restricted ||
 		session.state != SESSION_ON)
 		return false;
-	uint64_t all = UINT64_MAX, before;
-	SYS4(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before, sizeof(all));
+	uint64_t before = sys_signals_block();
 	struct thread *s = sys_mmap_private(sizeof(*s));
 	if (s) {
 		thread_enter(s);
@@ -54,7 +51,7 @@ static bool attach(struct thread *t)
 			sys_munmap(s, sizeof(*s));
 		}
 	}
-	SYS4(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, sizeof(before));
+	sys_signals_set(before);
 	return t->spare;
 }
 
