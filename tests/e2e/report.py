@@ -22,6 +22,7 @@ MADE = os.path.join(PLACE, "made.sqlite")
 made.make(MADE)
 WAITING = {"lock", "wait", "sync", "io", "net", "mpi", "nvtx"}  # kinds that are never counted as busy
 EVIL = "</script><script>window.owned = 1</script><img src=x onerror='window.owned = 2'>\u2028\"]}"
+LABEL_BYTES = 18  # what stands before a value of the overview
 BUILT = b"built without npm" not in trace("report", "--html", "-o", os.path.join(PLACE, "first.html"), MADE).err
 
 
@@ -50,7 +51,8 @@ def text_widths():
     for file in (MADE, REPORT):
         for width in (60, 80, 132):
             result = trace("report", file, env=clean_env(COLUMNS=width))
-            long = [line for line in result.out.decode().splitlines() if len(line) > width]
+            # A path is never broken, so that it can be copied: a line may hold one word that is wider.
+            long = [line for line in result.out.decode().splitlines() if len(line) > width and " " in line[LABEL_BYTES:].strip()]
             tap.ok(result.status == 0 and not long and not result.err, f"text is at most {width} wide: {os.path.basename(file)}", "\n".join(long) or result)
 
 

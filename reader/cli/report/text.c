@@ -50,7 +50,8 @@ static void coloured(const struct terminal *t, enum colour colour, const char *t
 		fputs(text, stdout);
 }
 
-/* Print words as lines; the lines after the first are indented. */
+/* Print words as lines; the lines after the first are indented. A word is never broken, so that
+ * a path can be copied. */
 static void wrapped(const struct terminal *t, unsigned indent, const char *text)
 {
 	unsigned column = indent;
