@@ -111,6 +111,7 @@ WRAPPER(int, pthread_create,
 		void *t_argument))
 {
 	struct call call;
+	__atomic_store_n(&session.has_threads, true, __ATOMIC_RELAXED);
 	if (!call_begin(&call, FN_pthread_create))
 		return REAL(pthread_create)(t_thread, t_attributes, t_function, t_argument);
 	struct start *start = start_make(call.t, t_argument, t_attributes);
@@ -128,6 +129,7 @@ WRAPPER(int, pthread_create,
 WRAPPER(int, thrd_create, (thrd_t * t_thread, thrd_start_t t_function, void *t_argument))
 {
 	struct call call;
+	__atomic_store_n(&session.has_threads, true, __ATOMIC_RELAXED);
 	if (!call_begin(&call, FN_thrd_create))
 		return REAL(thrd_create)(t_thread, t_function, t_argument);
 	struct start *start = start_make(call.t, t_argument, NULL);

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * exec_locks.c - starts the program on whose file it holds a lock (fcntl), while another thread
- * opens and closes descriptors.
+ * exec_locks.c - starts the program on whose file it holds a lock (fcntl), and fails to execute a
+ * file, while another thread opens and closes descriptors.
  *
  * The lock must still be held afterwards, every open() must get the lowest free number, and
  * programs must be identified even if no descriptor is left.
  */
 #include "app.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <spawn.h>
@@ -15,6 +16,7 @@
 #include <sys/wait.h>
 
 #define SPAWNS 100
+#define FAILED_EXECS 3000
 extern char **environ;
 static int stop;
 
@@ -62,7 +64,7 @@ int main(int argc, char **argv)
 	int fd = open("/proc/self/exe", O_RDWR | O_CLOEXEC);
 	if (fd < 0)
 		fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
-	int least = fd + 1, ended = 0;
+	int least = fd + 1, ended = 0, failed = 0;
 	check(!fcntl(fd, F_SETLK, &lock) && is_locked(fd), "a lock on the program's file");
 	check(run("/proc/self/exe") && is_locked(fd), "it is held when the program has run");
 	check(!getrlimit(RLIMIT_NOFILE, &files), "getrlimit");
@@ -74,8 +76,12 @@ int main(int argc, char **argv)
 	pthread_create(&thread, NULL, open_and_close, &least);
 	for (int i = 0; i < SPAWNS; i++)
 		ended += run("/bin/true");
+	char *const arguments[] = {"exec_locks", NULL};
+	for (int i = 0; i < FAILED_EXECS; i++)
+		failed += execve("/nowhere/at/all", arguments, environ) == -1 && errno == ENOENT;
 	__atomic_store_n(&stop, 1, __ATOMIC_RELAXED);
 	pthread_join(thread, NULL);
 	check(ended == SPAWNS && is_locked(fd), "as many have run, and the lock is held");
+	check(failed == FAILED_EXECS, "execve() of a missing file fails");
 	return app_result();
 }

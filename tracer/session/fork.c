@@ -102,7 +102,7 @@ void session_child(void)
 {
 	bool on = session.state == SESSION_ON || session.state == SESSION_FORKED;
 	session.pid = child_pid();
-	session.is_root = false;
+	session.is_root = session.has_threads = false;
 	if (on && orphan(&thread_self))
 		return;
 	session.spool = NULL;

@@ -17,8 +17,10 @@
 #include "tracer/core/gate.h"
 #include "tracer/base/launch.h"
 #include "tracer/base/libc.h"
+#include "tracer/base/unshared_fds.h"
 #include "tracer/core/diagnostic.h"
 #include "tracer/core/state.h"
+#include "tracer/core/thread.h"
 #include "tracer/core/window.h"
 
 extern char **environ;
@@ -135,10 +137,21 @@ bool process_tree_is_filtered(void)
 	return true;
 }
 
-bool process_tree_has_new_filter(void)
+static void count_filters(void *ret_filters)
 {
 	uint32_t unused;
-	int filters = seccomp_filters(SECCOMP_THREAD_STATUS, &unused);
+	*(int *)ret_filters = seccomp_filters(SECCOMP_THREAD_STATUS, &unused);
+}
+
+/* A task has the filters of the thread that creates it. Only in a process with one thread does a
+ * descriptor of ours disturb nobody. */
+bool process_tree_has_new_filter(void)
+{
+	int filters = 0;
+	bool alone = thread_self.vfork_pid ||
+		!(session.shares_fds || __atomic_load_n(&session.has_threads, __ATOMIC_RELAXED));
+	if (alone || !unshared_fds_run(count_filters, &filters))
+		count_filters(&filters);
 	return filters > 0 && (uint32_t)filters > filters_before;
 }
 
