@@ -42,7 +42,7 @@ void sources_lane_end(struct ending *e)
 #include "writer/sources.def"
 	};
 	for (size_t i = 0; i < sizeof(puts) / sizeof(puts[0]); i++) {
-		e->lane = lane_of(e->spool, e->view); /* the spool may have been mapped anew */
+		e->lane = lane_of(e->spool, e->view); /* the spool may have been remapped */
 		if (e->lane)
 			puts[i](e);
 	}

@@ -4,8 +4,8 @@
  *
  * All zero = empty. One thread; allocates: if memory is short, a process is not remembered.
  */
-#ifndef WRITER_KNOWN_H
-#define WRITER_KNOWN_H
+#ifndef WRITER_BASE_KNOWN_H
+#define WRITER_BASE_KNOWN_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * names.h - texts that a spool holds once and records refer to: names of NVTX, CUDA and threads.
+ * names.h - the names of a spool, stored once and referred to by records: of NVTX, CUDA, threads.
  *
  * A spool is hostile input: its records may refer to any text of the file, any number of times, and
  * texts may overlap. So the texts of a spool that are written into the report are bounded by the
- * amount of data in its file. A lookup may map the file anew: keep no pointer into a spool across
- * it. One thread.
+ * amount of data in its file. A lookup may remap the file: keep no pointer into a spool across it.
+ * One thread.
  */
 #ifndef WRITER_BASE_NAMES_H
 #define WRITER_BASE_NAMES_H
@@ -24,12 +24,12 @@ struct name_cache {
 	} rows[NAMES_CACHED];
 };
 
-/* Find the text of name `ref` of the spool. *ret_text is valid until the spool is mapped anew.
+/* Find the text of name `ref` of the spool. *ret_text is valid until the spool is remapped.
  * Returns its length in bytes; 0 if there is no such name. */
 uint32_t spool_name_text(struct spool *spool, uint32_t ref, const char **ret_text);
 
 /* Return the string id of name `ref` of the spool. Returns 0 if there is no such name, or if the
- * spool has named more text than it can hold, which is counted in spool->texts_refused. */
+ * spool's names exceed the bound above, which is counted in spool->texts_refused. */
 uint32_t spool_name_id(struct writer *w, struct spool *spool, uint32_t ref);
 
 #endif

@@ -7,8 +7,8 @@
  * depend on who wrote it. If a piece is missing, the cubin is dropped, and a note reports this. The
  * content of a cubin is not trusted. One thread; allocates.
  */
-#ifndef WRITER_CUBINS_H
-#define WRITER_CUBINS_H
+#ifndef WRITER_CUDA_CUBINS_H
+#define WRITER_CUDA_CUBINS_H
 
 #include <stdint.h>
 

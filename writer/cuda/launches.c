@@ -13,8 +13,8 @@
 #include "writer/lane/modules.h"
 #include "writer/spool/spools.h"
 
-#define WAYS 8u /* number of slots in which a call may be stored */
-#define FUNCTIONS 2048u
+#define WAYS 8u           /* slots of a set: `calls` is a set-associative cache by correlation id */
+#define FUNCTIONS 2048u   /* functions by cbid; greater cbids share the rows */
 #define BUCKETS 4096u     /* hash buckets of threads by id */
 #define RANGES_MAX 65536u /* maximum number of ranges that calls hold at the same time */
 #define ENDED_MAX 1024u   /* start/end ranges that may contain later calls */
@@ -46,7 +46,7 @@ struct launch_link { /* link of a call to a range */
 /* A start/end range. It may contain calls of threads whose records are read later. */
 struct ended_span {
 	uint64_t tick, end_tick;
-	uint32_t range; /* 1 + index of the range, which it holds by a link; 0 = none */
+	uint32_t range; /* 1 + index of the range, which counts this as a link; 0 = none */
 };
 
 enum { UNSEEN, LAUNCHES, LAUNCHES_NOT };
@@ -180,7 +180,7 @@ static void links_drop(struct launches *l, struct launch_call *call)
 /* ---- calls ---- */
 
 /* Return the link to the thread's row, or the 0 at the end of its bucket. */
-static uint32_t *thread_place(struct launches *l, uint32_t tid)
+static uint32_t *thread_link(struct launches *l, uint32_t tid)
 {
 	uint32_t *at = &l->buckets[tid % BUCKETS];
 	while (*at && l->threads[*at - 1].tid != tid)
@@ -190,7 +190,7 @@ static uint32_t *thread_place(struct launches *l, uint32_t tid)
 
 static struct launch_thread *thread_find(struct launches *l, uint32_t tid)
 {
-	uint32_t number = *thread_place(l, tid);
+	uint32_t number = *thread_link(l, tid);
 	return number ? &l->threads[number - 1] : NULL;
 }
 
@@ -207,7 +207,7 @@ static struct launch_thread *thread_take(struct launches *l, uint32_t tid)
 		if (l->thread_free)
 			l->thread_free = t->next;
 		*t = (struct launch_thread){.tid = tid};
-		*thread_place(l, tid) = number;
+		*thread_link(l, tid) = number;
 	}
 	t->calls++;
 	return t;
@@ -216,7 +216,7 @@ static struct launch_thread *thread_take(struct launches *l, uint32_t tid)
 /* Remove a call from its thread. */
 static void thread_give(struct launches *l, uint32_t tid)
 {
-	uint32_t *at = thread_place(l, tid), number = *at;
+	uint32_t *at = thread_link(l, tid), number = *at;
 	struct launch_thread *t = &l->threads[number - 1];
 	if (--t->calls)
 		return;
@@ -240,7 +240,7 @@ static struct launch_call *call_find(struct launches *l, uint32_t correlation)
 }
 
 /* Free the slot of the oldest call that need not be held. Returns NULL if all must be held. */
-static struct launch_call *place_take(struct launches *l, uint32_t correlation)
+static struct launch_call *slot_free(struct launches *l, uint32_t correlation)
 {
 	struct launch_call *set = set_of(l, correlation), *oldest = NULL;
 	for (uint32_t i = 0; i < WAYS; i++)
@@ -277,7 +277,7 @@ static void call_put(struct launches *l, const struct launch_call *from)
 		call->chain = from->chain;
 		return;
 	}
-	call = place_take(l, from->correlation);
+	call = slot_free(l, from->correlation);
 	struct launch_thread *t = call ? thread_take(l, from->tid) : NULL;
 	if (!t)
 		return;
@@ -335,15 +335,15 @@ const struct launch_call *launches_keep(struct launches *l, uint32_t correlation
 
 /* ---- calls within a range ---- */
 
-/* A range, which is added when the first call is found to be in it. */
-struct meeting {
+/* The search for the calls within a range. The range is stored when the first one is found. */
+struct search {
 	struct spool *spool;
 	const struct launch_span *span;
 	uint32_t range; /* 1 + index; 0 = not added yet */
 	bool full;
 };
 
-static void meet(struct meeting *m, struct launch_call *call)
+static void call_found(struct search *m, struct launch_call *call)
 {
 	if (call->tick >= m->span->end_tick || m->full)
 		return;
@@ -354,23 +354,23 @@ static void meet(struct meeting *m, struct launch_call *call)
 		link_add(launches_of(m->spool), call, m->range);
 }
 
-static void thread_meet(struct meeting *m, const struct launch_thread *t)
+static void thread_search(struct search *m, const struct launch_thread *t)
 {
 	struct launch_call *calls = launches_of(m->spool)->calls, *c;
 	for (uint32_t at = t->newest_kept; at && calls[at - 1].tick >= m->span->tick;
 		at = calls[at - 1].older_kept)
-		meet(m, &calls[at - 1]);
+		call_found(m, &calls[at - 1]);
 	uint64_t order = t->newest_order;
 	for (uint32_t at = t->newest; at; at = c->older, order = c->older_order) {
 		c = &calls[at - 1];
 		if (c->order != order || c->tick < m->span->tick)
 			return; /* the slot has another call by now, or the call is too early */
 		if (!c->kept)
-			meet(m, c);
+			call_found(m, c);
 	}
 }
 
-static void ended_note(struct meeting *m)
+static void ended_note(struct search *m)
 {
 	struct launches *l = launches_of(m->spool);
 	if (!m->range && !m->full)
@@ -389,13 +389,13 @@ static void ended_note(struct meeting *m)
 void launches_note_range(struct spool *spool, const struct launch_span *range)
 {
 	struct launches *l = launches_of(spool);
-	struct meeting m = {.spool = spool, .span = range};
+	struct search m = {.spool = spool, .span = range};
 	struct launch_thread *own = l && !range->is_span ? thread_find(l, range->tid) : NULL;
 	if (own)
-		thread_meet(&m, own);
+		thread_search(&m, own);
 	for (uint32_t i = 0; l && range->is_span && i < l->thread_count; i++)
 		if (l->threads[i].calls)
-			thread_meet(&m, &l->threads[i]);
+			thread_search(&m, &l->threads[i]);
 	if (l && range->is_span)
 		ended_note(&m);
 	if (m.range && !l->ranges[m.range - 1].links) { /* there was no room for a link */

@@ -12,8 +12,8 @@
  *
  * One thread; allocates. If memory is short, ranges of a call are missing.
  */
-#ifndef WRITER_LAUNCHES_H
-#define WRITER_LAUNCHES_H
+#ifndef WRITER_CUDA_LAUNCHES_H
+#define WRITER_CUDA_LAUNCHES_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -62,7 +62,7 @@ void launches_note_call(struct spool *spool, const struct launch_call *call, uin
 struct launches *launches_of(const struct spool *spool);
 
 /* Record a range that has ended: add it to the launches that it contains. Does nothing if
- * launches_of() is NULL. May map the spool anew. */
+ * launches_of() is NULL. May remap the spool. */
 void launches_note_range(struct spool *spool, const struct launch_span *range);
 
 /* Find the call with this id, and hold it from now on. NULL = not known. Valid until `l` is

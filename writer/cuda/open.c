@@ -97,7 +97,7 @@ static void counts_put(struct ending *e)
 void cuda_open_put(struct ending *e)
 {
 	open_call_put(e);
-	e->lane = lane_of(e->spool, e->view); /* the spool may have been mapped anew */
+	e->lane = lane_of(e->spool, e->view); /* the spool may have been remapped */
 	if (e->lane)
 		counts_put(e);
 }

@@ -80,7 +80,7 @@ void cuda_call_fill(struct batch *b, uint32_t name, const struct cuda_call *call
 
 uint32_t cuda_call_put(struct segment *s, const struct record_at *at)
 {
-	const struct record r = *at->r; /* a copy: a lookup of a name may map the spool anew */
+	const struct record r = *at->r; /* a copy: a lookup of a name may remap the spool */
 	struct cuda_call call = {0};
 	uint32_t correlation = (uint32_t)(r.a >> 32);
 	memcpy(&call, at->payload, at->bytes < sizeof(call) ? at->bytes : sizeof(call));

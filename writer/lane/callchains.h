@@ -17,7 +17,7 @@
 record_put callchain_put;
 
 /* Get the return addresses of callchain `id`, innermost first, as stored in the report but without
- * Python frames, at most `most` of them. Returns their number. May map the spool anew. */
+ * Python frames, at most `most` of them. Returns their number. May remap the spool. */
 uint32_t callchains_addresses(
 	struct spool *spool, uint32_t id, uint64_t *ret_addresses, uint32_t most);
 

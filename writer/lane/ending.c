@@ -15,7 +15,7 @@ static void recent_load(struct ending *e)
 		position -= RECORD_BYTES;
 		uint64_t offset = e->lane->chunk[position / CHUNK_BYTES % LANE_CHUNKS_MAX];
 		const uint8_t *chunk = spool_at(e->spool, offset, CHUNK_BYTES);
-		e->lane = lane_of(e->spool, e->view); /* the spool may have been mapped anew */
+		e->lane = lane_of(e->spool, e->view); /* the spool may have been remapped */
 		if (!chunk || !e->lane)
 			return;
 		memcpy(&e->recent[e->recent_count++], chunk + position % CHUNK_BYTES, RECORD_BYTES);

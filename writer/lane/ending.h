@@ -23,7 +23,7 @@ struct ending {
 	struct writer *w;
 	struct spool *spool;
 	struct lane_view *view;
-	const struct lane *lane; /* address in the spool; valid until the spool is mapped anew */
+	const struct lane *lane; /* address in the spool; valid until the spool is remapped */
 	uint64_t end_tick;       /* end of the process */
 	struct record recent[ENDING_RECENT]; /* the last slots of the lane, the latest first */
 	uint32_t recent_count;
@@ -31,7 +31,7 @@ struct ending {
 };
 
 /* Add the rows of a source for the lane. e->lane is not NULL, and valid until this function itself
- * maps the spool anew. */
+ * remaps the spool. */
 typedef void lane_end_put(struct ending *e);
 
 /* Begin the end of a lane: the process ended at `end_tick`. e->lane is NULL if the lane cannot be

@@ -6,8 +6,8 @@
  * Modules are recorded as their rows are added, and freed with the spool. One thread; allocates. If
  * memory is short, a module is not known.
  */
-#ifndef WRITER_MODULES_H
-#define WRITER_MODULES_H
+#ifndef WRITER_LANE_MODULES_H
+#define WRITER_LANE_MODULES_H
 
 #include "writer/lane/segment.h"
 

@@ -35,7 +35,7 @@ struct segment {
 	uint64_t least_tick, most_tick, latest_tick;
 };
 
-/* The record at s->at. The pointers refer to the spool, and are valid until it is mapped anew. */
+/* The record at s->at. The pointers refer to the spool, and are valid until it is remapped. */
 struct record_at {
 	const struct record *r;
 	const uint8_t *payload; /* `bytes` of the payload are in the chunk */
@@ -47,7 +47,7 @@ struct record_at {
  * Add the rows of the record. Returns the number of slots that it takes: at->slots, or more if the
  * records after it were added, too. Returns 0 if this cannot be a record of its kind, or s->error
  * is set. Slots that are not events are added to s->overhead, except those of the record's own
- * payload. A function that may map the spool anew calls segment_reload() before it returns.
+ * payload. A function that may remap the spool calls segment_reload() before it returns.
  */
 typedef uint32_t record_put(struct segment *s, const struct record_at *at);
 
@@ -74,10 +74,10 @@ static inline void segment_note_end(struct segment *s, uint64_t end_ns)
 void segment_run_end(struct segment *s, uint32_t slot);
 
 /* Write the block if it is full; its events end at s->at. Returns false, with s->error, if it
- * cannot be written. May map the spool anew, and then reloads s->records. */
+ * cannot be written. May remap the spool, and then reloads s->records. */
 bool segment_cut(struct segment *s);
 
-/* Find s->records again, after the spool may have been mapped anew. */
+/* Set s->records again, after the spool may have been remapped. */
 static inline void segment_reload(struct segment *s)
 {
 	s->records = spool_at(s->spool, s->offset, CHUNK_BYTES);

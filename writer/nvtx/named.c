@@ -24,7 +24,7 @@ uint32_t nvtx_long_id(
 	return whole ? whole : strings_id(&w->report.strings, begin, rest.bytes);
 }
 
-/* Read `bytes` from the front of a payload; zeros if it is too short. */
+/* Read `bytes` from the front of a payload, and remove them from it. Missing bytes are zeros. */
 static void payload_take(const uint8_t **at, uint32_t *left, void *to, uint32_t bytes)
 {
 	uint32_t have = *left < bytes ? *left : bytes;

@@ -3,8 +3,8 @@
  * runs.c - conversion of NVTX marks and ranges to columns.
  *
  * A record is read more than once, and its process may change it in between: two reads are never
- * assumed to be equal. A lookup of a name may map the spool anew: no pointer into it is kept across
- * a lookup.
+ * assumed to be equal. A lookup of a name may remap the spool: no pointer into it is kept across a
+ * lookup.
  */
 #include "writer/nvtx/runs.h"
 
@@ -21,7 +21,8 @@ struct layout {
 	uint32_t flags, callchain;
 	uint32_t level,
 		range_id; /* 0 = none; the column after range_id is the thread that started it */
-	bool lasts, attributes; /* all events of the kind have a duration, attributes */
+	bool lasts;       /* events of the kind have a duration */
+	bool attributes;  /* all events of the kind have attributes */
 };
 
 enum { DOMAIN, TEXT, CATEGORY, COLOR, PAYLOAD_TYPE, PAYLOAD };
@@ -49,11 +50,11 @@ _Static_assert((int)NVTX_RANGE_DURATION == (int)NVTX_START_END_DURATION &&
 		NVTX_MARK_CALLCHAIN_METHOD == NVTX_MARK_CALLCHAIN + 1 &&
 		NVTX_RANGE_CALLCHAIN_METHOD == NVTX_RANGE_CALLCHAIN + 1 &&
 		NVTX_START_END_CALLCHAIN_METHOD == NVTX_START_END_CALLCHAIN + 1,
-	"columns that are counted on to lie beside each other");
+	"the code relies on these columns being adjacent");
 _Static_assert(NVTX_MARK_PAYLOAD == NVTX_MARK_DOMAIN + PAYLOAD &&
 		NVTX_RANGE_PAYLOAD == NVTX_RANGE_DOMAIN + PAYLOAD &&
 		NVTX_START_END_PAYLOAD == NVTX_START_END_DOMAIN + PAYLOAD,
-	"the same of those that all kinds have");
+	"the columns that all kinds have are in the order of the enum above");
 
 static const struct layout *layout_of(uint32_t kind)
 {
@@ -94,7 +95,7 @@ static void run_columns(struct run *run)
 	run->start_tid = l->range_id ? batch_rows(b, l->range_id + 1) : NULL;
 }
 
-/* Return the string id of a name of the spool. May map the spool anew. */
+/* Return the string id of a name of the spool. May remap the spool. */
 static uint64_t name_of(struct run *run, uint64_t ref, uint64_t *last_ref, uint64_t *last)
 {
 	struct segment *s = run->s;
@@ -129,8 +130,8 @@ struct fixed {
 	struct nvtx_start start;
 };
 
-/* Read attributes, and id and thread of a started range, from the front of a payload; zeros if it
- * is too short. Returns the number of bytes read. */
+/* Read the attributes, and the id and thread of a start/end range, from the front of a payload.
+ * Missing bytes are zeros. Returns the number of bytes read. */
 static uint32_t fixed_read(
 	const struct run *run, const uint8_t *at, uint32_t bytes, struct fixed *ret_fixed)
 {
@@ -174,7 +175,7 @@ static uint64_t text_of(struct run *run, const char *text, uint32_t bytes, uint6
 		&s->w->report.strings, text, bytes < NVTX_TEXT_BYTES ? bytes : NVTX_TEXT_BYTES);
 }
 
-/* Record a range of a process that launches kernels. May map the spool anew. */
+/* Note a range that may contain kernel launches. May remap the spool. */
 static void launches_note(const struct run *run, const struct record *r, uint32_t bytes)
 {
 	struct segment *s = run->s;
@@ -218,8 +219,8 @@ static void row_put(struct run *run, const struct record *r, uint64_t word, uint
 	run->rows++;
 }
 
-/* Fill the callchains. Only the first row can have one, whose record is before that of the
- * event. */
+/* Fill the callchain columns. Only the first row can have a callchain: its record precedes that of
+ * the event, and so ended the previous run. */
 static void callchains_put(struct run *run)
 {
 	struct segment *s = run->s;
@@ -243,7 +244,7 @@ static bool has_attributes(const struct layout *l, uint64_t low)
 	return l->attributes || low & NVTX_HAS_ATTRIBUTES;
 }
 
-/* Return true if the texts fill a block, which is then written before the next record. */
+/* Return true if the pending texts fill a block: it is then written before the next record. */
 static bool texts_are_many(const struct run *run)
 {
 	return run->rows && run->s->w->report.strings.pending_bytes >= BLOCK_BYTES_MAX;

@@ -7,16 +7,16 @@
  * encoded as events.def specifies. The bytes are those that protobuf-c would produce for an Entry
  * (checked by a unit test). One thread; nothing allocates or fails.
  */
-#ifndef WRITER_BATCH_H
-#define WRITER_BATCH_H
+#ifndef WRITER_REPORT_BATCH_H
+#define WRITER_REPORT_BATCH_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#define BATCH_ROWS                                                                                \
-	2048u /* of one chunk of a spool: columns stay in the second-level cache, and 60 bytes of \
-		 heading do not matter */
+#define BATCH_ROWS                                                                               \
+	2048u /* rows of one chunk of a spool: the columns fit in the L2 cache, and the 60 bytes \
+		 of header are negligible */
 #define BATCH_COLUMNS 48u /* columns of the event with the most columns; most have few */
 
 #define EVENT(number, id, name, title) EVENT_##id = number,
@@ -46,9 +46,10 @@ struct batch {
 uint32_t batch_columns(uint32_t kind);
 size_t batch_bytes(uint32_t kind);
 
+/* Maximum size of an encoded batch. */
 #define BATCH_BYTES_MAX (BATCH_COLUMNS * (BATCH_ROWS * 10u + 32u) + 128u)
 
-/* Maximum size of the rows of one chunk, if each row is a batch. */
+/* Maximum encoded size of the rows of one chunk, in the worst case of one row per batch. */
 #define CHUNK_ENCODED_BYTES_MAX (BATCH_ROWS * (BATCH_COLUMNS * 16u + 64u))
 
 /* Return how many more rows fit. A full batch must be encoded first. */

@@ -7,8 +7,8 @@
  * block_reset() }. The sealed parts stay valid and unchanged until block_reset(): a block that
  * could not be written is written again later. One thread; may allocate; does not block.
  */
-#ifndef WRITER_BLOCK_H
-#define WRITER_BLOCK_H
+#ifndef WRITER_REPORT_BLOCK_H
+#define WRITER_REPORT_BLOCK_H
 
 #include <stdbool.h>
 #include <stdint.h>

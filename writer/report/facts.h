@@ -5,8 +5,8 @@
  * Each fact is a text "name=value"; a fact that is not available on this machine is left out. One
  * thread.
  */
-#ifndef WRITER_FACTS_H
-#define WRITER_FACTS_H
+#ifndef WRITER_REPORT_FACTS_H
+#define WRITER_REPORT_FACTS_H
 
 #include <stddef.h>
 

@@ -7,8 +7,8 @@
  * for a last block of SINK_RESERVE_BYTES is kept allocated after its end. A block that cannot be
  * written whole leaves the file as it was. One thread. Blocks on the disk.
  */
-#ifndef WRITER_SINK_H
-#define WRITER_SINK_H
+#ifndef WRITER_REPORT_SINK_H
+#define WRITER_REPORT_SINK_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -7,8 +7,8 @@
  * too large is emptied, and a text that is seen again then gets another id. One thread.
  * strings_id() may allocate.
  */
-#ifndef WRITER_STRINGS_H
-#define WRITER_STRINGS_H
+#ifndef WRITER_REPORT_STRINGS_H
+#define WRITER_REPORT_STRINGS_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -40,7 +40,7 @@ struct lane_view {
 	bool damaged;
 };
 
-/* Add the new lanes of the spool to spool->lanes. May map the spool anew. */
+/* Add the new lanes of the spool to spool->lanes. May remap the spool. */
 void spool_find_lanes(struct spool *spool);
 
 /* Return the lane in the spool; NULL if it is damaged or not in the file. May map the spool
