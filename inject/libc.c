@@ -15,8 +15,8 @@ static inline __attribute__((always_inline)) void count_only(unsigned fn)
 		relocate_check();
 }
 
-/* Count a function that is only counted, in the usual case that locks are not timed. Return true if
- * it was counted: the wrapper then calls the real function. */
+/* Count a call of a QUIET row, unless the options ask to time all locks. Return true if it was
+ * counted: the wrapper then only calls the real function. */
 static inline __attribute__((always_inline)) bool counted(bool quiet, unsigned fn)
 {
 	if (!quiet || session.config.all_locks)

@@ -11,7 +11,7 @@
 #include "inject/fn.h"
 #include "tracer/base/libc.h"
 
-/* The upper half of struct record.a: the holder's tid. */
+/* Return field `a` of a lock's record: the result, and the holder's tid in the upper half. */
 static uint64_t with_holder(int result, uint32_t holder)
 {
 	return (uint64_t)(uint32_t)result | (uint64_t)holder << 32;

@@ -6,15 +6,16 @@
 
 #include "unwind/cfi_read.h"
 
-#define REMEMBER_MAX 4 /* compilers nest them once */
+#define REMEMBER_MAX 4 /* depth of remember_state; compilers use one level */
 #define VALUES_MAX 8
 
 /* ---- expressions ---- */
 
 /*
- * Expressions are evaluated for all stacks at once: every value is base + offset, or the word at
- * such an address plus `add`. That covers what compilers and the C library write: PLT entries (the
- * address decides, and it is known), realigned frames, signal frames, OpenSSL's assembly.
+ * Expressions are evaluated symbolically, so that the result is valid for every stack: a value is
+ * base + offset, or the word at such an address plus `add`. That covers what compilers and the C
+ * library write: PLT entries (which depend on the address only), realigned frames, signal frames,
+ * OpenSSL's assembly.
  */
 struct value {
 	unsigned base; /* enum cfi_base */
@@ -150,8 +151,8 @@ enum register_how {
 
 struct saved {
 	int32_t how;   /* enum register_how */
-	int32_t value; /* offset from the CFA; offset of an expression from the begin begin of the
-			  object; number of a register */
+	int32_t value; /* offset from the CFA; offset of an expression from the begin of the object;
+			  number of a register */
 };
 
 struct row {

@@ -347,7 +347,7 @@ static inline struct entry *entry_of(uint64_t code)
 }
 
 /*
- * Return a checksum of a code object's first line and line table. It tells apart code objects that
+ * Return a checksum of a code object's first line and line table. It distinguishes code objects that
  * have the same address and words: programs that execute generated code get the same memory for it
  * repeatedly. Tables of up to 64 bytes are covered whole, longer ones at four places. Objects are
  * allocated in whole words.

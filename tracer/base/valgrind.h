@@ -12,9 +12,9 @@
 #include <stdint.h>
 
 /*
- * Valgrind's client request 0x1001. A processor executes rotations by 128 bits together and an
- * exchange of a register with itself, which change nothing; Valgrind's translator takes them for a
- * question and answers in rdx.
+ * Return whether Valgrind runs the program: issue its client request 0x1001, RUNNING_ON_VALGRIND.
+ * To a processor the instructions are a no-op: rotations by 128 bits in all, and an exchange of a
+ * register with itself. Valgrind recognizes the sequence and writes its answer to rdx. Any thread.
  */
 static inline bool runs_on_valgrind(void)
 {

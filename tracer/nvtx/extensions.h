@@ -5,11 +5,11 @@
  * (REC_NVTX_EXT of common/spool.h).
  *
  * The functions have the parameters of those that NVTX calls. Registrations are recorded even while
- * the gate is closed, since later calls need them; everything else only while it is open. A payload
- * is read only as far as its call says that it reaches. Texts that a payload points to are read
+ * the gate is closed, since later calls need them; everything else only while it is open. Of a
+ * payload, only the bytes that its call announces are read. Texts that a payload points to are read
  * only after the kernel has confirmed that they are readable, and omitted if a system call filter
- * forbids this check. No lock but for the first use of a name and for registrations; no allocation;
- * errno is left alone. Any thread, also in signal handlers.
+ * forbids this check. Locks are taken only for the first use of a name and for registrations. No
+ * allocation; errno stays unchanged. Any thread, also in signal handlers.
  */
 #ifndef TRACER_NVTX_EXTENSIONS_H
 #define TRACER_NVTX_EXTENSIONS_H
@@ -40,7 +40,8 @@ struct name *nvtx_payload_message(
 uint64_t nvtx_schema_register(struct name *domain, const struct nvtx_schema_attributes *a);
 uint64_t nvtx_enum_register(struct name *domain, const struct nvtx_enum_attributes *a);
 /* Record a mark, a pushed range, or a started range whose attributes are in payloads. These
- * functions correspond to nvtx_mark() and so on. Payloads of an end overrule those of the begin. */
+ * functions correspond to nvtx_mark() and so on. The payloads of an end replace those of the
+ * begin. */
 void nvtx_payload_mark(struct name *domain, const struct nvtx_data *data, uint64_t count);
 int nvtx_payload_push(struct name *domain, const struct nvtx_data *data, uint64_t count);
 int nvtx_payload_pop(struct name *domain, const struct nvtx_data *data, uint64_t count);
@@ -83,7 +84,7 @@ void nvtx_clock_follow(struct name *domain, uint64_t clock);
 /* Record points of all clocks followed, if the last points are old enough. */
 void nvtx_clocks_sync(void);
 
-/* Stop calling the clock functions that the program registered, until it registers them again: the
+/* Stop calling the clock functions of the program until it registers them again, because the
  * object that contains them may have been unloaded. Any thread; no lock. */
 void nvtx_clocks_doubt(void);
 
