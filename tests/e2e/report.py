@@ -148,7 +148,7 @@ def page(name, *files):
 
 
 def rows_of(text):
-    """The rows of a track as the page decodes them: start, length, name, count, time taken, time busy (None for a single event, whose kind tells)."""
+    """The rows of a track as the page decodes them: start, length, name, count, time taken, time busy (None for a single event: its kind decides)."""
     data, numbers = base64.b64decode(text), []
     value = shift = 0
     for byte in data:
@@ -191,7 +191,7 @@ def page_has_all_events():
     wanted = sorted(tuple(row.values()) for row in json.loads(trace("query", "-f", "json", REPORT, query).out))
     tap.ok(len(timeline["levels"]) == 1 and shown == wanted and len(shown) > 5, f"the timeline has every call ({len(shown)})", (shown[:3], wanted[:3]))
     kinds = {text: kind for kind, text, _ in names.values()}
-    tap.ok(kinds.get("pthread_mutex_lock") == "lock" and kinds.get("syscall") == "wait" and kinds.get("pthread_join") == "wait", "calls are told apart by what they wait for", kinds)
+    tap.ok(kinds.get("pthread_mutex_lock") == "lock" and kinds.get("syscall") == "wait" and kinds.get("pthread_join") == "wait", "calls are classified by what they wait for", kinds)
     overlap = [(a, b) for track in timeline["levels"][0]["track_rows"] for a, b in zip(rows_of(track[2]), rows_of(track[2])[1:]) if a[0] + a[1] > b[0] and track[1] < 63]
     tap.ok(not overlap, "events of a row do not overlap", overlap[:3])
     stats = json.loads(trace("stats", "-r", "osrt_sum", "-f", "json", REPORT).out)
@@ -410,7 +410,7 @@ def browser_hover(browser):
             browser.mouse("mouseMoved", x + width * part / 100, y + down)
             seen.add(browser.evaluate("(() => { const t = document.querySelector('.tip'); return t && !t.hidden ? t.textContent : ''; })()"))
     picture(browser, "calls")
-    tap.ok(any("pthread_mutex_lock" in text and "held by" in text and "lasted" in text for text in seen), "the pointer tells an event's name and how long it lasted", list(seen)[:5])
+    tap.ok(any("pthread_mutex_lock" in text and "held by" in text and "lasted" in text for text in seen), "hovering over an event shows its name and duration", list(seen)[:5])
     browser.box(".flamegraph .scroller")
     picture(browser, "calls-flame")
     tap.ok(colors_in(browser, ".flamegraph canvas") > 10, "the flame graph is drawn")
@@ -547,10 +547,10 @@ def browser_arrows(browser):
         browser.mouse("mousePressed", *at, button="left", buttons=1, clickCount=count)
         browser.mouse("mouseReleased", *at, button="left", clickCount=count)
     browser.settle()
-    tap.ok("GPU 0, stream 7" in lanes(browser), "the lane to which an arrow leads is not hidden", lanes(browser))
+    tap.ok("GPU 0, stream 7" in tracks_of(browser), "the track to which an arrow leads is not hidden", tracks_of(browser))
     browser.evaluate(f"document.querySelector('{CANVAS}').focus()")
     type_key(browser, "Escape")
-    tap.ok("GPU 0, stream 7" not in settled_lanes(browser, lambda found: len(found) < 3), "but when nothing is selected", lanes(browser))
+    tap.ok("GPU 0, stream 7" not in settled_tracks(browser, lambda found: len(found) < 3), "but when nothing is selected", tracks_of(browser))
 
     path = os.path.join(PLACE, "locks.sqlite")
     first, second, third = made.T1, made.T1B, made.P1 | 1002
@@ -572,12 +572,12 @@ def browser_arrows(browser):
     tap.ok(said["1001"]["released by"].startswith("thread 1000, which held it when the wait began") and "1002" in said["1001"]["released to"]
            and said["1002"]["released by"].startswith("thread 1001, which got it during the wait") and "not known" in said["1000"]["released by"],
            "a lock has who released it, or that the report does not know", said)
-    lane = 22 + 2 * 22 + 2
-    third_only = marked(browser, lane, lane + 14)
+    track = 22 + 2 * 22 + 2
+    third_only = marked(browser, track, track + 14)
     browser.click(*find_event(browser, "pthread_mutex_lock", "lasted 70.0 us"))
     browser.settle()
-    tap.ok(third_only == 0 and marked(browser, lane - 22, lane - 8) > 4 and marked(browser, 24, 38) == 0, "an arrow leads from the thread that released a lock, and no other, to the one that got it",
-           (third_only, marked(browser, lane - 22, lane - 8), marked(browser, 24, 38)))
+    tap.ok(third_only == 0 and marked(browser, track - 22, track - 8) > 4 and marked(browser, 24, 38) == 0, "an arrow leads from the thread that released a lock, and no other, to the one that got it",
+           (third_only, marked(browser, track - 22, track - 8), marked(browser, 24, 38)))
     picture(browser, "locks")
 
 
@@ -588,15 +588,15 @@ def drawn(browser):
                             "document.querySelector('.timeline .scroller').dispatchEvent(new Event('scroll')); proto.fillText = was; done(texts); })")
 
 
-def lanes(browser):
-    """Return the texts left of the plot: processes and lanes."""
+def tracks_of(browser):
+    """Return the texts left of the plot: processes and tracks."""
     return [text for text in drawn(browser) if text and text[0] in "\u25be\u25b8\u229e\u229f" or ": " in text or text.startswith("GPU ")]
 
 
-def settled_lanes(browser, wanted):
-    """Wait until lanes are those that a condition accepts; return them."""
+def settled_tracks(browser, wanted):
+    """Wait until tracks are those that a condition accepts; return them."""
     for _ in range(200):
-        found = lanes(browser)
+        found = tracks_of(browser)
         if wanted(found):
             break
         browser.evaluate("new Promise((done) => setTimeout(done, 50))")
@@ -610,7 +610,7 @@ def browser_tree(browser):
     wait_spool_gone(spool)
     shows(browser, "a tree of processes", page("tree", path)[1])
     of = {row["pid"]: row["parentPid"] for row in json.loads(trace("query", "-f", "json", path, "SELECT pid, parentPid FROM LIBTRACE_PROCESS").out)}
-    heads = [text for text in lanes(browser) if text[0] in "\u25be\u25b8"]
+    heads = [text for text in tracks_of(browser) if text[0] in "\u25be\u25b8"]
     order = [int(re.search(r"\(([0-9]+)\)", head).group(1)) for head in heads]
     root = next(pid for pid in of if of[pid] not in of)
     tap.ok(len(order) == 4 and order[0] == root and set(order) == set(of) and all(order.index(of[pid]) < order.index(pid) for pid in order[1:]),
@@ -618,18 +618,18 @@ def browser_tree(browser):
     x, y, _, _ = browser.box(CANVAS)
     browser.click(x + 12, y + 10)
     browser.settle()
-    folded = [text for text in lanes(browser) if text[0] in "\u25be\u25b8"]
-    tap.ok(len(folded) == 1 and "3 processes folded" in folded[0] and "\u229e" in lanes(browser), "a click on the mark folds the children", folded)
+    folded = [text for text in tracks_of(browser) if text[0] in "\u25be\u25b8"]
+    tap.ok(len(folded) == 1 and "3 processes folded" in folded[0] and "\u229e" in tracks_of(browser), "a click on the mark folds the children", folded)
     picture(browser, "tree-folded")
     browser.click(x + 12, y + 10)
     browser.settle()
-    tap.ok([text for text in lanes(browser) if text[0] in "\u25be\u25b8"] == heads, "and unfolds them")
+    tap.ok([text for text in tracks_of(browser) if text[0] in "\u25be\u25b8"] == heads, "and unfolds them")
     picture(browser, "tree")
 
 
-def lanes_database():
+def tracks_database():
     """Two threads that work at different times, one of them with a long name, and a stream."""
-    path = os.path.join(PLACE, "lanes.sqlite")
+    path = os.path.join(PLACE, "tracks.sqlite")
     if os.path.exists(path):
         return path
     d = made.Made(path)
@@ -642,34 +642,34 @@ def lanes_database():
     return path
 
 
-def browser_lanes(browser):
+def browser_tracks(browser):
     """Lanes without events in view are hidden, a search filters, names are whole."""
-    shows(browser, "lanes", page("lanes", lanes_database())[1])
+    shows(browser, "tracks", page("tracks", tracks_database())[1])
     name = "the_thread_that_loads_the_data (1001): OS runtime"
-    all_lanes = ["\u25be process (1000)", "GPU 0, stream 7", "thread 1000: OS runtime", name]
-    tap.ok(lanes(browser) == all_lanes, "all lanes are there, with their whole names", lanes(browser))
+    all_tracks = ["\u25be process (1000)", "GPU 0, stream 7", "thread 1000: OS runtime", name]
+    tap.ok(tracks_of(browser) == all_tracks, "all tracks are there, with their whole names", tracks_of(browser))
     x, y, _, _ = browser.box(CANVAS)
     browser.mouse("mouseMoved", x + 30, y + 22 + 2 * 22 + 8)
     tap.ok(text_of(browser, ".tip").startswith(name), "a name is shown whole at the pointer", text_of(browser, ".tip"))
     at = find_event(browser, "main", "100.0 us")
     browser.mouse("mousePressed", *at, button="left", buttons=1, clickCount=2)
     browser.mouse("mouseReleased", *at, button="left", clickCount=2)
-    zoomed = settled_lanes(browser, lambda found: len(found) < 4)
-    tap.ok(zoomed == [all_lanes[0], all_lanes[2]], "zoomed in, lanes without an event are hidden", zoomed)
+    zoomed = settled_tracks(browser, lambda found: len(found) < 4)
+    tap.ok(zoomed == [all_tracks[0], all_tracks[2]], "zoomed in, tracks without an event are hidden", zoomed)
     browser.evaluate("document.querySelector('.timeline input[type=checkbox]').click()")
-    tap.ok(lanes(browser) == all_lanes, "unless asked for", lanes(browser))
+    tap.ok(tracks_of(browser) == all_tracks, "unless asked for", tracks_of(browser))
     browser.evaluate("document.querySelector('.timeline input[type=checkbox]').click()")
     press(browser, "all")
-    settled_lanes(browser, lambda found: len(found) == 4)
+    settled_tracks(browser, lambda found: len(found) == 4)
     find_text(browser, "read")
-    found = settled_lanes(browser, lambda found: len(found) < 4)
-    tap.ok(found == [all_lanes[0], name] and "only what was found" in text_of(browser, VIEW) and not {"main", "poll", "add"} & set(drawn(browser)) and "read" in drawn(browser),
+    found = settled_tracks(browser, lambda found: len(found) < 4)
+    tap.ok(found == [all_tracks[0], name] and "only what was found" in text_of(browser, VIEW) and not {"main", "poll", "add"} & set(drawn(browser)) and "read" in drawn(browser),
            "a search shows what it finds, and nothing else", (found, drawn(browser), text_of(browser, VIEW)))
     find_text(browser, "nothing of that name")
     browser.wait("document.querySelector('.timeline .matches').textContent === '0 found'")
-    tap.ok(lanes(browser) == all_lanes, "a search that finds nothing hides nothing", lanes(browser))
+    tap.ok(tracks_of(browser) == all_tracks, "a search that finds nothing hides nothing", tracks_of(browser))
     find_text(browser, "")
-    tap.ok(len(settled_lanes(browser, lambda found: len(found) == 4)) == 4, "without a text all is back")
+    tap.ok(len(settled_tracks(browser, lambda found: len(found) == 4)) == 4, "without a text all is back")
 
 
 def find_text(browser, text):
@@ -679,7 +679,7 @@ def find_text(browser, text):
 
 def browser_area(browser):
     """The sums of an area count what is in it, and of an event the part inside."""
-    shows(browser, "an area", page("lanes", lanes_database())[1])
+    shows(browser, "an area", page("tracks", tracks_database())[1])
     press(browser, "sum")
     lines, _ = about(browser)
     rows = browser.evaluate(f"[...document.querySelectorAll('{ABOUT} tbody tr')].map((r) => [...r.children].map((c) => c.textContent))")
@@ -699,7 +699,7 @@ def browser_area(browser):
     lines, _ = about(browser)
     half = float(lines["time in calls and on GPUs"].split()[0])
     tap.ok(lines["events"] == "1" and abs(half - 50) < 2 and lines["busy"] == "0 ns", "of an area, only what is inside counts", lines)
-    tap.ok(text_of(browser, ABOUT + " h3").endswith(", 1 lane"), "and only its lane", text_of(browser, ABOUT + " h3"))
+    tap.ok(text_of(browser, ABOUT + " h3").endswith(", 1 track"), "and only its track", text_of(browser, ABOUT + " h3"))
     picture(browser, "area", whole=True)
 
 
@@ -711,7 +711,7 @@ def type_key(browser, name):
 
 def browser_keys(browser):
     """All of the timeline can be reached by keys, and is said."""
-    shows(browser, "keys", page("lanes", lanes_database())[1])
+    shows(browser, "keys", page("tracks", tracks_database())[1])
     label = browser.evaluate(f"[document.querySelector('{CANVAS}').getAttribute('role'), document.querySelector('{CANVAS}').getAttribute('aria-label')]")
     tap.ok(label[0] == "application" and label[1].startswith("1 process, 4 events, 1.000 ms"), "the timeline has a role and a label", label)
     unnamed = browser.evaluate("[...document.querySelectorAll('.timeline button, .timeline input')].filter((e) => !/[a-z]/.test((e.getAttribute('aria-label') || '') + e.textContent + "
@@ -727,8 +727,8 @@ def browser_keys(browser):
     for name in ("ArrowDown", "ArrowDown", "ArrowDown", "ArrowRight", "ArrowRight", "ArrowRight", "ArrowLeft"):
         type_key(browser, name)
         said.append(text_of(browser, ".timeline .spoken"))
-    tap.ok(said == ["process (1000), open, 3 lanes", "GPU 0, stream 7, 1 event in view", "thread 1000: OS runtime, 2 events in view", "main, 100.0 us, at 0.00 us",
-                    "poll, 100.0 us, at 200.00 us", "no later event", "main, 100.0 us, at 0.00 us"], "arrows move between lanes and events, which are said", said)
+    tap.ok(said == ["process (1000), open, 3 tracks", "GPU 0, stream 7, 1 event in view", "thread 1000: OS runtime, 2 events in view", "main, 100.0 us, at 0.00 us",
+                    "poll, 100.0 us, at 200.00 us", "no later event", "main, 100.0 us, at 0.00 us"], "arrows move between tracks and events, which are said", said)
     tap.ok(text_of(browser, ABOUT + " h3") == "main", "the event is selected", text_of(browser, ABOUT))
     before = text_of(browser, VIEW)
     type_key(browser, "Enter")
@@ -742,7 +742,7 @@ def browser_keys(browser):
         type_key(browser, "ArrowUp")
     type_key(browser, "Enter")
     browser.settle()
-    tap.ok(lanes(browser) == ["\u25b8 process (1000), 3 tracks"] and "closed" in text_of(browser, ".timeline .spoken"), "Enter closes a process", lanes(browser))
+    tap.ok(tracks_of(browser) == ["\u25b8 process (1000), 3 tracks"] and "closed" in text_of(browser, ".timeline .spoken"), "Enter closes a process", tracks_of(browser))
     type_key(browser, "/")
     tap.ok(browser.evaluate("document.activeElement === document.querySelector('.timeline input')"), "a slash leads to the search")
 
@@ -849,7 +849,7 @@ def browser_many_tracks(browser):
 
 
 def in_browser():
-    tests = (browser_timeline, browser_hover, browser_details, browser_launch, browser_arrows, browser_tree, browser_lanes, browser_area, browser_keys,
+    tests = (browser_timeline, browser_hover, browser_details, browser_launch, browser_arrows, browser_tree, browser_tracks, browser_area, browser_keys,
              browser_lifetimes, browser_waits, browser_hostile, browser_two, browser_cuda, browser_many_tracks)
     if not _browser.find():
         for test in tests:

@@ -6,8 +6,8 @@ import { table } from './tables.js';
 
 const ROWS_MOST = 200;
 
-// Sum up the events of tracks between two times. Only the part of an event that is inside the area counts. An event
-// that stands for several counts for all of them, but by no name, since it has the name of the longest only.
+// Sum up the events of tracks between two times. Only the part of an event that is inside the area counts. A merged
+// event is in the totals but not in the table of names, because it has only the name of its longest event.
 export function sums(model, tracks, rowsOf, from, to) {
 	const names = new Map(),
 		sum = { events: 0, taken: 0, busy: 0, unnamed: 0, unnamedTaken: 0 };
@@ -58,7 +58,7 @@ export function areaPanel(model, tracks, rowsOf, from, to) {
 	return element(
 		'div',
 		{ class: 'details', role: 'region', 'aria-label': 'sums of an area' },
-		element('h3', {}, `${duration(to - from)} from ${moment(from, to - from)}, ${counted(tracks.length, 'lane')}`),
+		element('h3', {}, `${duration(to - from)} from ${moment(from, to - from)}, ${counted(tracks.length, 'track')}`),
 		element(
 			'dl',
 			{},

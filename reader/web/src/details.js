@@ -137,7 +137,7 @@ export class Details {
 		const released = this.releaser(hit),
 			next = this.successor(hit);
 		if (released) {
-			const track = laneOf(hit.process, released.tid);
+			const track = trackOf(hit.process, released.tid);
 			if (track) arrow({ process: hit.process, track, row: 0 }, hit, hit.start + hit.length);
 		}
 		if (next) arrow(hit, this.hit(next), next.end);
@@ -156,7 +156,7 @@ export class Details {
 }
 
 // Return the track with the calls of a thread.
-function laneOf(process, tid) {
+function trackOf(process, tid) {
 	const own = process.tracks.filter((track) => track.tid === tid);
 	return own.find((track) => track.lifetime) || own[0];
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The timeline by keyboard: the arrow keys move a cursor over lanes and events; screen readers get a description.
+// The timeline by keyboard: the arrow keys move a cursor over tracks and events; screen readers get a description.
 import { counted, duration, moment } from './dom.js';
 
 export const KEYS =
-	'keys: \u2191 \u2193 lanes \u00b7 \u2190 \u2192 events, or fold \u00b7 enter: zoom, or open \u00b7 ' +
+	'keys: \u2191 \u2193 tracks \u00b7 \u2190 \u2192 events, or fold \u00b7 enter: zoom, or open \u00b7 ' +
 	'w, s: zoom \u00b7 a, d: sideways \u00b7 0: all \u00b7 /: find \u00b7 escape: deselect';
 
 const PAN = 0.15,
@@ -20,13 +20,13 @@ function spoken(view, { process, track }) {
 	if (!track)
 		return `${view.titleOf(process)}, ${process.open ? 'open' : 'closed'}${process.folded ? ', folded' : ''}, ${counted(
 			process.tracks.length,
-			'lane',
+			'track',
 		)}${process.children.length ? `, ${counted(process.children.length, 'child process', 'child processes')}` : ''}`;
 	const inView = view.countInView(track);
 	return `${track.title}, ${counted(inView, 'event')} in view`;
 }
 
-function moveLane(view, step) {
+function moveTrack(view, step) {
 	const at = view.lines.indexOf(cursorLine(view)),
 		line = view.lines[Math.max(0, Math.min(view.lines.length - 1, view.cursor ? at + step : at))];
 	view.cursor = { process: line.process, track: line.track };
@@ -34,7 +34,7 @@ function moveLane(view, step) {
 	view.say(spoken(view, line));
 }
 
-// Select the next event of the lane, or the first one in view.
+// Select the next event of the track, or the first one in view.
 function moveEvent(view, line, step) {
 	const { selected } = view,
 		from = selected && selected.track === line.track ? selected : null;
@@ -81,8 +81,8 @@ function enter(view) {
 export function key(view, event) {
 	if (event.ctrlKey || event.metaKey || event.altKey || !view.lines.length) return false;
 	const act = {
-		ArrowDown: () => moveLane(view, 1),
-		ArrowUp: () => moveLane(view, -1),
+		ArrowDown: () => moveTrack(view, 1),
+		ArrowUp: () => moveTrack(view, -1),
 		ArrowRight: () => sideways(view, 1),
 		ArrowLeft: () => sideways(view, -1),
 		Enter: () => enter(view),

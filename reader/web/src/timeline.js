@@ -24,7 +24,7 @@ const OPEN_TRACKS = 60; // with more tracks, only the first processes are open a
 const CLOSED_TRACKS = 64; // maximum number of tracks shown in the head of a closed process
 const FOUND_MOST = 20000;
 const ARROW = 9; // length of an arrow's head
-const ARRANGE_MS = 150; // after the last movement, lanes without events in view are hidden
+const ARRANGE_MS = 150; // after the last movement, tracks without events in view are hidden
 const HATCH = 6; // distance of the lines across waits
 
 export class TimelineView {
@@ -97,7 +97,7 @@ export class TimelineView {
 			element('button', { onclick: () => this.next(1), title: 'next match', 'aria-label': 'next match' }, '\u203a'),
 			this.matches,
 			element('span', { class: 'grow' }),
-			element('label', { class: 'matches' }, this.hideEmpty, ' hide empty lanes'),
+			element('label', { class: 'matches' }, this.hideEmpty, ' hide empty tracks'),
 			element(
 				'button',
 				{
@@ -253,7 +253,7 @@ export class TimelineView {
 		this.show(...this.domain);
 	}
 
-	// Place the lanes that have something in view; all of them, if empty ones are not to be hidden. The first lane in
+	// Place the tracks that have something in view, or all if empty ones are not to be hidden. The first track in
 	// view stays where it is.
 	arrange() {
 		clearTimeout(this.arranging);
@@ -584,7 +584,7 @@ export class TimelineView {
 		this.sumUp(lines, scale.invert(Math.min(area.x0, area.x1)), scale.invert(Math.max(area.x0, area.x1)));
 	}
 
-	// Show the sums of lanes between two times; a closed process is summed up with all its tracks.
+	// Show the sums of tracks between two times; a closed process counts with all its tracks.
 	sumUp(lines, from, to) {
 		const tracks = new Set();
 		for (const { process, track } of lines) {
@@ -651,7 +651,7 @@ export class TimelineView {
 			`${grouped(this.model.events)} event${this.model.events === 1 ? '' : 's'}`,
 			`in view: ${duration(end - start)} from ${moment(start, end - start)}`,
 			this.found.ids ? 'only what was found is shown' : '',
-			this.hidden ? `${counted(this.hidden, 'lane')} without an event here hidden` : '',
+			this.hidden ? `${counted(this.hidden, 'track')} without an event here hidden` : '',
 			this.model.tracksLeftOut ? `${grouped(this.model.tracksLeftOut)} tracks are left out of this page` : '',
 		];
 	}
@@ -811,7 +811,7 @@ export class TimelineView {
 		context.restore();
 	}
 
-	// Draw the cursor of the keyboard beside the title of its lane.
+	// Draw the cursor of the keyboard beside the title of its track.
 	drawCursor(context, top) {
 		if (!this.cursor || !this.lines.length || document.activeElement !== this.canvas) return;
 		const line = cursorLine(this);
