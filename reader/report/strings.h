@@ -2,9 +2,8 @@
 /*
  * strings.h - string table of a report: texts by id.
  *
- * It holds every distinct text that was added. It is the only part of a reader whose memory grows
- * with the report, because any event may refer to any text. string_table_init(),
- * string_table_release(); texts stay valid until release. One thread; allocates.
+ * It holds every text that was added, because any event may refer to any text: its memory grows
+ * with the report. Texts stay valid until string_table_release(). One thread; allocates.
  */
 #ifndef READER_REPORT_STRINGS_H
 #define READER_REPORT_STRINGS_H

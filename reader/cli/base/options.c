@@ -27,7 +27,7 @@ const struct option_row option_rows[OPTIONS] = {
 };
 
 #define HELP_VALUE (OPTIONS + 256)
-#define CAPABILITY_END 60.     /* greater values lack the point, as 86 or 100 */
+#define CAPABILITY_END 60.     /* values from here on, such as 86, were typed without the point */
 #define SECONDS_MAX 999999999. /* most seconds that launch.c and the tracer can count in ns */
 
 static bool is_number(const char *value, bool fraction)
@@ -128,12 +128,13 @@ static bool is_choice(const char *choices, const char *value)
 	return is_word(choices, value, strlen(value));
 }
 
-/* The joined values of a repeatable option, in the form of its choices; they are never freed. */
+/* The joined values of a repeatable option. They are never freed: `before` keeps them reachable. */
 struct joined {
 	struct joined *before;
 	char text[];
 };
 
+/* Return both values joined by a comma (NAMES) or a newline (REPEAT), or NULL if memory is short. */
 static const char *joined(const char *choices, const char *before, const char *value)
 {
 	static struct joined *all;

@@ -27,7 +27,7 @@ int stop_or_progress(void *user, const struct report_block *block)
 static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
 #define SIGNALS (sizeof(signals) / sizeof(signals[0]))
 static bool awaited[SIGNALS];
-static unsigned waiting; /* number of nested works that have files to remove */
+static unsigned waiting; /* number of nested calls of stops_await() */
 
 void stops_await(void)
 {

@@ -20,7 +20,7 @@
 #define TABLE_ROWS_MOST 200u
 #define FINDING_ROWS_MOST 20u
 #define PROCESSES_MOST 500
-#define MERGING_JOINS_LEAST 200 /* names that merging numbers must join to be done */
+#define MERGING_JOINS_LEAST 200 /* merge numbers if that saves at least so many names */
 
 bool page_is_built(void)
 {
@@ -92,7 +92,7 @@ static void overview_print(FILE *out, const struct overview *o)
 
 struct rows {
 	FILE *out;
-	size_t columns; /* rows of another width belong to another statement; 0 = any */
+	size_t columns; /* rows with another number of columns are not printed; 0 = all are */
 	uint64_t count, most;
 };
 
@@ -155,8 +155,8 @@ static int merging_read(void *user, const struct sql_value *v, int count)
 	return 0;
 }
 
-/* Find out whether merging joins enough names to be done, as merging.py of trace_tools decides for
- * `trace diff`. Zeros = not. */
+/* Decide whether numbers in names are merged, by the rule of merging.py of trace_tools. Stores the
+ * counts, or zeros if they are not merged. */
 static int merging_choose(struct sql *s, const struct sql_report *report, struct merging *ret)
 {
 	const struct sql_visitor visitor = {ret, NULL, merging_read};
@@ -235,7 +235,7 @@ static int tables_print(FILE *out, struct sql *s)
 	return error;
 }
 
-/* Print the processes, each with its receipt; only databases of ours have them. */
+/* Print the processes, each with its receipt. Only databases that libtrace wrote have them. */
 static int processes_print(FILE *out, struct sql *s)
 {
 	static const char statement[] =

@@ -12,7 +12,7 @@
 #include "reader/sql/connection.h"
 
 #define PAGE_TEXT_BYTES 300u  /* longest text in the page; longer ones are cut */
-#define PAGE_CELL_BYTES 2000u /* the same of tables, which show names of kernels whole */
+#define PAGE_CELL_BYTES 2000u /* longest text in a table cell, which shows kernel names in full */
 
 /* Print `bytes` of a text as a JSON string, cut to PAGE_TEXT_BYTES. */
 void page_text(FILE *out, const char *text, size_t bytes);

@@ -31,9 +31,8 @@ class Message:
         self.speedup: Optional[Tuple[int, float]] = None  # type, per cent
 
 
-Item = Union[
-    Message, bytes, str
-]  # the output of a rule, in order: a message, an encoded chart, or the identifier of a proposed rule
+# A piece of a rule's output: a message, an encoded chart, or the identifier of a proposed rule.
+Item = Union[Message, bytes, str]
 
 
 class IFrontend:
@@ -120,7 +119,7 @@ class IBackend:
     """The interface for questions about instructions. It is not available: IContext.backend() returns None."""
 
     def get_opcodes(self, action: Any, pipeline: str) -> List[str]:
-        """Return the opcodes that a pipeline executes. They are unknown."""
+        """Return no opcodes: which ones a pipeline executes is not known."""
         return []
 
 

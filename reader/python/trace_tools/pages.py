@@ -14,7 +14,7 @@ FINDINGS = 1000  # most findings in a page; a row has at most some kB
 
 
 def write(comparison: Comparison | None, shown: list[str], output: str) -> None:
-    """Write the page. shown: a run of each side, which are beside each other; or one run without a comparison."""
+    """Write the page. shown: the reports to draw, one per side of the comparison; without a comparison, one report."""
     if output == "-":
         raise Failure("a page cannot be written to standard output here; name a file")
     findings = formats.chosen(comparison, True)[0] if comparison else []
