@@ -41,7 +41,7 @@ struct loading {
 	const char *path;
 };
 
-static void tell(void *user, const struct text_problem *problem)
+static void problem_report(void *user, const struct text_problem *problem)
 {
 	struct loading *l = user;
 	l->sections->errors += !problem->is_warning;
@@ -52,7 +52,7 @@ static void problem_of_file(struct loading *l, const char *text)
 {
 	struct text_problem problem = {.line = 0};
 	snprintf(problem.text, sizeof(problem.text), "%s", text);
-	tell(l, &problem);
+	problem_report(l, &problem);
 }
 
 /* Read a regular file. The caller frees the text. Returns 0 or a negative errno. */
@@ -111,8 +111,8 @@ static Ncu__ProfilerSection *section_load(struct loading *l)
 						  : strerror(-error));
 		return NULL;
 	}
-	error = text_format_pack(
-		&ncu__profiler_section__descriptor, text, bytes, tell, l, &packed, &count);
+	error = text_format_pack(&ncu__profiler_section__descriptor, text, bytes, problem_report, l,
+		&packed, &count);
 	free(text);
 	Ncu__ProfilerSection *section =
 		error ? NULL : ncu__profiler_section__unpack(NULL, count, packed);

@@ -31,7 +31,7 @@ static int pack_fields(struct packing *p, const ProtobufCMessageDescriptor *type
 
 /* ---- problems ---- */
 
-__attribute__((format(printf, 4, 5))) static void tell(
+__attribute__((format(printf, 4, 5))) static void problem_report(
 	struct packing *p, const struct text_token *at, bool is_warning, const char *format, ...)
 {
 	struct text_problem problem = {
@@ -56,11 +56,11 @@ static void expected_report(struct packing *p, const char *what)
 {
 	const struct text_token *t = &p->token;
 	if (t->kind == TEXT_BROKEN)
-		tell(p, t, false, "%s", p->lexer.cause);
+		problem_report(p, t, false, "%s", p->lexer.cause);
 	else if (t->kind == TEXT_END)
-		tell(p, t, false, "expected %s before the end of the text", what);
+		problem_report(p, t, false, "expected %s before the end of the text", what);
 	else
-		tell(p, t, false, "expected %s, not %.*s", what, shown_bytes(t), t->text);
+		problem_report(p, t, false, "expected %s, not %.*s", what, shown_bytes(t), t->text);
 }
 
 /* ---- bytes ---- */
@@ -145,7 +145,7 @@ static void pack_integer(struct packing *p, const ProtobufCFieldDescriptor *f)
 	if (!token_integer(&p->token, &value)) {
 		expected_report(p, "an integer");
 	} else if (value > most || (negative && !is_signed)) {
-		tell(p, &p->token, false, "%s%.*s is out of range", negative ? "-" : "",
+		problem_report(p, &p->token, false, "%s%.*s is out of range", negative ? "-" : "",
 			shown_bytes(&p->token), p->token.text);
 	} else {
 		put_tag(p, f->id, WIRE_VARINT);
@@ -240,7 +240,8 @@ static void pack_enum(struct packing *p, const ProtobufCFieldDescriptor *f)
 		put_varint(p, (uint64_t)(int64_t)value->value);
 		next(p);
 	} else if (t->kind == TEXT_WORD) {
-		tell(p, t, false, "%s has no value %.*s", f->name, shown_bytes(t), t->text);
+		problem_report(
+			p, t, false, "%s has no value %.*s", f->name, shown_bytes(t), t->text);
 	} else {
 		expected_report(p, "the name of a value");
 	}
@@ -294,7 +295,7 @@ static void put_text(struct packing *p)
 		if (byte == '\\' && at < end)
 			at = unescape(at, end, &byte);
 		if (!at || !byte)
-			tell(p, &t, false,
+			problem_report(p, &t, false,
 				at ? "zero byte in a string" : "unknown escape in a string");
 		else
 			put(p, &byte, 1);
@@ -323,7 +324,7 @@ static void pack_message(struct packing *p, const ProtobufCFieldDescriptor *f, u
 {
 	const char end = is_mark(p, '<') ? '>' : '}';
 	if (depth >= MESSAGE_DEPTH_MAX) {
-		tell(p, &p->token, false, "messages are nested too deeply");
+		problem_report(p, &p->token, false, "messages are nested too deeply");
 		return;
 	}
 	if (!take_mark(p, '<') && !take_mark(p, '{')) {
@@ -365,7 +366,7 @@ static void pack_value(struct packing *p, const ProtobufCFieldDescriptor *f, uns
 		pack_message(p, f, depth);
 		break;
 	default:
-		tell(p, &p->token, false, "%s cannot be set in text", f->name);
+		problem_report(p, &p->token, false, "%s cannot be set in text", f->name);
 	}
 }
 
@@ -437,7 +438,7 @@ static void pack_field(
 	next(p);
 	const bool has_colon = take_mark(p, ':');
 	if (!f) {
-		tell(p, &name, true, "%s has no field %.*s: left out", type->short_name,
+		problem_report(p, &name, true, "%s has no field %.*s: left out", type->short_name,
 			shown_bytes(&name), name.text);
 		if (has_colon || is_mark(p, '{') || is_mark(p, '<'))
 			skip_value(p);
@@ -447,7 +448,7 @@ static void pack_field(
 	}
 	const uint64_t bit = 1ull << (f - type->fields);
 	if (f->label != PROTOBUF_C_LABEL_REPEATED && (*seen & bit))
-		tell(p, &name, false, "%.*s is set twice", shown_bytes(&name), name.text);
+		problem_report(p, &name, false, "%.*s is set twice", shown_bytes(&name), name.text);
 	*seen |= bit;
 	if (!has_colon && f->type != PROTOBUF_C_TYPE_MESSAGE)
 		expected_report(p, ":");

@@ -53,7 +53,7 @@ static const char *const fact_metrics[RESULT_FACTS] = {
 	[FACT_DYNAMIC_SHARED] = "launch__shared_mem_per_block_dynamic",
 };
 
-static const char *const kernel_columns[KERNEL_PLACES] = {
+static const char *const kernel_columns[KERNEL_COLUMNS] = {
 	[KERNEL_START] = "start",
 	[KERNEL_END] = "end",
 	[KERNEL_DEVICE] = "deviceId",
@@ -84,10 +84,10 @@ int results_begin(struct sqlite_export *x)
 {
 	struct ncu_rows *r = &x->results;
 	int error = 0;
-	for (size_t i = 0; i < KERNEL_PLACES; i++) {
-		r->kernel_places[i] =
+	for (size_t i = 0; i < KERNEL_COLUMNS; i++) {
+		r->kernel_columns[i] =
 			nsys_column(NSYS_CUPTI_ACTIVITY_KIND_KERNEL, kernel_columns[i]);
-		if (r->kernel_places[i] < 0)
+		if (r->kernel_columns[i] < 0)
 			return -EINVAL;
 	}
 	for (size_t i = 0; !error && i < RESULTS_TABLES; i++)
@@ -474,7 +474,7 @@ static int kernel_put(
 	const uint64_t start_ns = start_of(x, result);
 	const uint64_t duration_ns = (uint64_t)fact_or_0(l, FACT_DURATION).integer;
 	const uint64_t end_ns = start_ns + (duration_ns < TIME_MAX_NS ? duration_ns : 0);
-	const struct cell places[KERNEL_PLACES] = {
+	const struct cell places[KERNEL_COLUMNS] = {
 		[KERNEL_START] = of_u64(start_ns),
 		[KERNEL_END] = of_u64(end_ns),
 		[KERNEL_DEVICE] = fact_or_0(l, FACT_DEVICE),
@@ -499,8 +499,8 @@ static int kernel_put(
 		[KERNEL_TENSOR] = {.kind = CELL_TEXT, .bytes = 2, .text = "[]"},
 	};
 	memset(v, 0, sizeof(v));
-	for (size_t i = 0; i < KERNEL_PLACES; i++)
-		v[r->kernel_places[i]] = places[i];
+	for (size_t i = 0; i < KERNEL_COLUMNS; i++)
+		v[r->kernel_columns[i]] = places[i];
 	int error = bulk_table_row(&x->nsys.tables[NSYS_CUPTI_ACTIVITY_KIND_KERNEL], v);
 	r->end_ns = end_ns;
 	if ((int64_t)end_ns > x->clock.last_ns)

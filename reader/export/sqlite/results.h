@@ -7,8 +7,8 @@
  * report is the second in which a result was created: a kernel starts then, or at the end of the
  * previous kernel.
  *
- * Memory: as ncu/results.h, plus 12 bytes for each name of a metric, one result. One thread;
- * allocates.
+ * Memory: that of ncu/results.h, 12 bytes for each metric name, and one unpacked result. One
+ * thread; allocates.
  */
 #ifndef READER_EXPORT_SQLITE_RESULTS_H
 #define READER_EXPORT_SQLITE_RESULTS_H
@@ -34,7 +34,7 @@ enum results_table {
 };
 
 /* Columns of CUPTI_ACTIVITY_KIND_KERNEL that results fill. */
-enum kernel_place {
+enum kernel_column {
 	KERNEL_START,
 	KERNEL_END,
 	KERNEL_DEVICE,
@@ -57,7 +57,7 @@ enum kernel_place {
 	KERNEL_LOCAL_TOTAL,
 	KERNEL_GRID_ID,
 	KERNEL_TENSOR,
-	KERNEL_PLACES
+	KERNEL_COLUMNS
 };
 
 /* Metrics whose values are columns of other tables. */
@@ -79,14 +79,15 @@ struct results_name {
 
 struct ncu_rows {
 	struct bulk_table tables[RESULTS_TABLES];
-	int kernel_places[KERNEL_PLACES]; /* columns of the table in all generations */
+	int kernel_columns[KERNEL_COLUMNS]; /* index of each in the table */
 	struct results_tally tally;
 
 	/* per-report state */
 	struct ncu_results results;
 	bool is_foreign; /* the report has no events, so its results are rows */
 	struct results_name *names;
-	uint8_t *facts_only; /* bits of the metrics that are facts; NULL = all metrics are rows */
+	uint8_t *facts_only; /* bitmap by NameId: read these metrics only; NULL = all metrics are
+				rows */
 	size_t next;         /* index of the next entry */
 	uint64_t end_ns;     /* end of the previous kernel, since time 0 */
 };
