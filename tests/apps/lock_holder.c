@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * lock_holder.c - one thread holds a mutex, a read-write lock and a semaphore while another waits
- * for each.
+ * lock_holder.c - one thread holds a mutex while another waits for it.
  *
  * A wait for a taken lock must be recorded with the thread that held the lock; a lock that was
  * free must only be counted.

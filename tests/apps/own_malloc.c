@@ -31,8 +31,8 @@ static void *background(void *unused)
 	return unused;
 }
 
-/* A thread is created while the allocator's lock is held, as jemalloc does. Allocations for the
- * thread itself (TLS, stack) may come back to us: they are counted separately. */
+/* Create a thread while the allocator's lock is held, as jemalloc does. Allocations for the thread
+ * itself (TLS, stack) reenter the allocator: they are served without the lock and not counted. */
 static void make_background(void)
 {
 	pthread_t thread;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes calls that are recorded, at random depths and in many ways, and writes the Python frames of each as sys._getframe() tells them.
+"""Makes calls that are recorded, at random depths and in many ways, and writes the Python frames of each, from sys._getframe().
 
 python_zoo.py LOG CALLS [THREADS [torture]]: lines of LOG.PID are {"call": number, "frames": [[function, file, line], ...]}, innermost first. Call
 number n is an lseek() that returns n. With `torture`, other threads fork, execute code, replace functions, collect garbage and end meanwhile.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sampled - what CPU samples must tell, and what they must not change. Modes:
+ * sampled - what CPU samples must show, and what they must not change. Modes:
  *
  *   split MS      two functions share the processor time 70 to 30; what each took is printed
  *   eintr CALLS   calls that a signal could interrupt, between computing
@@ -319,7 +319,7 @@ static void processes(char **argv)
 		compute(100);
 		_exit(7);
 	}
-	wait_for(pid, "a forked child ends as told");
+	wait_for(pid, "a forked child has the expected exit status");
 	pid = fork();
 	if (!pid) {
 		execl("/proc/self/exe", argv[0], "exit", (char *)NULL);

@@ -72,7 +72,7 @@ int main(int argc, char **argv)
 	strcpy(path + (length > 0 ? length : 0), "libthrow.so");
 	void *library = dlopen(path, RTLD_NOW);
 	throw_catch = library ? (int (*)(int))dlsym(library, "throw_catch") : NULL;
-	/* a process has recorded a call before it forks */
+	/* A fork of a traced process is measured after it has recorded calls. */
 	char byte;
 	int zero = open("/dev/zero", O_RDONLY);
 	for (int i = 0; i < 20000; i++)

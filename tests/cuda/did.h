@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* did.h - helpers of the CUDA test programs: they count the program's operations, by the kinds that
- * a tracer reports, and check results. Each program ends by printing one line, {"did": {...},
- * "right": true}, which
- * tests compare with the report. Host code of C and C++. */
+/*
+ * did.h - helpers of the CUDA test programs, which count their operations and check their results.
+ *
+ * Operations are counted by the kinds that a tracer reports. Each program ends by printing one
+ * line, {"did": {...}, "right": true}, which tests compare with the report. Host code, C and C++.
+ */
 #ifndef DID_H
 #define DID_H
 

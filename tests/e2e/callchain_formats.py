@@ -164,17 +164,17 @@ def stacks_of(events):
 
 
 def over_time():
-    """Events are compared with the calls that `trace dump` prints."""
+    """Compare the events with the calls that `trace dump` prints."""
     scope = json.loads(exported("speedscope"))
     frames = [frame["name"] for frame in scope["shared"]["frames"]]
     kinds = [profile["type"] for profile in scope["profiles"]]
-    tap.ok(kinds[0] == "evented" and kinds == sorted(kinds) and "sampled" in kinds, "the first profiles are over time, the weighted ones behind them", kinds)
+    tap.ok(kinds[0] == "evented" and kinds == sorted(kinds) and "sampled" in kinds, "profiles over time come first, weighted ones after them", kinds)
     calls = [json.loads(line) for line in trace("dump", "--json", "--kind", "osrt_call", REPORT).splitlines()]
     seen = 0
     for profile in (p for p in scope["profiles"] if p["type"] == "evented"):
         steps = stacks_of(profile["events"])
         tid = int(re.search(r"\((\d+)\), over time$", profile["name"])[1])
-        tap.ok(steps is not None and steps[-1][0] <= profile["endValue"] and profile["startValue"] == 0, f"{profile['name']!r}: frames nest, and end", profile)
+        tap.ok(steps is not None and steps[-1][0] <= profile["endValue"] and profile["startValue"] == 0, f"{profile['name']!r}: frames nest and are all closed", profile)
         for call in (c for c in calls if c["tid"] == tid and c["duration_ns"]):
             at = max(step for step in (steps or [(0, ())]) if step[0] <= call["start_ns"])
             names = [frames[i] for i in at[1]]

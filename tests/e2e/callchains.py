@@ -171,7 +171,7 @@ def inlined_functions():
         return
     frames = traced.marked(11)[0]["callchain"]
     flags = {f["function"]: f["inlined"] for f in frames}
-    tap.ok(all(flags[n] for n in ("marked", "inner")) and not any(flags[n] for n in ("leaf", "middle", "outer", "main")), "inlined functions are told from others", flags)
+    tap.ok(all(flags[n] for n in ("marked", "inner")) and not any(flags[n] for n in ("leaf", "middle", "outer", "main")), "inlined functions are marked, others not", flags)
     address = {f["function"]: f["address"] for f in frames}
     tap.ok(address["marked"] == address["leaf"] and address["inner"] == address["middle"] and len(set(address.values())) == len(frames) - 2,
            "inlined functions have the address of the function that contains them", address)
@@ -247,7 +247,7 @@ def methods():
         traced = traced_ok(method, [app("callchain"), "callers"], LIBTRACE_BACKTRACE=method)
         if traced:
             hold(method, traced, 3)
-            tap.ok(bool(traced.compared()[0]) == (method == "check"), f"{method}: compares only when told", traced.compared())
+            tap.ok(bool(traced.compared()[0]) == (method == "check"), f"{method}: compares only if configured", traced.compared())
             tap.ok(functions(traced) == own, f"{method}: no call but the program's own", f"{functions(traced)} {own}")
 
 

@@ -332,7 +332,7 @@ def exec_as_another_user_is_told():
         traced = traced_ok(f"exec as another user, {name}", argv)
         if traced:
             untraced = [p for p in traced.report.processes() if p.get("traced") == "no"]
-            tap.ok(len(untraced) == 1 and program_of(untraced[0]) == "ls" and "no permission" in untraced[0]["reason"], f"exec as another user, {name}: told", untraced)
+            tap.ok(len(untraced) == 1 and program_of(untraced[0]) == "ls" and "no permission" in untraced[0]["reason"], f"exec as another user, {name}: reported", untraced)
 
 
 def a_closed_gate_keeps_children_from_the_preload_too():
@@ -423,7 +423,7 @@ def recovered_by_name():
     spool = spool_folder()
     run([sys.executable, "-c", "import os; os.kill(os.getpid(), 9)"], env=traced_env(os.path.join(place, "first.rep"), spool, LIBTRACE_HELPER=0))
     result = run([TRACE, "recover", os.path.join(spool, os.listdir(spool)[0]), "-o", "%x"], cwd=place)
-    tap.ok(result.status != 0 and b"invalid report name '%x': unknown letter" in result.err and os.listdir(spool), "a name that cannot be is told, and nothing is lost", result)
+    tap.ok(result.status != 0 and b"invalid report name '%x': unknown letter" in result.err and os.listdir(spool), "an invalid name is reported, and nothing is lost", result)
 
 
 def recordings_that_cannot_be_recovered():
@@ -594,7 +594,7 @@ def numbers_that_are_cut_are_told():
     run(["/bin/true"], env=traced_env(path, spool, **{name: 2 * number for name, number in most.items()}))
     wait_spool_gone(spool)
     told = sorted(d["text"] for d in Report(path).info()["diagnostics"])
-    tap.ok(told == sorted(f"{name} exceeds {number}; using {number}" for name, number in most.items()), "a number that is cut at its limit is told", told)
+    tap.ok(told == sorted(f"{name} exceeds {number}; using {number}" for name, number in most.items()), "a number beyond its limit is reported", told)
     run(["/bin/true"], env=traced_env(path, spool, LIBTRACE_FORCE_OVERWRITE=1, **most))
     wait_spool_gone(spool)
     tap.ok(not Report(path).info()["diagnostics"], "the limits themselves are not cut", Report(path).info()["diagnostics"])

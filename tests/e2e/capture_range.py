@@ -164,7 +164,7 @@ def preload_alone():
     wait_spool_gone(spool)
     bad = Report(os.path.join(place, "bad.rep"))
     tap.ok(any("LIBTRACE_CAPTURE_RANGE" in d["text"] for d in bad.info()["diagnostics"]) and calls(bad) == ALL_CALLS,
-           "a value that is not understood is told, and its default holds", bad.info()["diagnostics"])
+           "an invalid value is reported, and the default is used", bad.info()["diagnostics"])
 
 
 def writer_of(spool):
@@ -201,7 +201,7 @@ def windows_outlive_the_writer():
         last = max(w["end_ns"] for w in told["first"]) if told["first"] else 0
         ends = [p["end_ns"] for p in report.processes()]
         tap.ok(sorted(numbers) == list(range(1, 21)) and told["told"] == 20 and calls(report).get("sched_yield") == 20,
-               f"{name}: 'trace recover' tells each window once", f"{told} {calls(report)}")
+               f"{name}: 'trace recover' writes each window once", f"{told} {calls(report)}")
         tap.ok(any(abs(last - end) < 1000 for end in ends), f"{name}: the range that was open ends with its process", f"{last} {ends}")
     return None
 
@@ -240,7 +240,7 @@ def options_are_told():
     run([TRACE, "run", "-o", report.path, "-t", "osrt", "--osrt-locks", "all", "-c", "nvtx:a\nb", "--", "true"], env=clean_env(LIBTRACE_OSRT_THRESHOLD=77))
     told = report.info()["session"]["options"]
     wanted = ["trace=osrt", "osrt_locks=all", "capture_range=nvtx:a b", "osrt_threshold=77", "backtrace=dwarf"]
-    tap.ok(not set(wanted) - set(told), "trace run: the report tells the options in force, defaults as well", told)
+    tap.ok(not set(wanted) - set(told), "trace run: the report contains the options in force, defaults included", told)
     lists = [run([TRACE, "run", "-f", "true", "-o", report.path, "--cuda-backtrace", list_, "--", "true"], env=clean_env()).status for list_ in ("none", "kernel:5,memory", "all")]
     tap.ok(not any(lists), "classes of CUDA calls that are known are taken", lists)
     other = Report(os.path.join(place, "other.rep"))
@@ -248,7 +248,7 @@ def options_are_told():
     wait_spool_gone(spool)
     info = other.info()
     tap.ok("osrt_file_access=true" in info["session"]["options"], "preload alone: so it does", info["session"]["options"])
-    tap.ok(any("LIBTRACE_TRACE has an invalid value" in d["text"] for d in info["diagnostics"]), "an unknown source is told", info["diagnostics"])
+    tap.ok(any("LIBTRACE_TRACE has an invalid value" in d["text"] for d in info["diagnostics"]), "an unknown source is reported", info["diagnostics"])
     tap.ok(any("using 128" in d["text"] for d in info["diagnostics"]), "a diagnostic reports a depth that is too large", info["diagnostics"])
 
 

@@ -220,7 +220,7 @@ def numbers_are_exact(report, calls, told):
     every = sum(e["kind"] in ("cuda_api", "osrt_call") for e in events)
     missing = every - inner - len(calls)
     tap.ok(inner and f"{inner} CUDA calls inside other CUDA calls" in told and (f"{missing} calls that did not return" in told if missing else "did not return" not in told),
-           "calls inside of others, and those that did not return, are told with their number", (every, inner, len(calls), told))
+           "calls inside of others, and those that did not return, are reported with their number", (every, inner, len(calls), told))
     _, of_csv = exported(report, "csv")
     tap.ok(f"{every} calls" in of_csv, "a table leaves out all calls", (every, of_csv))
     whole = trace("export", "-f", "true", "-t", "folded", "-o", "/dev/null", report).err.decode()
@@ -274,13 +274,13 @@ def ranges_are_markers():
            (sorted(shown)[:2], missing[:2], wrong))
     tap.ok(missing and f"{len(missing)} NVTX ranges that overlap others" in told, "ranges that overlap without nesting are left out and counted in a message", (len(missing), told))
     ends = query(report, "SELECT count(*) FROM NVTX_EVENTS WHERE eventType IN (60, 71) AND \"end\" IS NOT NULL")[0][0]
-    tap.ok(not ends or f"{ends} NVTX start/end ranges" in told, "start/end ranges have no place, and that is told", told)
+    tap.ok(not ends or f"{ends} NVTX start/end ranges" in told, "start/end ranges cannot be represented, and that is reported", told)
 
 
 def failures():
     report = traced([app("lock_holder")], False)
     result = trace("export", "-t", "atp", "-o", "/dev/full", report)
-    tap.ok(result.status == 2 and b"/dev/full" in result.err, "a full disk is told", result)
+    tap.ok(result.status == 2 and b"/dev/full" in result.err, "a full disk is reported", result)
     for kind in ("csv", "occupancy"):
         result = trace("export", "-t", kind, report)
         tap.ok(result.status == 2 and result.err.decode().endswith(f"nothing to export as {kind}\n") and not os.path.exists(report[:-3] + kind),

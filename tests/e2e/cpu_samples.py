@@ -83,7 +83,7 @@ def shares():
 
 
 def ways(s, rows, names):
-    """All ways to the samples tell the same."""
+    """Check that all statistics and exports of the samples agree."""
     wanted = sum(r["periods"] for r, name in zip(rows, names) if name == "seventy")
     by = {row["Name"]: row for row in stats(s.path, "cpu_by_function")}
     tap.ok(by and int(by["seventy"]["Total Samples"]) == wanted, "stats -r cpu_by_function", (by.get("seventy"), wanted))

@@ -167,7 +167,7 @@ def graphs():
         same("a launched graph is one event", len(t.events["cuda_graph_trace"]), device.did(t.result)["graph_launches"])
         created = [e for e in t.events["cuda_graph"]]
         tap.ok({e["operation"] for e in created} >= {2, 3} or {e["operation"] for e in created} >= {"cloned", "instantiated"},
-               "graphs, their copies and their executable ones are told", str(created))
+               "graphs, their copies and executable graphs are recorded", str(created))
         calls = {e["correlation_id"] for e in t.events["cuda_api"] if not e["level"]}
         tap.ok(t.events["cuda_graph_node"] and all(e["correlation_id"] in calls for e in t.events["cuda_graph_node"]),
                "each node of a graph has the API call that created it", str(t.events["cuda_graph_node"][:3]))

@@ -114,7 +114,7 @@ def not_asked_for():
         return
     report = traced([device.app("vector_add")])
     if report:
-        tap.ok(not list(sources(report.path)) and [e for e in report.events("--kind", "cuda_module") if e["cubin_bytes"]], "modules are told without their code by default")
+        tap.ok(not list(sources(report.path)) and [e for e in report.events("--kind", "cuda_module") if e["cubin_bytes"]], "modules are recorded without their code by default")
 
 
 def twice():
@@ -158,7 +158,7 @@ def outside():
     if report:
         kinds = collections.Counter(e["kind"] for e in report.events())
         tap.ok(kinds["cuda_module"] and not kinds["cuda_api"] and [functions(s) for s in sources(report.path)] == [["big"]],
-               "a module loaded outside of every window is told, with its code", kinds)
+               "a module loaded outside of every window is recorded, with its code", kinds)
 
 
 def large_and_broken():

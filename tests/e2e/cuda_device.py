@@ -177,7 +177,7 @@ def test_violations():
     result, truth, _ = run("vector_add", bare=True, more={"BARE_MISUSE": "1"})
     rules = {line["rule"] for line in of(truth, "violation")}
     tap.ok(result.status == 0 and rules == {"flush from a buffer callback", "timestamp callback registered more than once", "cuptiFinalize called"},
-           "a client that breaks rules of CUPTI is told of in the truth", rules)
+           "a client that breaks rules of CUPTI is reported in the simulator's log", rules)
 
 
 def test_toolkits():

@@ -420,7 +420,7 @@ def unknown_names():
         done = trace("details", *options, path)
         lines = done.err.decode().splitlines()
         sound = len(lines) == len(wanted) and all(f"--{option}: no " in line and "nosuch" in line for option, line in zip(wanted, lines))
-        tap.ok(done.status == 0 and sound, f"{' '.join(options)}: {len(wanted)} names of nothing are told", lines)
+        tap.ok(done.status == 0 and sound, f"{' '.join(options)}: {len(wanted)} unknown names are reported", lines)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 200
-"""Check that what `make install` installs works, has no name of another package, and is gone after `make uninstall`."""
+"""Check `make install`: the installed files work, have no file name of another package, and are gone after `make uninstall`."""
 
 import json
 import os

@@ -150,15 +150,15 @@ def stand_in():
     found = {offset: text for _, offset, text, _, _ in rows if text}
     wanted = {0: "FIRST R1, R2, c[0x0][0x28]", 16: f"@!P0 BRA {begin + 0x30:#x}", 32: "CALL `(elsewhere), `(.L_x_8)", 48: f"BRA {begin:#x}"}
     tap.ok(found == wanted, "labels are addresses, hints are left out", f"{found}\n{wanted}")
-    for name, text, told in (("failing", "exit 3\n", "nvdisasm failed"), ("noise", "head -c 100000 /dev/urandom\n", None), (None, None, "no nvdisasm")):
+    for name, text, warning in (("failing", "exit 3\n", "nvdisasm failed"), ("noise", "head -c 100000 /dev/urandom\n", None), (None, None, "no nvdisasm")):
         if not name and os.path.exists("/usr/local/cuda/bin/nvdisasm"):
             tap.skip("no nvdisasm", "there is one in /usr/local/cuda")
             continue
         tools = name and tool(name, text)
         rows = answers(VEC_ADD, PACKAGE, tools=tools)[0]
         strict = asked(VEC_ADD, PACKAGE, "strict", tools=tools)
-        tap.ok(not any(row[2] for row in rows) and (strict.status == 0 if told is None else told.encode() in strict.err and b"RuntimeWarning" in strict.err),
-               f"nvdisasm {name or 'absent'}: no text{', which is told by a warning' if told else ''}", strict.err)
+        tap.ok(not any(row[2] for row in rows) and (strict.status == 0 if warning is None else warning.encode() in strict.err and b"RuntimeWarning" in strict.err),
+               f"nvdisasm {name or 'absent'}: no text{', and a warning' if warning else ''}", strict.err)
 
 
 WRONG = """
@@ -190,7 +190,7 @@ def source():
     tap.ok(result.status == 0, "an invalid address is refused", result.err)
     rows = answers(NVTX, PACKAGE)[0]
     seen = {row[3] for row in rows if re.search(r"\.cu$", (row[4] or [""])[0])}
-    tap.ok("ld.global.f64 %fd1, [%rd4];" in seen, "PTX stands beside its source line", seen)
+    tap.ok("ld.global.f64 %fd1, [%rd4];" in seen, "PTX is reported with its source line", seen)
 
 
 if __name__ == "__main__":

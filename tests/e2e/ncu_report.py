@@ -236,7 +236,7 @@ def filters():
         other = script(FILTERS, path, asked, package=theirs)
         tap.ok(other.status == 0 and json.loads(other.out) == wanted, "NVTX filters select as NVIDIA's module does", f"{other.out}\n{other.err.decode()}")
     bad = script(FILTERS, path, '[[["a@b@c/"], []]]')
-    tap.ok(bad.status == 1 and b"ValueError: 'a@b@c/'" in bad.err, "a filter that is none is told", bad.err)
+    tap.ok(bad.status == 1 and b"ValueError: 'a@b@c/'" in bad.err, "an invalid filter is reported", bad.err)
 
 
 EVENTS = """
@@ -310,16 +310,16 @@ def cut_off():
         wanted = f"'{cut}': the file is truncated at offset "
         counts = [int(results) + int(events) for results, events, _ in said]
         tap.ok(counts == sorted(counts) and counts[0] < counts[-1] and said[-1][2] == "[]" and all(wanted in text for *_, text in said[:-1]),
-               f"{os.path.basename(path)}: cut off, {counts} results or events, and told", said)
+               f"{os.path.basename(path)}: cut off, {counts} results or events, and a warning", said)
     if not REPORTS:
-        tap.skip("a damaged one is told on standard error", "no fixtures of Nsight Compute in SHARED")
+        tap.skip("a damaged report is reported on standard error", "no fixtures of Nsight Compute in SHARED")
         return
     damaged = bytearray(data)
     damaged[222] ^= 255
     with open(cut, "wb") as out:
         out.write(damaged)
     plain = script("import ncu_report, sys; ncu_report.load_report(sys.argv[1])", cut)
-    tap.ok(plain.status == 0 and b"ReportWarning: '" + cut.encode() in plain.err, "a damaged one is told on standard error", plain.err)
+    tap.ok(plain.status == 0 and b"ReportWarning: '" + cut.encode() in plain.err, "a damaged report is reported on standard error", plain.err)
 
 
 def answers_of_all():

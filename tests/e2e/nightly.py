@@ -154,7 +154,7 @@ def a_month_goes_by():
         tap.ok(month.verdicts[12] == 2, "a full disk: cannot tell", said[12])
     else:
         tap.skip("a full disk", "no mounts here")
-    tap.ok("the clock went back" in said[13], "a clock that was put back is told", said[13])
+    tap.ok("the clock went back" in said[13], "a clock that was set back is reported", said[13])
     tap.ok(month.verdicts[14] == 127, "a command that is not there", said[14])
     tap.ok(all(month.verdicts[d] == 1 and worse_counts(folder, d) == {":item/:store write"} for d in range(20, 31)),
            "from the night on that one more call per item was made each is worse, there", [month.verdicts, *(worse_counts(folder, d) for d in range(20, 31))])
@@ -200,7 +200,7 @@ def bookkeeping(folder):
     outcomes = dict(c.execute("SELECT outcome, count(*) FROM run GROUP BY 1").fetchall())
     tap.ok(outcomes.get("failed") == 3 and outcomes.get("killed") == 2 and outcomes.get("hung") == 1, "the store has the outcome of each run", outcomes)
     tap.ok(("a", "2026-03-11T03:00:00", "cut off", "cannot tell") in [n[:2] + n[2:] for n in nights] or any(n[2] == "pruned" and n[1].startswith("2026-03-11") for n in nights),
-           "the night that was cut off is told so", nights)
+           "the night that was cut off is listed as such", nights)
     c.close()
     status, said = run("accept", "--name=job", f"--folder={folder}", "--host=a")
     tap.ok(status == 0 and "is the baseline" in said, "a night that is worse can be accepted", said)
@@ -262,7 +262,7 @@ def options_come_from_a_file_too():
     with open(config, "a", encoding="ascii") as file:
         file.write("colour = red\n")
     status, said = run("run", f"--config={config}", "--", "true")
-    tap.ok(status == 2 and "unknown option 'colour'" in said, "an unknown option in the file is told", said)
+    tap.ok(status == 2 and "unknown option 'colour'" in said, "an unknown option in the file is reported", said)
     for arguments, what in ((("run", "--", "true"), "--name"), (("run", "--name=x"), "no COMMAND given"), (("run", "--name=../x", "--", "true"), "invalid benchmark name"),
                             (("report", "--name=none", f"--folder={folder}"), "no nights"), (("run", "--name=x", "--runs=x", "--", "true"), "--runs: invalid value 'x': want an integer of at least 1"),
                             (("run", "--name=x", "--alpha=2", "--", "true"), "--alpha: invalid value '2': want a number between 0 and 1"), (("run", "--name=x", "--keep-days=nan", "--", "true"), "--keep-days: invalid value 'nan'"),
@@ -285,7 +285,7 @@ def nights_with_reports_are_counted():
     a_night(folder, 1, "/bin/true", options=["--commit=1"])
     for day in range(2, 7):
         status, said = a_night(folder, day, "/bin/sh", "-c", "echo no such data >&2; exit 4", options=["--commit=1", "--keep-nights=3"])
-    tap.ok(status == 4 and "run 1: failed (status 4): no such data" in said, "the last line of a run that failed is told", said)
+    tap.ok(status == 4 and "run 1: failed (status 4): no such data" in said, "the last line of a run that failed is reported", said)
     tap.ok(holding() == [1, 5, 6], "--keep-nights nights have reports, those of the baseline among them", holding())
     status, said = run("prune", "--name=kept", f"--folder={folder}", "--host=a", "--keep-nights=1", "--now=2026-05-06T04:00:00", "--dry-run")
     tap.ok(status == 0 and said.startswith("would remove the reports of 1 nights;") and "/20260505-" in said and said.rstrip().endswith("MiB") and holding() == [1, 5, 6],
@@ -459,7 +459,7 @@ def machines_that_differ_are_refused():
     result = made.command("diff", f"{place}/base.rep", "--", f"{place}/other.rep")
     said = (result.out + result.err).decode()
     tap.ok(result.status == 2 and "governor: performance -> powersave" in said and "cpu_power_limit_long_0: 125000000 uW -> 95000000 uW" in said and "not comparable" in said,
-           "another governor, another power limit: told, and not compared", said)
+           "another governor, another power limit: reported, and not compared", said)
     for options, other in ((["--force"], "other"), ([], "same")):
         result = made.command("diff", *options, f"{place}/base.rep", "--", f"{place}/{other}.rep")
         tap.ok(b"not comparable" not in result.out + result.err, f"compared: {other} {options}", result)

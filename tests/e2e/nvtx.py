@@ -235,7 +235,7 @@ def another_tool():
         tap.ok(len(notes) == 1 + (mode == "differ") and note in notes[0] and ("different functions for different objects" in notes[-1]) == (mode == "differ"),
                f"another tool {mode}: the report says what became of it", notes)
         if mode != "refuse":
-            same(f"another tool {mode}: it is told the same, and tells the program the same, as alone", t.result.out, alone.out)
+            same(f"another tool {mode}: it receives the same calls, and returns the same results, as alone", t.result.out, alone.out)
         found = [(e["domain"], e["text"]) for kind in KINDS[:3] for e in t.events[kind]]
         same(f"another tool {mode}: what is recorded", found, [] if mode == "part" else
              [("", "from a constructor"), *([("", "plain")] if mode != "differ" else []), ("chained", "a registered one"), ("chained", "a registered one"), ("", "outer"), ("chained", "a registered one"), ("", "started"), ("", "open")])

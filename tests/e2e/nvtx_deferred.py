@@ -70,7 +70,7 @@ def events_have_their_place():
     same("deferred events without a place in time are counted by reason", [(r["count"], r["reason"]) for r in info["not_placed"]], [(1, reason) for reason in UNPLACED])
     same("placed deferred events are counted", info["placed"], len(said))
     told = trace("dump", REPORT.path).err.decode()
-    tap.ok(f"{len(UNPLACED)} of {len(UNPLACED) + len(said)} deferred NVTX events" in told, "who prints events is told of them", told)
+    tap.ok(f"{len(UNPLACED)} of {len(UNPLACED) + len(said)} deferred NVTX events" in told, "commands that print events report them", told)
     tap.ok("without a known time: 1 (unknown clock)" in trace("info", REPORT.path).out.decode(), "info says so in words")
     inner = [e for e in rows if e["text"] == "inner"][0]
     same("levels of ranges in each other", inner["level"], 1)

@@ -122,7 +122,7 @@ def every_command(report, rows, oracle):
     for command in (("dump",), ("stats",), ("export", "-t", "json", "-o", "-")):
         none, some = (trace(*command, "--nvtx-include", what, report.path) for what in ("no such range/", "a/"))
         words = "no event matches the NVTX filter"
-        tap.ok(none.returncode == 0 and none.stderr.count(words) == 1 and words not in some.stderr, f"{command[0]}: a range that is not there is told, once",
+        tap.ok(none.returncode == 0 and none.stderr.count(words) == 1 and words not in some.stderr, f"{command[0]}: a range that is not there is reported, once",
                none.stderr + some.stderr)
     output = os.path.join(os.path.dirname(report.path), "x.sqlite")
     result = trace("export", "-t", "sqlite", "-o", output, *where, report.path)

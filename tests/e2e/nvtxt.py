@@ -242,7 +242,7 @@ def errors_leave_the_rest():
     result = imported(notes, "--into", report)
     wanted = [b":3:12: lexing error: unterminated string", b":5:9: range error: Time: it must not be negative",
               b":6:1: parsing error: 1 values; the definition in line 2 has 2 arguments"]
-    tap.ok(result.status == 1 and all(text in result.err for text in wanted), "each error is told with line and column", result.err)
+    tap.ok(result.status == 1 and all(text in result.err for text in wanted), "each error is reported with line and column", result.err)
     tap.ok([e["text"] for e in Report(report).events("--kind", "nvtx_mark")] == ["b", "d"] and sound(report), "the rest of the file counts", result.out)
     nvidia = written("x = 5\nTimeBase = Manual\n@Marker, Time\nMarker, $x\n")
     lenient, strict = imported(nvidia), imported("--strict", nvidia)
@@ -316,7 +316,7 @@ def exports_come_back_whole():
         tap.ok(b"left out, since NVTXT cannot store them: " in told and b"thread_end" in told, f"{name}: events that NVTXT cannot hold are reported", told)
     if os.path.exists(app("nvtx_payloads")):
         told = trace("export", "-t", "nvtxt", "-o", os.path.join(folder(), "x.nvtxt"), recorded("r.rep", [app("nvtx_payloads")])).err
-        tap.ok(b"left out: payload of " in told and b" nvtx_schema" in told, "extended payloads are told as left out", told)
+        tap.ok(b"left out: payload of " in told and b" nvtx_schema" in told, "extended payloads are reported as left out", told)
     awkward = ["plain", "", "it's \"both\"", "ends in \\", "two\nlines\r", "100 % # $x", "\udcff not UTF-8", "say \"so\"", "\x01\x7f"]
     report = recorded("r.rep", ["/bin/true"])
     encoded = b"".join(b"# libtrace: name time=%d process=5 thread=6 what=3 identifier=%d text=" % (n, n) +

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 900
-"""Python frames in callchains, compared line by line with what sys._getframe() tells in the program itself.
+"""Python frames in callchains, compared line by line with sys._getframe() in the program itself.
 
 tests/apps/python_zoo.py makes the calls, in each interpreter that is installed. TORTURE=1 compares 100,000 chains in each.
 """

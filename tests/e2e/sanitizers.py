@@ -100,19 +100,19 @@ def every_sanitizer():
 
 
 def options_of_the_user():
-    """Check that options that the user has set are kept, also the one that checks the order of libraries."""
+    """Check that options that the user has set are kept, even verify_asan_link_order=1, which refuses the preload."""
     program = compile_with("g++", "address")
     if not program:
         return
     result, report = traced_run([program, "overflow"], ASAN_OPTIONS="exitcode=55")
-    tap.ok(result.status == 55, "ASAN_OPTIONS of the user hold", result)
+    tap.ok(result.status == 55, "ASAN_OPTIONS of the user are kept", result)
     is_traced("with ASAN_OPTIONS", report, program)
     result, _ = traced_run([program], ASAN_OPTIONS="verify_asan_link_order=1")
     tap.ok(b"does not come first" in result.err, "a program that defines __asan_default_options() refuses the preload", result)
 
 
 def options_of_the_program():
-    """Check a program with its own __asan_default_options(): as a child it is not traced and is listed; `trace run` or the user can have it traced."""
+    """Check a program with its own __asan_default_options(): as a child it is listed but not traced, unless ASAN_OPTIONS or `trace run` allow it."""
     program = compile_with("g++", "address -DOWN_OPTIONS", "own_options")
     if not program:
         return

@@ -219,7 +219,7 @@ def listings():
         status, out, err = page(fixture("path_tracer-2025.4.1"), "--print-source", view)
         tap.ok(status == 0 and not out and said in err and err.count("\n") == 1, f"{view}: a missing view is reported once", err)
     status, out, err = page(path, "--print-source", "cuda")
-    tap.ok(status == 0 and not out and "--resolve-source-file" in err, "a source file that is not there is told", err)
+    tap.ok(status == 0 and not out and "--resolve-source-file" in err, "a missing source file is reported", err)
     if not os.path.exists(NCU):
         tap.skip("PTX and source files as ncu prints them", "no ncu in PEERS or /tmp/peers")
         return

@@ -194,7 +194,7 @@ def references():
         chains = one(db, "SELECT count(*) FROM OSRT_API WHERE callchainId != 0 AND callchainId NOT IN (SELECT id FROM OSRT_CALLCHAINS)") if "OSRT_CALLCHAINS" in tables(db) else 0
         tap.ok(not chains, "all callchains are there")
         start, utc = db.execute("SELECT systemClockNs, utcEpochNs FROM TARGET_INFO_SESSION_START_TIME").fetchone()
-        tap.ok(one(db, "SELECT startTime FROM ANALYSIS_DETAILS") == start and utc >= 0, "the start is told on both clocks")
+        tap.ok(one(db, "SELECT startTime FROM ANALYSIS_DETAILS") == start and utc >= 0, "the start is stored by both clocks")
 
 
 def frames(db, chain):
@@ -232,7 +232,7 @@ def events_agree():
                   int(e["object"], 0), e.get("holder_tid") or 0,
                   sum(bits[f] for f in e["flags"]), known)] += 1
         name = os.path.basename(path)
-        tap.ok(rows == told and rows, f"{name}: {sum(rows.values())} calls are as dump tells them", f"{rows - told}\n{told - rows}")
+        tap.ok(rows == told and rows, f"{name}: {sum(rows.values())} calls are those that dump prints", f"{rows - told}\n{told - rows}")
         info = Report(path).info()["events"]
         others = {kind: count for kind, count in info.items() if kind not in ("osrt_call", *NVTX_TYPES)}
         counts = {kind: one(db, f"SELECT count(*) FROM LIBTRACE_{kind.upper()}") for kind in others}
@@ -291,7 +291,7 @@ def nvtx():
                         "FROM NVTX_EVENTS LEFT JOIN StringIds ON textId = id"):
         rows[(*r[:7], bool(r[7]), *r[8:])] += 1
     told = nvtx_told(path)
-    tap.ok(rows == told and len(rows) > 20, f"NVTX_EVENTS has the {sum(rows.values())} rows that dump tells of", f"{rows - told}\n{told - rows}")
+    tap.ok(rows == told and len(rows) > 20, f"NVTX_EVENTS has the {sum(rows.values())} events that dump prints", f"{rows - told}\n{told - rows}")
     older = os.path.join(FIXTURES, "nvtx_sampling-2023.3.1.sqlite")
     if os.path.exists(older):
         tap.ok(columns(db, "NVTX_EVENTS")[:-1] == columns(opened(older), "NVTX_EVENTS"), "NVTX_EVENTS has the columns of an export of nsys", columns(db, "NVTX_EVENTS"))
@@ -333,7 +333,7 @@ def nvtx_payloads():
         "SELECT start, eventType, jsonText FROM NVTX_EVENTS WHERE jsonText IS NOT NULL"))
     told = collections.Counter((e["time_ns" if kind == "nvtx_mark" else "start_ns"], number, json.dumps(e["payload"]))
                                for kind, number in NVTX_TYPES.items() for e in Report(path).events("--kind", kind) if e["payload_type"] == "extended")
-    tap.ok(here == told and len(here) > 10, f"{len(here)} payloads are told as JSON, as dump does", f"{here - told}\n{told - here}")
+    tap.ok(here == told and len(here) > 10, f"{len(here)} payloads are stored as JSON, as dump prints them", f"{here - told}\n{told - here}")
     for table, kind in (("NVTX_PAYLOAD_SCHEMAS", "nvtx_schema"), ("NVTX_PAYLOAD_SCHEMA_ENTRIES", "nvtx_schema_entry"), ("NVTX_PAYLOAD_ENUM_ENTRIES", "nvtx_enum"), ("NVTX_SCOPES", "nvtx_scope")):
         count = Report(path).info()["events"][kind]
         tap.ok(one(db, f"SELECT count(*) FROM {table}") == one(db, f"SELECT count(*) FROM LIBTRACE_{kind.upper()}") == count > 0, f"{table}: {count} rows")
@@ -432,7 +432,7 @@ def names_and_failures():
         command = ["export", "-t", kind, "-o", target, LIVE]
         small = trace(*command, restore_signals=False, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)))  # noqa: B023
         left = [name for name in os.listdir(PLACE) if name.startswith(("full", "x."))]
-        tap.ok(small.status == 2 and b"full." + kind.encode() in small.err and not left, f"{kind}: a full disk is told, and nothing is left", f"{small.err!r} {left}")
+        tap.ok(small.status == 2 and b"full." + kind.encode() in small.err and not left, f"{kind}: a full disk is reported, and no file is left", f"{small.err!r} {left}")
 
 
 def interrupted():

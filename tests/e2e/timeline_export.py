@@ -327,7 +327,7 @@ def steps():
         for pattern, lines in (("nosuch*", 1), ("st?p", 0)):
             result = trace("export", "-t", kind, "-f", "true", "--steps", pattern, "-o", report.path + "." + kind, report.path)
             told = [line for line in result.err.decode().splitlines() if "no step" in line and pattern in line]
-            tap.ok(result.status == 0 and len(told) == lines, f"{kind}: --steps {pattern}: {'a range matches' if not lines else 'that no range matches is told'}", result.err)
+            tap.ok(result.status == 0 and len(told) == lines, f"{kind}: --steps {pattern}: {'a range matches' if not lines else 'no range matches, which is reported'}", result.err)
 
 
 def of_nvtx():
@@ -375,7 +375,7 @@ def nothing_half_written():
     for kind in ("perfetto", "chrome", "xplane"):
         before = sorted(os.listdir(place))
         result = trace("export", "-t", kind, "-o", "/dev/full", report.path)
-        tap.ok(result.status == 2 and b"No space left" in result.err and sorted(os.listdir(place)) == before, f"{kind}: a full disk is told, and nothing stays", result.err)
+        tap.ok(result.status == 2 and b"No space left" in result.err and sorted(os.listdir(place)) == before, f"{kind}: a full disk is reported, and no file is left", result.err)
         result = trace("export", "-t", kind, "-o", os.path.join(place, "r.rep/x"), report.path)
         tap.ok(result.status == 2 and b"r.rep/x" in result.err, f"{kind}: so is a folder that is none", result.err)
     listed = trace("export", "--list").out.decode()

@@ -273,7 +273,7 @@ def turncoats():
                 result = run([TRACE, "run", "--osrt-threshold", "0", "-o", report.path, app("turncoat"), mode], env=clean_env(LIBTRACE_SPOOL_DIR=spool), cwd=work)
             told = f"{mode}, {way}"
             tap.ok(result.status == 0 and not result.hung, f"turncoat {told}: the program works as untraced", result)
-            if not tap.ok(report.exists() and report.check().status == 0, f"{told}: the report lies where it was wanted, and is sound", (result, os.listdir(work))):
+            if not tap.ok(report.exists() and report.check().status == 0, f"{told}: the report is written to its path, and is valid", (result, os.listdir(work))):
                 continue
             info = report.info()
             tap.ok(holds(honest_calls(report)), f"{told}: the events of all others are complete", (honest_calls(report), info["verdict"], info["diagnostics"]))

@@ -54,7 +54,7 @@ def full_disks():
             result = subprocess.run([TRACE, *arguments], env=clean_env(), stdin=subprocess.DEVNULL, stdout=full, stderr=subprocess.PIPE, check=False)
         said = said_in(result)
         tap.ok(result.returncode == 2 and said == [b"trace: cannot write 'standard output': No space left on device"],
-               f"{' '.join(arguments[:3])}: a full disk is told in one line", result)
+               f"{' '.join(arguments[:3])}: a full disk is reported in one line", result)
 
 
 def unknown_options_have_neighbors():

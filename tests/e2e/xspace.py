@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 120
-"""Check `trace info` and `trace stats` of XSpaces (.xplane.pb) that other profilers wrote, and of our own. SHARED/fixtures/xplane has the content
-of the foreign ones beside them. CUDA programs run on the simulated device: this test has not run on a GPU.
+"""Check `trace info` and `trace stats` of XSpaces (.xplane.pb) that other profilers wrote, and of our own.
+
+In SHARED/fixtures/xplane each foreign XSpace has a file with its expected content. CUDA programs run on the simulated device: this test has not
+run on a GPU.
 """
 import collections
 import csv
@@ -48,7 +50,7 @@ def foreign():
 
 
 def kernels_of(path, expected):
-    """Return the kernels: all events on the devices' lines except copies and sets."""
+    """Check the kernels: all events on the devices' lines except copies and sets."""
     counts = collections.Counter()
     for plane in expected["planes"]:
         if plane["name"].startswith("/device:GPU:"):
@@ -58,7 +60,7 @@ def kernels_of(path, expected):
     tap.ok(sum(int(row["Instances"]) for row in found) == counts["kernels"] <= counts["events"] and bool(found) == bool(counts["kernels"]), f"stats: {counts['kernels']} kernels", found)
     tops = {name: number for plane in expected["planes"] if plane["name"].startswith("/device:GPU:") for line in plane["lines"] if len(plane["lines"]) == 1 for name, number in line["top_names"]}
     have = {row["Name"]: int(row["Instances"]) for row in found}
-    tap.ok(all(have[name] == number for name, number in tops.items() if name in have), "by name", f"{tops} {have}")
+    tap.ok(all(have[name] == number for name, number in tops.items() if name in have), "stats: kernels by name", f"{tops} {have}")
 
 
 def our_own():
@@ -96,28 +98,28 @@ def damaged():
     whole = b"\x0a" + bytes([len(device_plane)]) + device_plane
     path = os.path.join(work, "x.xplane.pb")
 
-    def told(data):
+    def info_of(data):
         with open(path, "wb") as file:
             file.write(data)
         return trace("info", path)
 
-    good = told(whole)
+    good = info_of(whole)
     tap.ok(good.status == 0 and b"Stream (7): 1 events" in good.out, "a small XSpace is read", f"{good.out} {good.err}")
-    bad = [told(whole[:-cut]) for cut in range(1, 12)]
+    bad = [info_of(whole[:-cut]) for cut in range(1, 12)]
     tap.ok(all(r.status == 2 and r.err.count(b"\n") == 1 and b"x.xplane.pb" in r.err for r in bad), "an XSpace that is cut off is reported in one line with its name", [r.err for r in bad])
-    bad = told(whole.replace(b"\x22\x02\x08\x01", b"\x22\x7f\x08\x01"))
+    bad = info_of(whole.replace(b"\x22\x02\x08\x01", b"\x22\x7f\x08\x01"))
     tap.ok(bad.status == 2 and b"damaged" in bad.err, "a length beyond the end", bad.err)
     dice = random.Random(7)
     for _ in range(40):
         data = bytearray(whole)
         for _ in range(dice.randrange(1, 4)):
             data[dice.randrange(len(data))] = dice.randrange(256)
-        result = told(bytes(data))
+        result = info_of(bytes(data))
         stats = trace("stats", "-r", "cuda_gpu_kern_sum", path)
         if result.status not in (0, 2) or stats.status not in (0, 2):
             tap.ok(False, "an XSpace with changed bytes does not crash", f"{bytes(data)!r} {result} {stats}")
             return
-    tap.ok(True, "changed bytes never end it by a signal")
+    tap.ok(True, "changed bytes never crash trace")
 
 
 # ---- hosts ----
@@ -167,7 +169,7 @@ def computes_on_its_host():
     step = next(r for r in dumped if r.get("text") == "train")
     tap.ok((step["start_ns"], step["duration_ns"], step["payload"], step["level"]) == (100, 900, 7, 0), "a step has its number", step)
     tap.ok([r["text"] for r in dumped if r["kind"] == "nvtx_mark"] == ["StartRegion"], "an event without a duration is a mark", dumped)
-    tap.ok({r["name"] for r in dumped if r["kind"] == "thread_name"} == {"python3", "tf_XLAEigen"}, "threads are called as their lines", dumped)
+    tap.ok({r["name"] for r in dumped if r["kind"] == "thread_name"} == {"python3", "tf_XLAEigen"}, "threads have the names of their lines", dumped)
     result = trace("stats", path)
     tap.ok(result.status == 0 and b"nvtx_sum" in result.out and not result.err, "stats of a host without devices", result)
     chrome = json.loads(trace("export", "-t", "chrome", "-o", "-", path).out)
@@ -189,7 +191,7 @@ def titles_name_the_api():
     host(path, [(5, b"Host Threads/5", calls)])
     text = trace("stats", path).out.decode()
     tap.ok("HIP API Summary" in text and "CUDA" not in text, "calls of HIP are not called CUDA", text)
-    tap.ok("HIP API Summary" in trace("report", path).out.decode(), "nor by report")
+    tap.ok("HIP API Summary" in trace("report", path).out.decode(), "calls of HIP are not called CUDA by report")
     host(path, [(5, b"Host Threads/5", [*calls, (b"cudaMalloc", 300, 10, {b"correlation_id": 3})])])
     tap.ok("CUDA API Summary" in trace("stats", path).out.decode(), "calls of both are called CUDA")
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fuzz_payloads.c - any layouts and any bytes, printed as extended NVTX payloads, and read as
- * deferred events with any clocks.
+ * fuzz_payloads.c - fuzz target for extended NVTX payloads: prints arbitrary bytes by arbitrary
+ * layouts, and reads them as deferred events with arbitrary clocks.
  *
  * The input is made of records of 8 bytes, kind first: layouts, entries, enumerations, pieces of
  * payloads, clocks and points of synchronization with small ids, so that they refer to one another;
@@ -28,13 +28,13 @@ struct input {
 	struct nvtx_sync_row syncs[ROWS_MAX];
 };
 
-/* Small numbers are types and offsets, large numbers are ids and values out of bounds. */
+/* Return a small number (a type or an offset), an id, or a value out of bounds. */
 static uint64_t wide(uint8_t byte)
 {
 	return byte < 128 ? byte : byte < 192 ? NVTX_ID_DYNAMIC + byte % 16 : UINT64_MAX - byte % 8;
 }
 
-/* Types of clocks, or ids of some. */
+/* Return a type of clock, or the id of a registered clock. */
 static uint64_t clock_id(uint8_t byte)
 {
 	return byte < 128 ? byte : NVTX_ID_STATIC + byte % 8;
@@ -207,7 +207,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 		bytes -= RECORD_BYTES;
 	}
 	strings_make(&contents.strings, data, bytes);
-	/* enlarged for the enumerations, so it must be a separate allocation */
+	/* nvtx_payloads_ready() adds a layout for each enumeration: it reallocates the array. */
 	struct nvtx_layout_row *own = malloc(sizeof(in->layouts));
 	if (own) {
 		memcpy(own, in->layouts, sizeof(in->layouts));

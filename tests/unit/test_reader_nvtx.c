@@ -409,11 +409,11 @@ static void hostile(void)
 	read_back();
 	ends(1, 4096 * 400, "a layout that contains itself");
 	ends(2, 4096 * 200, "an array of 2^64 elements");
-	ends(3, 4096 * 200, "an array of nothing");
+	ends(3, 4096 * 200, "an array of empty elements");
 	ends(4, 4096 * 200, "a layout without entries");
-	ends(6, 4096 * 200, "lengths told by entries that come later, offsets beyond all");
-	ends(7, 4096 * 200, "a union that nothing selects of");
-	ends(8, 4096 * 200, "a member far behind the payload");
+	ends(6, 4096 * 200, "lengths in later entries, offsets beyond the payload");
+	ends(7, 4096 * 200, "a union without a selector");
+	ends(8, 4096 * 200, "a member far beyond the payload");
 	ends(9, (size_t)NVTX_DECODE_VALUES_MAX * 16, "layouts that would print 2^72 values");
 	ends(10, 4096 * 200, "a piece with a negative offset");
 	done();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_reader_nvtxt.c - tests of NVTXT: the words, sentences and values of the language, each error
- * with its position, and the resulting events.
+ * test_reader_nvtxt.c - tests of NVTXT: tokens, lines and values of the language, each error with
+ * its position, and the resulting events.
  *
  * The same texts were given to NVIDIA's importer (2023.4.4); docs/nvtxt.md lists its results.
  */
@@ -59,7 +59,7 @@ static const struct {
 	const char *promise, *text, *problems;
 	uint32_t events;
 } sentences[] = {
-	{"an empty file says nothing", "", "", 0},
+	{"an empty file has no events and no errors", "", "", 0},
 	{"comments, blanks, CR LF and a byte order mark are no events",
 		"\xef\xbb\xbf  # a\n\n \t\r\nTimeBase = Manual # b\r\n", "", 0},
 	{"names keep letters, digits, _ and -", HEAD "Marker, 1, _a-9", "", 1},
@@ -93,9 +93,9 @@ static const struct {
 		"3:12 lexing variable 'Foo' is not assigned", 0},
 	{"an argument that a call gave is no variable", HEAD "Marker, 1, a\nMarker, 2, $Message",
 		"4:12 lexing variable 'Message' is not assigned", 1},
-	{"nothing stands between $ and the name", HEAD "Marker, 1, $ Message",
+	{"a name directly follows $", HEAD "Marker, 1, $ Message",
 		"3:12 lexing expected a name after $", 0},
-	{"nor behind @", "@ Marker, Time", "1:1 lexing expected a name after @", 0},
+	{"and @", "@ Marker, Time", "1:1 lexing expected a name after @", 0},
 	{"no expansion within a word", "Message = a\n" HEAD "Marker, 1, x$Message",
 		"4:13 parsing expected a comma between values", 0},
 	/* parsing */
@@ -103,7 +103,7 @@ static const struct {
 		"1:1 parsing expected a name or @ at the start of a line", 0},
 	{"a name is followed by , or =", HEAD "Marker 1, a",
 		"3:8 parsing expected a comma or = after the name", 0},
-	{"values stand apart", HEAD "Marker, 1, a b",
+	{"values are separated by commas", HEAD "Marker, 1, a b",
 		"3:14 parsing expected a comma between values", 0},
 	{"no value is empty", HEAD "Marker, 1,, a", "3:11 parsing missing value", 0},
 	{"an assignment has a value", "Color =", "1:8 parsing missing value", 0},
@@ -122,12 +122,12 @@ static const struct {
 	{"a number is a number", HEAD "Marker, \"1\", a", "3:9 parsing Time: expected a number", 0},
 	{"a text is a text", HEAD "Marker, 1, 17", "3:12 parsing Message: expected a text", 0},
 	{"the time base is set", "@Marker, Time\nMarker, 1", "2:1 parsing TimeBase is not set", 0},
-	{"an argument that no one knows is told, and its values left out",
+	{"an unknown argument is reported, and its values are ignored",
 		"TimeBase = Manual\n@Marker, Time, Foo\nMarker, 1, 2",
 		"2:16 warning unknown argument 'Foo': its values are ignored; "
 		"3:12 refused value of an unknown argument",
 		1},
-	{"commands that are not known are left out when they were defined",
+	{"calls of an unknown command are ignored if it was defined",
 		"@Foo, Time\nFoo, 1\nRangeStart, 1",
 		"2:1 warning unknown command: ignored; "
 		"3:1 warning unknown command: ignored",
@@ -143,11 +143,12 @@ static const struct {
 		"4:12 range ProcessId: it exceeds 16777215", 1},
 	{"categories have 32 bits", HEAD "@Marker, Time, CategoryId\nMarker, 1, 4294967296",
 		"4:12 range CategoryId: it exceeds 4294967295", 0},
-	{"a range ends behind its start",
+	{"a range ends after its start",
 		"@RangeStartEnd, Start, End\nTimeBase = Manual\nRangeStartEnd, 6, 5",
 		"3:1 range the range ends before it starts", 0},
-	{"a colour has a name", HEAD "Color = Grey\nMarker, 1, a", "4:1 warning unknown color", 1},
-	{"a time that nothing gives is 0", HEAD "@Marker, Message\nMarker, a",
+	{"an unknown color is reported", HEAD "Color = Grey\nMarker, 1, a",
+		"4:1 warning unknown color", 1},
+	{"a missing time is 0", HEAD "@Marker, Message\nMarker, a",
 		"4:1 warning Time is missing: using 0", 1},
 	/* input that NVIDIA's importer refuses */
 	{"variables of any name", "my_text = \"t\"\n" HEAD "Marker, 1, $my_text",
@@ -169,7 +170,7 @@ static const struct {
 		"3:1 ignored range without length", 1},
 };
 
-static void each_error_has_its_place(void)
+static void each_error_has_its_position(void)
 {
 	struct parsed n;
 	for (size_t i = 0; i < sizeof(sentences) / sizeof(sentences[0]); i++) {
@@ -227,7 +228,7 @@ static const struct {
 		"m 1 1 0/0 0 0 a; m 2 2 0/0 0 0 b", ""},
 	{"the last of two equal arguments counts",
 		"TimeBase = Manual\n@Marker, Time, Time\nMarker, 5, 6", "m 6 6 0/0 0 0 ", ""},
-	{"colours: words, ARGB, and what is too large",
+	{"colors: words, ARGB, and numbers that are too large",
 		"TimeBase = Manual\n@Marker, Time, Color\nMarker, 1, DarkSeaGreen\nMarker, 2, "
 		"\"Blue\"\nMarker, 3, 0x00FF00\nMarker, 4, 0x1FFFFFFFF\nMarker, 5, -1",
 		"m 1 1 0/0 0 ff8fbc8f ; m 2 2 0/0 0 ff0000ff ; m 3 3 0/0 0 ff00 ; m 4 4 0/0 0 "
@@ -362,7 +363,7 @@ static void times_are_converted(void)
 	}
 }
 
-static void all_colour_words_are_opaque(void)
+static void all_color_words_are_opaque(void)
 {
 	check(nvtxt_color("Lime") == 0xff00ff00 && nvtxt_color("Green") == 0xff008000 &&
 			!nvtxt_color("green") && !nvtxt_color("Transparent"),
@@ -394,10 +395,10 @@ static void many_events_and_threads(void)
 
 int main(void)
 {
-	each_error_has_its_place();
+	each_error_has_its_position();
 	events_are_what_the_file_says();
 	times_are_converted();
-	all_colour_words_are_opaque();
+	all_color_words_are_opaque();
 	many_events_and_threads();
 	return tap_done();
 }

@@ -3,7 +3,7 @@
  * test_tracer_launch.c - checks that the program's errno stays unchanged if the writer cannot be
  * started.
  *
- * A forked child starts one in the middle of a call of the program.
+ * A forked child starts a writer within a call of the program.
  */
 #define _GNU_SOURCE
 #include "tracer/base/launch.h"
@@ -15,7 +15,7 @@
 
 static volatile int calls, failing_call;
 
-/* The second call is made by the child of the first, which runs on this memory. */
+/* The child of the first call makes the second one. It shares this memory. */
 static int clone_or_fail(int (*function)(void *), void *stack, int flags, void *argument, ...)
 {
 	if (++calls != failing_call)
@@ -39,8 +39,8 @@ static void fails(int call, const char *name)
 int main(void)
 {
 	launch_clone = clone_or_fail;
-	fails(1, "no process in the middle");
-	fails(2, "no process for the writer");
-	fails(3, "no program of the writer");
+	fails(1, "the intermediate process cannot be created");
+	fails(2, "the writer's process cannot be created");
+	fails(3, "the writer's program cannot be executed");
 	return tap_done();
 }

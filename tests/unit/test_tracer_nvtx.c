@@ -301,7 +301,7 @@ static void ranges_end_once(void)
 static void names_are_written_again(void)
 {
 	spool_make();
-	struct name *name = nvtx_string(NULL, NVTX_TEXT_CHARS, "told in each spool");
+	struct name *name = nvtx_string(NULL, NVTX_TEXT_CHARS, "stored in each spool");
 	struct nvtx_event e = {.kind = NVTX_TEXT_NAME, .text = name};
 	for (int i = 0; i < 2; i++) {
 		uint64_t count;

@@ -103,7 +103,7 @@ static void plugins_replace_each_other(void)
 	check(wrong == 0, "each plugin is walked by its own tables: %u of 40 differ", wrong);
 }
 
-static void comings_and_goings_are_reported(void)
+static void loads_and_unloads_are_reported(void)
 {
 	int (*function)(int (*)(void));
 	uint32_t before = loaded, gone = unloaded, generation = modules_generation();
@@ -126,7 +126,7 @@ static void comings_and_goings_are_reported(void)
 	check(unloaded == gone + 1 && !modules_find((uint64_t)(uintptr_t)function, &object),
 		"an unloaded module is reported and no longer found");
 	check(reported_held == 0,
-		"modules are reported, which may wait, without the loader's lock");
+		"modules are reported without the loader's lock, because a report may wait");
 }
 
 struct listing {
@@ -225,7 +225,7 @@ static void *refresh_all_the_time(void *unused)
 
 /* A refresh that read the loader's list while the plugin was unloaded must not mark it as
  * unloaded later. */
-static void what_came_back_stays(void)
+static void a_reloaded_plugin_stays(void)
 {
 	int (*function)(int (*)(void));
 	uint32_t opened = 0, lost = 0;
@@ -246,7 +246,7 @@ static void what_came_back_stays(void)
 	}
 	__atomic_store_n(&stop_refreshing, true, __ATOMIC_RELAXED);
 	pthread_join(thread, NULL);
-	check(opened == 1000 && lost == 0, "a plugin is found whenever it is loaded: %u times not",
+	check(opened == 1000 && lost == 0, "a plugin is found whenever it is loaded: %u misses",
 		lost);
 }
 
@@ -266,7 +266,7 @@ int main(void)
 	check(loaded >= 4 && unloaded == 0, "the first refresh reports the loaded modules: %u",
 		loaded);
 	listing_is_that_of_the_loader();
-	comings_and_goings_are_reported();
+	loads_and_unloads_are_reported();
 	plugins_replace_each_other();
 	rules_do_without_the_loader();
 	tables_may_lie_beyond_the_code();
@@ -274,7 +274,7 @@ int main(void)
 	setup.find_object = find_slowly;
 	modules_init(&setup);
 	if (real_find)
-		what_came_back_stays();
+		a_reloaded_plugin_stays();
 	char command[128];
 	snprintf(command, sizeof(command), "rm -rf %s", folder);
 	return system(command) != 0 || tap_done();

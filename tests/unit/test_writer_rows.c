@@ -581,7 +581,7 @@ static void what_does_not_meet_is_reported(void)
 				"the receipt and a line say how much is unaccounted for");
 		const Libtrace__Process *p = untraced();
 		tap((wrong == SPOOLS) == (p && p->reason && strstr(p->reason, "1 of 2 spools")),
-			"a process that was not found is told, none else");
+			"only the process that was not found is reported");
 		report_release(&report);
 		clean(&t);
 		munmap(s.map, FAKE_SPOOL_BYTES);
