@@ -27,11 +27,13 @@ def is_database(path: str) -> bool:
         raise Failure(f"cannot open '{path}': {error.strerror}") from None
 
 
-def export(path: str, database: str) -> bool:
-    """Write `database` from a report. Raises Failure with the last line that the command printed."""
+def run(words: list[str], output: str) -> int:
+    """Run a command of `trace` that writes the file `output`. Returns its exit status, 0 or 1 (a damaged report).
+    Raises Failure with the last line that the command printed.
+    """
     try:
         result = subprocess.run(
-            [command(), "export", "-t", "sqlite", "-f", "true", "-o", database, "--", path],
+            [command(), *words],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
@@ -39,12 +41,17 @@ def export(path: str, database: str) -> bool:
         )
     except OSError as error:
         raise Failure(f"cannot run '{command()}': {error.strerror}") from None
-    if result.returncode not in (0, 1) or not os.path.exists(database):
+    if result.returncode not in (0, 1) or not os.path.exists(output):
         lines = result.stderr.decode(errors="replace").strip().splitlines() or [
-            f"trace export ended with status {result.returncode}"
+            f"trace {words[0]} ended with status {result.returncode}"
         ]
         raise Failure(lines[-1].removeprefix("trace: "))
-    return result.returncode == 1
+    return result.returncode
+
+
+def export(path: str, database: str) -> bool:
+    """Write `database` from a report. Returns whether the report is damaged; raises Failure as run()."""
+    return run(["export", "-t", "sqlite", "-f", "true", "-o", database, "--", path], database) == 1
 
 
 def each(paths: list[str], folder: str, use: Callable[[str, str, bool], Result]) -> list[Result]:

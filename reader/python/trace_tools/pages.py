@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 import tempfile
 
@@ -25,18 +24,6 @@ def write(comparison: Comparison | None, shown: list[str], output: str) -> None:
             file.write(formats.json_of(comparison, changed[:FINDINGS]))
             file.flush()
             words += ["--comparison", file.name]
-        try:
-            result = subprocess.run(
-                [convert.command(), *words, "--", *shown],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.PIPE,
-                check=False,
-            )
-        except OSError as error:
-            raise Failure(f"cannot run '{convert.command()}': {error.strerror}") from None
-    if result.returncode not in (0, 1):
-        lines = result.stderr.decode(errors="replace").strip().splitlines()
-        raise Failure(lines[-1].removeprefix("trace: ") if lines else f"report ended with status {result.returncode}")
+        convert.run([*words, "--", *shown], output)
     if sys.stderr is not None and sys.stderr.isatty():
         print(f"trace: wrote '{output}'", file=sys.stderr)

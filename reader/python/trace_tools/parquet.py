@@ -13,7 +13,6 @@ import os
 import re
 import shutil
 import sqlite3
-import subprocess
 import tempfile
 import urllib.parse
 
@@ -38,19 +37,7 @@ def export_database(given: argparse.Namespace, path: str, database: str) -> int:
         if (value := getattr(given, name))
     ]
     options += ["--no-symbols"] if given.no_symbols is not None else []
-    result = subprocess.run(
-        [convert.command(), "export", "-t", "sqlite", "-o", database, *options, "--", path],
-        stdin=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        check=False,
-    )
-    if result.returncode not in (0, 1) or not os.path.exists(database):
-        raise Failure(
-            (result.stderr.decode(errors="replace").strip().splitlines() or ["export failed"])[-1].removeprefix(
-                "trace: "
-            )
-        )
-    return result.returncode
+    return convert.run(["export", "-t", "sqlite", "-o", database, *options, "--", path], database)
 
 
 def quoted(name: str) -> str:
