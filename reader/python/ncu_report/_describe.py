@@ -11,19 +11,19 @@ from . import _names
 _UNITS = {
     "ctc": "the interface to other GPUs",
     "dram": "device memory",
-    "fbp": "a partition of device memory",
-    "fbpa": "the controller of device memory",
-    "fe": "the front end, which takes commands",
+    "fbp": "a device memory partition",
+    "fbpa": "the device memory controller",
+    "fe": "the command front end",
     "gpc": "a cluster of TPCs",
     "gpu": "the whole GPU",
     "gr": "the graphics engine",
     "host": "the interface to the host",
-    "idc": "the cache of indexed constants",
+    "idc": "the indexed constant cache",
     "l1tex": "the L1 and texture cache",
-    "lrc": "the coalescer before the L2 cache",
-    "lts": "a slice of the L2 cache",
+    "lrc": "the L2 request coalescer",
+    "lts": "an L2 cache slice",
     "ltc": "the L2 cache",
-    "mcc": "the controller of system memory",
+    "mcc": "the system memory controller",
     "mmu": "the memory management unit",
     "nvdec": "the video decoder",
     "nvenc": "the video encoder",
@@ -33,12 +33,12 @@ _UNITS = {
     "pm": "performance monitoring",
     "raster": "the rasterizer",
     "sm": "a streaming multiprocessor",
-    "smsp": "a partition of a streaming multiprocessor",
-    "sys": "the clock of the system",
+    "smsp": "a sub-partition of a streaming multiprocessor",
+    "sys": "the system clock",
     "tpc": "a cluster of SMs",
 }
 _QUALIFIERS = {
-    "aperture": "memory behind it",
+    "aperture": "aperture",
     "evict": "eviction",
     "lookup": "lookup",
     "mem": "memory",
@@ -48,7 +48,7 @@ _QUALIFIERS = {
     "srcunit": "from",
 }
 _SPLIT = re.compile(r"_({})_".format("|".join(_QUALIFIERS)))
-_BEHIND = re.compile("_(cycles_active|hit_rate)$")  # these suffixes belong to the quantity
+_SUFFIX = re.compile("_(cycles_active|hit_rate)$")  # these suffixes belong to the quantity
 _WORDS = {
     "inst": "instructions",
     "req": "requests",
@@ -63,24 +63,24 @@ _WORDS = {
     "st": "store",
     "atom": "atomic",
     "red": "reduction",
-    "pct": "per cent",
+    "pct": "percent",
     "avg": "mean",
     "pred": "predicate",
     "dot": "",
 }
-_ROLLUPS = {0: "", 1: "mean of the units", 2: "greatest of the units", 3: "least of the units", 4: "sum of the units"}
+_ROLLUPS = {0: "", 1: "mean of the units", 2: "maximum of the units", 3: "minimum of the units", 4: "sum of the units"}
 _SUBMETRICS = {
     "per_second": "per second",
-    "per_cycle_active": "per cycle in which the unit was active",
-    "per_cycle_elapsed": "per cycle that went by",
+    "per_cycle_active": "per active cycle",
+    "per_cycle_elapsed": "per elapsed cycle",
     "per_cycle_in_frame": "per cycle of the frame",
     "per_cycle_in_region": "per cycle of the region",
-    "pct_of_peak_sustained_active": "in % of the rate that the unit can sustain, while it was active",
-    "pct_of_peak_sustained_elapsed": "in % of the rate that the unit can sustain, over all cycles",
-    "pct_of_peak_sustained_frame": "in % of the rate that the unit can sustain, in the frame",
-    "pct_of_peak_sustained_region": "in % of the rate that the unit can sustain, in the region",
-    "peak_sustained": "the rate that the unit can sustain, per cycle",
-    "max_rate": "the greatest that the ratio can be",
+    "pct_of_peak_sustained_active": "in % of the peak sustained rate, over active cycles",
+    "pct_of_peak_sustained_elapsed": "in % of the peak sustained rate, over elapsed cycles",
+    "pct_of_peak_sustained_frame": "in % of the peak sustained rate, in the frame",
+    "pct_of_peak_sustained_region": "in % of the peak sustained rate, in the region",
+    "peak_sustained": "the peak sustained rate, per cycle",
+    "max_rate": "the maximum of the ratio",
     "pct": "in %",
     "ratio": "as a ratio",
 }
@@ -99,12 +99,12 @@ def describe(name: str) -> str:
     unit, _, counter = base.partition("__")
     rollup = _names.ROLLUPS.get(rest[0], 0) if rest else 0
     submetric = ".".join(rest[1:] if rollup else rest)
-    counter, *behind = _BEHIND.split(counter)[:2]
+    counter, *suffix = _SUFFIX.split(counter)[:2]
     quantity, *qualifiers = _SPLIT.split(counter)
     of = [f"{_QUALIFIERS[kind]} {_words(value)}" for kind, value in zip(qualifiers[::2], qualifiers[1::2])]
     how = [_ROLLUPS[rollup], _SUBMETRICS.get(submetric, submetric.replace("_", " ").replace(".", ", "))]
     return "{} of {}{}{}".format(
-        _words("_".join([quantity, *behind])),
+        _words("_".join([quantity, *suffix])),
         _UNITS.get(unit, unit),
         " ({})".format(", ".join(of)) if of else "",
         "".join("; " + text for text in how if text),

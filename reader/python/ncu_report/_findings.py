@@ -2,9 +2,9 @@
 """Findings of rules, with the interface of NVIDIA's module 2026.3.1: an IRuleResult per message."""
 
 from enum import IntEnum
-from typing import Any, Dict, List, Tuple
+from typing import List, Tuple
 
-Fields = Dict[str, Any]  # a message of the report, as JSON
+from ._shown import Fields, text_of
 
 
 class MsgType(IntEnum):
@@ -70,35 +70,32 @@ class IRuleResult:
 
     def __init__(self, rule: Fields, item: Fields) -> None:
         self._rule = rule
-        self._said: Fields = item.get("message", {})
+        self._message: Fields = item.get("message", {})
         self._focus: List[Fields] = item.get("focus_metrics", [])
         self._speedup: Fields = item.get("speedup", {})
 
     def rule_identifier(self) -> str:
         """Return the identifier of the rule."""
-        text: str = self._rule.get("identifier", "")
-        return text
+        return text_of(self._rule, "identifier")
 
     def name(self) -> str:
         """Return the name of the rule, for people."""
-        text: str = self._rule.get("display_name", "")
-        return text
+        return text_of(self._rule, "display_name")
 
     def section_identifier(self) -> str:
         """Return the section that the rule belongs to; "" if there is none."""
-        text: str = self._rule.get("section_identifier", "")
-        return text
+        return text_of(self._rule, "section_identifier")
 
     def has_rule_message(self) -> bool:
         """Return whether there is a message."""
-        return bool(self._said)
+        return bool(self._message)
 
     def rule_message(self) -> Fields:
         """Return the message: title, message and type (MsgType)."""
         return {
-            "title": self._said.get("name", ""),
-            "message": self._said.get("message", ""),
-            "type": message_type(self._said.get("type", 0)),
+            "title": self._message.get("name", ""),
+            "message": self._message.get("message", ""),
+            "type": message_type(self._message.get("type", 0)),
         }
 
     def focus_metrics(self) -> List[Fields]:
@@ -118,7 +115,7 @@ class IRuleResult:
         return bool(self._speedup)
 
     def speedup_estimation(self) -> Fields:
-        """Return the estimated speedup: type (SpeedupType) and speedup in per cent; type 0 if there is none."""
+        """Return the estimated speedup: type (SpeedupType) and speedup in percent; type 0 if there is none."""
         return {"type": int(self._speedup.get("speedup_type", 0)), "speedup": float(self._speedup.get("value", 0.0))}
 
     def result_tables(self) -> List[Fields]:

@@ -63,7 +63,7 @@ class IFrontend:
         return made.number
 
     def speedup(self, message_id: int, type: int, estimated_speedup: float) -> bool:
-        """Set the estimated speedup of a message in per cent. Returns False if there is no such message."""
+        """Set the estimated speedup of a message in percent. Returns False if there is no such message."""
         message = self._messages.get(message_id)
         if message is None or type not in (self.SpeedupType_LOCAL, self.SpeedupType_GLOBAL):
             return False

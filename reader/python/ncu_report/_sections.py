@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, List, Tuple
 
 from ._findings import IRuleResult
 from ._metric import IMetric
-from ._shown import Fields, shown
+from ._shown import Fields, shown, text_of
 
 if TYPE_CHECKING:
     from ._report import IAction
@@ -19,23 +19,19 @@ class ISection:
 
     def identifier(self) -> str:
         """Return the identifier of the section."""
-        text: str = self._fields.get("identifier", "")
-        return text
+        return text_of(self._fields, "identifier")
 
     def name(self) -> str:
         """Return the name of the section, for people."""
-        text: str = self._fields.get("display_name", "")
-        return text
+        return text_of(self._fields, "display_name")
 
     def description(self) -> str:
         """Return the description of the section."""
-        text: str = self._fields.get("description", "")
-        return text
+        return text_of(self._fields, "description")
 
     def parent_identifier(self) -> str:
         """Return the identifier of the section that it extends; "" if there is none."""
-        text: str = self._fields.get("extends", "")
-        return text
+        return text_of(self._fields, "extends")
 
     def order(self) -> int:
         """Return its rank among the sections: lower numbers come first."""

@@ -10,6 +10,12 @@ _METRICS = ("metrics", "metric", "base_name", "value_per_cycle_metrics", "cycles
 _OTHERS = ("highlight_x", "timeline")  # messages whose metrics are not part of the section
 
 
+def text_of(fields: Fields, name: str) -> str:
+    """Return a text of a message; "" if the message has none of this name."""
+    text: str = fields.get(name, "")
+    return text
+
+
 def shown(tree: Any) -> Iterator[Tuple[str, str]]:
     """Yield the name and label of each metric in a message or list of messages, in order."""
     for part in tree if isinstance(tree, list) else [tree]:
