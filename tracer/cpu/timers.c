@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * timers.c - the timers of threads: created, paused and deleted; and when there are none.
+ * timers.c - the CPU timer of each thread: creation, pause, deletion, and when sampling is off.
  */
 #define _GNU_SOURCE
 #include "tracer/cpu/cpu.h"
