@@ -4,8 +4,8 @@
 import { bisector } from 'd3-array';
 import { duration, element, grouped, moment } from './dom.js';
 
-const WITHIN_MOST = 12; // events listed for one that stands for several
-const NEXT_MOST = 64; // waits that are searched for the one that got the lock next
+const WITHIN_MOST = 12; // events listed for a merged event
+const NEXT_MOST = 64; // waits that are searched for the next owner of a lock
 const PYTHON = /^py::(.*?):(.*)$/; // Python frame, as `python -X perf` names it
 
 // The details of a timeline, indexed on first use, so that a page opens fast.
@@ -49,7 +49,7 @@ export class Details {
 		return undefined;
 	}
 
-	// Return the records of the longest events that an event stands for.
+	// Return the records of the longest events that are merged into this one.
 	within(hit) {
 		this.index();
 		return (this.rows.get(`${hit.track.id}/${hit.row}`) || [])

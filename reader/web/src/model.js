@@ -4,9 +4,9 @@
 import { bisectLeft } from 'd3-array';
 import { Details } from './details.js';
 
-// Decode a row of a track into typed arrays of equal length, in order of start. A count of 1 is one event; a
-// greater count is several events that are shown as one, named after the longest; `taken` is their time, and `busy`
-// that of the ones that do not wait.
+// Decode a row of a track into typed arrays of equal length, in order of start. A `count` above 1 is a merged event:
+// several events shown as one, named after the longest. `taken` is the sum of their times, and `busy` the part of it
+// that is not spent waiting.
 function decode(text) {
 	const bytes = atob(text),
 		end = bytes.length;

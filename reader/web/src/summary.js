@@ -31,8 +31,8 @@ export function titleOf(report) {
 
 export const tableId = (index, name) => `table-${index}-${name}`;
 
-// Return the rows with the greatest total times. Of waits only the greatest: threads that wait for work take more time
-// than any work does.
+// Return the rows with the greatest total times, with at most one wait among them: threads that wait for work would
+// otherwise come before all work.
 export function largestCosts(report) {
 	const kinds = new Map(report.timeline.names.map(([, kind, text]) => [text, kind])),
 		found = [];

@@ -556,7 +556,7 @@ export class TimelineView {
 		return count;
 	}
 
-	// Return the event of a row behind another one (before it, if step is -1); the first in view, if there is no other.
+	// Return the event of a row after another one (step 1) or before it (step -1); without another, the first in view.
 	neighbor(line, row, other, step) {
 		const events = this.rowOf(this.model.levels[0], line.track, row);
 		if (!events) return null;
