@@ -63,11 +63,7 @@ static void print_cpu(FILE *out, const Libtrace__CpuReceipt *c)
 	number_member(out, "threads", c->threads);
 	number_member(out, "blocked", c->blocked);
 	number_member(out, "threads_refused", c->threads_refused);
-	fputs(", \"off\": ", out);
-	if (c->off)
-		print_json_string(out, c->off);
-	else
-		fputs("null", out);
+	text_member(out, "off", c->off);
 	fputs("}", out);
 }
 
