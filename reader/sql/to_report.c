@@ -22,7 +22,7 @@
 #define SYMBOLS_OF_ENTRY 4096u
 #define NODES_OF_ENTRY 65536u
 
-/* Special columns, beside the indexes of schema columns. */
+/* Columns that are not columns of the schema. */
 enum { COLUMN_KIND = -1, COLUMN_PROCESS = -2, COLUMN_TID = -3 };
 
 struct converted_row {
@@ -57,7 +57,7 @@ struct to_report {
 		uint32_t function, module; /* Strings ids */
 	} * frames;
 	uint32_t frame_count, frame_capacity;
-	uint64_t last_made_up; /* address of a frame without one */
+	uint64_t last_made_up; /* last address invented for a frame without one */
 	struct converted_node {
 		uint32_t parent;
 		uint64_t address;
@@ -173,8 +173,8 @@ static int processes_append(struct to_report *w, const char *source)
 
 /* ---- callchains ---- */
 
-/* Return the address of a frame: that of the database, unless another function has it. 0 = out of
- * memory. */
+/* Return the address of a frame: that of the database, or an invented one if another function has
+ * that. 0 = out of memory. */
 static uint64_t frame_address(struct to_report *w, const struct sql_value *function,
 	const struct sql_value *module, const struct sql_value *address)
 {

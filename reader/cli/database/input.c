@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * input.c - a file opened for a command that reads reports; others are converted to one.
+ * input.c - files of any kind as reports: databases and XSpaces are converted to temporary reports.
  */
 #define _GNU_SOURCE
 #include "reader/cli/database/input.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * input.h - opening any file with events for a command that reads reports.
+ * input.h - opens any file that contains events, for a command that reads reports.
  *
  * A database of nsys or an XSpace is converted to a temporary report (to_report.h), in TMPDIR (else
  * /var/tmp), which has no name. Messages are printed on stderr. One thread.
@@ -11,7 +11,7 @@
 #include "reader/cli/base/input.h"
 #include "reader/cli/database/open.h"
 
-/* What is known of a file that was converted. */
+/* Description of a converted file. */
 struct foreign_facts {
 	char format[200];  /* "a database of NVIDIA Nsight Systems 2023.3.1.92, schema 3.4.0" */
 	char devices[200]; /* names of the GPUs, separated by commas */
@@ -22,7 +22,7 @@ struct foreign_facts {
  * message. */
 int input_open_foreign(struct cli_report *r, const char *path, struct foreign_facts *ret_facts);
 
-/* As cli_open_events(), for files of any kind that contains events. */
+/* Like cli_open_events(), also for databases and XSpaces. */
 int input_open_events(struct cli_report *r, const char *path, bool no_wait);
 
 /* Return whether SQLite finds no damage in a database; print the damage otherwise. */

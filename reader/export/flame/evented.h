@@ -20,7 +20,7 @@
 
 struct evented {
 	struct timeline *timeline;
-	struct profile *profile; /* whose frames are used, and extended */
+	struct profile *profile; /* its frames are used, and frames are added to it */
 	uint32_t root;           /* node of the profile's tree: root of the callchains looked up */
 	struct map numbers;      /* process, tid -> index in `lanes` + 1 */
 	struct evented_lane *lanes;
