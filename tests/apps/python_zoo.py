@@ -101,7 +101,7 @@ class Zoo:
         exec(compile(before + between + "\nzoo.go(depth)\n", "<string>", "exec"), {"zoo": self, "depth": depth})
 
     def way_exec_same_size(self, depth):
-        """The same memory for each code object, with lines that differ."""
+        """Create code objects at the same address, with different lines."""
         at = self.random.randrange(6)
         text = "\n".join(["pass"] * 1 + [""] * at + ["zoo.go(depth)"] + [""] * (6 - at))
         exec(compile(text, "same.py", "exec"), {"zoo": self, "depth": depth})

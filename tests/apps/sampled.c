@@ -3,13 +3,14 @@
  * sampled - what CPU samples must show, and what they must not change. Modes:
  *
  *   split MS      two functions share the processor time 70 to 30; what each took is printed
- *   eintr CALLS   calls that a signal could interrupt, between computing
- *   signals       SIGURG's action and masks read as set; blocked, nothing waits
- *   urgent        the program has a handler of SIGURG itself
- *   urgent_fd     it reads SIGURG by signalfd()
+ *   eintr CALLS   calls that a signal could interrupt, alternating with computation
+ *   signals       SIGURG's action and masks read as the program set them; while it is blocked, no
+ *                 signal is pending
+ *   urgent        the program has its own handler of SIGURG
+ *   urgent_fd     the program reads SIGURG by signalfd()
  *   processes     threads, fork, vfork, exec
- *   user          another user from here on (only root can)
- *   work ROUNDS   computes, always the same: tests/bench/sampling.py
+ *   user          the process changes its user (needs root)
+ *   work ROUNDS   a fixed amount of computation, for tests/bench/sampling.py
  */
 #include "app.h"
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 600
-"""CPU samples: true shares, calls that nobody interrupts, programs that notice nothing, and a receipt of what was not sampled."""
+"""Check CPU samples: shares of functions, uninterrupted calls, programs that behave as without them, and the receipt of what was not sampled."""
 import csv
 import io
 import json
@@ -17,7 +17,7 @@ CHANCE = 1e-6  # of a false alarm, in each check of shares
 
 
 class Sampled:
-    """A mode of tests/apps/sampled.c, run with samples."""
+    """Run a mode of tests/apps/sampled.c with samples."""
 
     def __init__(self, *mode, hz=1000, **options):
         self.folder, self.spool = folder(), spool_folder()
@@ -56,7 +56,7 @@ def stats(path, name, *more):
 
 
 def shares():
-    """What the samples say against what the program measured itself."""
+    """Compare the shares of the samples with those that the program measured itself."""
     s = Sampled("split", "6000" if TORTURE else "3000", hz=200)
     fact = s.text.split("facts: seventy ")[-1].split()
     if s.wrong() or len(fact) < 3:
@@ -68,7 +68,7 @@ def shares():
     names = ["seventy" if "seventy" in r["callchain"] else "thirty" if "thirty" in r["callchain"] else "" for r in rows]
     n, count = len([x for x in names if x]), names.count("seventy")
     tap.ok(n > 200 and tail(count, n, share) >= CHANCE, f"shares of two functions are true (binomial, {CHANCE:g})", f"{count} of {n}, {share:.4f}")
-    tap.ok(tail(count, n, 1 - share) < CHANCE, "and the check would see shares that are exchanged", f"{count} of {n}")
+    tap.ok(tail(count, n, 1 - share) < CHANCE, "and the check would detect exchanged shares", f"{count} of {n}")
     cpu = s.processes()[0]["cpu"]
     tap.ok(cpu["samples"] == len(rows) and cpu["periods"] == sum(r["periods"] for r in rows) and cpu["sampled_ns"] == sum(r["cpu_time_ns"] for r in rows),
            "the receipt counts the samples", cpu)
@@ -110,7 +110,7 @@ def ways(s, rows, names):
 
 
 def notices_nothing():
-    """EINTR, SIGURG, masks, processes: as untraced."""
+    """Check that calls, SIGURG, masks and processes behave as untraced."""
     for mode in (("eintr", "1000000" if TORTURE else "20000"), ("signals",), ("urgent",), ("urgent_fd",), ("processes",)):
         plain = run([app("sampled"), *mode], env=clean_env())
         s = Sampled(*mode, hz=1000)

@@ -83,7 +83,7 @@ def compared(traced, log):
 
 
 def zoo():
-    """Every chain of the program, in every interpreter."""
+    """Compare every chain of the program, in every interpreter."""
     calls = 100000 if TORTURE else 2000
     for version, python in interpreters().items():
         for name, arguments in (("", [str(calls), "3"]), (", while other threads disturb", [str(calls // 4), "3", "torture"])):
@@ -123,7 +123,7 @@ def sleep_of(traced):
 
 
 def views():
-    """The same chain in dump, statistics and the database."""
+    """Check that dump, statistics and the database have the same chain."""
     traced, script = small()
     event = sleep_of(traced)
     chain = [f["function"] for f in event["callchain"]] if event else []
@@ -159,7 +159,7 @@ def options():
 
 
 def definitions():
-    """A code object is defined once, whatever number of chains lead through it."""
+    """Check that a code object is defined once, however many chains contain it."""
     traced, _ = small()
     rows = collections.Counter((r["file"], r["name"], r["first_line"]) for r in traced.report.events("--kind", "python_code"))
     mine = {key: count for key, count in rows.items() if key[0].endswith("small.py")}

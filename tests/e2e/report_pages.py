@@ -77,7 +77,7 @@ NSYS = {"2022": ("EXPORT_META_DATA", "2022.1.3.3", "2.9.1"), "2026": ("META_DATA
 
 
 def nsys_database(version):
-    """A database with one kernel, and with the tables in which nsys of this year says what it recorded."""
+    """Create a database with one kernel, and with the tables of this version of nsys that describe the recording."""
     path = os.path.join(PLACE, f"nsys-{version}.sqlite")
     if os.path.exists(path):
         return path
@@ -158,7 +158,7 @@ LONG_NAME = "void " + "cutlass::" * 150 + "kernel<float>(float *, int)"
 
 
 def steps_database(name, count):
-    """Ranges with different numbers in their names, and kernels with very different times, one with a long name."""
+    """Create ranges with different numbers in their names, and kernels with very different times, one with a long name."""
     path = os.path.join(PLACE, name + ".sqlite")
     if os.path.exists(path):
         return path
@@ -265,12 +265,12 @@ def flame_find(browser, text, only=False):
 
 def browser_flame(browser):
     shows(browser, "flame graph", page("flame", chains_database("flame"))[1])
-    tap.ok(flame_status(browser).startswith("21 functions \u00b7 1 place where cut callchains were joined"), "a cut callchain is joined where its outer functions are at one place only",
+    tap.ok(flame_status(browser).startswith("21 functions \u00b7 1 place where cut callchains were joined"), "a cut callchain is joined where its outer functions are at exactly one place",
            flame_status(browser))
     tap.ok(flame_keys(browser, *["ArrowDown"] * 6) == "all \u203a solver (1000) \u203a main \u203a loop \u203a work \u203a leaf \u203a deeper \u00b7 500 ns", "it is below its callers; arrows go there",
            flame_status(browser))
     path = flame_keys(browser, "Escape", "ArrowDown", "ArrowDown", "ArrowRight")
-    tap.ok(path == f"all \u203a solver (1000) \u203a {CUT} \u00b7 120 ns", "what belongs nowhere, or to two places, stays one root", path)
+    tap.ok(path == f"all \u203a solver (1000) \u203a {CUT} \u00b7 120 ns", "cut callchains without a place, or with two, stay below one root", path)
     tap.ok(flame_find(browser, "leaf") == f"{100 * 1600 / 1990:.1f} %", "a search says what share of the time it finds", texts(browser, ".flamegraph .matches"))
     share = flame_find(browser, "deeper", True)
     tap.ok(share == "100.0 %" and flame_status(browser).startswith("6 functions \u00b7"), "a filter leaves the callchains with a match", (share, flame_status(browser)))
@@ -299,7 +299,7 @@ CHANGED = tuple((frames, 2000 if frames[-1] == "deeper" else ns) for frames, ns 
 
 
 def run_database(name, length, **more):
-    """A run: a range of this length around another, with a name that would be script."""
+    """Create a run: a range of this length around another, with a name that would be a script."""
     path = os.path.join(PLACE, name + ".sqlite")
     d = made.Made(path)
     d.nvtx(0, length, made.T1, "whole")
@@ -371,7 +371,7 @@ def page_of_night():
     with open(os.path.join(PLACE, "nights/job/h/history.html"), encoding="utf-8") as file:
         tap.ok("20260302-030000-0/verdict.html'" in file.read(), "the history links to the page")
     kept = nightly("page", "1", "-o", os.path.join(PLACE, "night1.html"))
-    tap.ok(kept.status == 0 and "comparison" not in Data(os.path.join(PLACE, "night1.html")).content, "a night is never beside later ones", kept)
+    tap.ok(kept.status == 0 and "comparison" not in Data(os.path.join(PLACE, "night1.html")).content, "a night is never compared with later ones", kept)
     os.unlink(files[1])
     for name, arguments, cause in (("reports that are gone", (), b"no report of night 2 is left to show"), ("an unknown night", ("9",), b"unknown night 9")):
         result = nightly("page", *arguments)
@@ -423,7 +423,7 @@ def browser_diff(browser):
         file.write(b'{"verdict": "</script>\xff')
     trace("report", "--html", "-f", "true", "-o", path_of_bad := os.path.join(PLACE, "bad.html"), "--comparison", bad, chains_database("flame"), chains_database("flame"))
     browser.open(path_of_bad)
-    tap.ok(texts(browser, "#page .wait")[0].startswith("This page cannot be shown: "), "what is no comparison is said to be none", texts(browser, "#page"))
+    tap.ok(texts(browser, "#page .wait")[0].startswith("This page cannot be shown: "), "a file that is not a comparison is refused with a message", texts(browser, "#page"))
 
 
 # ---- what was written ----

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 300
-"""Programs that read reports of Nsight Compute read ours, and get the same from our module and pages as from NVIDIA's.
+"""Check that programs that read reports of Nsight Compute also read ours, and get the same from our module and pages as from NVIDIA's.
 
 VIEWERS names a virtual environment with tests/peers/viewers.txt in it (default: build/viewers). perfdigest (github.com/onlyxItachi/PerfDigest-MCP) and nsightful
 (github.com/brycelelbach/nsightful) are read from the folders in READERS, which has the form of PYTHONPATH. Readers that are absent are skipped."""

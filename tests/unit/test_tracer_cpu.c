@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The handler of CPU samples: records, what interrupts the tracer, what finds no place. */
+/*
+ * test_tracer_cpu.c - tests of the handler of CPU samples: its records, samples within the tracer,
+ * and samples that cannot be recorded.
+ */
 #define _GNU_SOURCE
 #include "tests/unit/tracer_lane.h"
 

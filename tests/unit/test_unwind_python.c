@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Python frames read from memory that is not an interpreter's: wrong offsets, torn frames, loops,
- * pointers to nowhere. Nothing may crash, and a true picture gives the true frames.
+ * test_unwind_python.c - tests of reading Python frames from invented memory: wrong offsets, torn
+ * frames, loops, invalid pointers. Nothing may crash, and valid memory gives the right frames.
  */
 #define _GNU_SOURCE
 #include <string.h>
