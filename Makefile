@@ -71,6 +71,8 @@ PROG_FLAGS = $(CFLAGS) $(SAN_FLAGS) -fPIC -fvisibility=hidden -pthread $(COMMON_
 PROG_LINK = $(CFLAGS) $(SAN_FLAGS) -pthread $(LDFLAGS)
 # The sanitizers cannot be linked statically.
 STATIC := $(if $(SAN),,-static)
+STATIC_TRACE = $(if $(SAN),,$(TRACE_STATIC))
+NO_DLOPEN := -Wl,--wrap=dlopen,--wrap=dlsym,--wrap=dlclose,--wrap=dlerror
 FORMAT_LIBS = -l:libprotobuf-c.a -l:libzstd.a
 READER_LIBS = $(SYMBOL_LIBS) $(SQLITE_LIBS) -lm
 
@@ -90,7 +92,7 @@ NCU_SRC := $(wildcard common/ncu/*.c)
 TRACER_SRC := $(wildcard tracer/*/*.c unwind/*.c)
 INJECT_SRC := $(filter-out inject/libc_stub.c,$(wildcard inject/*.c inject/*.S))
 WRITER_SRC := $(filter-out writer/main.c,$(wildcard writer/*.c writer/*/*.c))
-READER_SRC := $(filter-out reader/cli/main.c reader/python/%,$(wildcard reader/*/*.c reader/*/*/*.c))
+READER_SRC := $(filter-out reader/cli/main.c reader/cli/static.c reader/host/% reader/python/%,$(wildcard reader/*/*.c reader/*/*/*.c))
 
 objects = $(patsubst %,$(OBJ)/$(1)/%.o,$(basename $(2)))
 PROTOS := $(patsubst common/schema/%.proto,%,$(wildcard common/schema/*.proto))
@@ -159,7 +161,7 @@ $(OBJ)/lib/common.a: $(call objects,lib,$(COMMON_SRC))
 PRODUCTS := $(if $(INJECT_SRC),$(LIBDIR)/libtrace.so) \
 	$(if $(wildcard writer/main.c),$(LIBDIR)/libtrace-writer) \
 	$(if $(wildcard reader/cli/main.c),$(P)/bin/trace) \
-	$(LIBDIR)/libtrace-reader.so
+	$(LIBDIR)/libtrace-reader.so $(LIBDIR)/libtrace-host
 all: $(PRODUCTS) companions ## build library, writer and command (default)
 .PHONY: all companions
 
@@ -176,8 +178,12 @@ $(OBJ)/lib/stub/libc.so.6: inject/libc_stub.c
 $(LIBDIR)/libtrace-writer: $(OBJ)/prog/writer/main.o $(WRITER_A) $(COMMON_A) $(P)/.config
 	$(call say,LD)mkdir -p $(@D) && $(CC) $(PROG_LINK) $(STATIC) -o $@ $(filter %.o %.a,$^) $(FORMAT_LIBS)
 
-$(P)/bin/trace: $(OBJ)/prog/reader/cli/main.o $(READER_A) $(COMMON_A) $(P)/.config
-	$(call say,LD)mkdir -p $(@D) && $(CC) $(PROG_LINK) -o $@ $(filter %.o %.a,$^) $(FORMAT_LIBS) $(READER_LIBS)
+# Linked statically where that is possible (TRACE_STATIC), so that it runs on any Linux; libtrace-host loads libraries for it.
+$(P)/bin/trace: $(call objects,prog,reader/cli/main.c $(if $(STATIC_TRACE),reader/cli/static.c)) $(READER_A) $(COMMON_A) $(P)/.config
+	$(call say,LD)mkdir -p $(@D) && $(CC) $(PROG_LINK) $(if $(STATIC_TRACE),$(STATIC_TRACE) $(NO_DLOPEN)) -o $@ $(filter %.o %.a,$^) $(FORMAT_LIBS) $(READER_LIBS)
+
+$(LIBDIR)/libtrace-host: $(call objects,prog,$(wildcard reader/host/*.c)) $(P)/.config
+	$(call say,LD)mkdir -p $(@D) && $(CC) $(PROG_LINK) -o $@ $(filter %.o,$^) -ldl
 
 # libtrace-reader.so exports the interface, with its symbol version, and hides everything else. It is built without elfutils, whose static archive
 # cannot be linked into a shared library: the only function names it knows are those that `trace symbolize` stored in the report.

@@ -27,9 +27,23 @@ uint32_t crc32c_portable(uint32_t crc, const void *data, size_t bytes)
 }
 
 #if defined(__x86_64__)
-/* The C library already knows the processor's features; the compiler's own check asks again, which
- * takes 100 us in a virtual machine. */
-#include <sys/platform/x86.h>
+#include <cpuid.h>
+#include <stdbool.h>
+
+/* One cpuid instruction, once. The C library knows, too, but has a function for it only since 2.33;
+ * the compiler's own check asks for everything, which takes 100 us in a virtual machine. */
+static bool has_sse42(void)
+{
+	static uint32_t known; /* 0: not asked yet, 1: no, 2: yes */
+	uint32_t answer = __atomic_load_n(&known, __ATOMIC_RELAXED);
+	if (!answer) {
+		unsigned a, b, c, d;
+		__cpuid(1, a, b, c, d);
+		answer = c & bit_SSE4_2 ? 2 : 1;
+		__atomic_store_n(&known, answer, __ATOMIC_RELAXED);
+	}
+	return answer == 2;
+}
 
 __attribute__((target("sse4.2"))) static uint32_t crc32c_sse42(
 	uint32_t crc, const void *data, size_t bytes)
@@ -50,7 +64,7 @@ __attribute__((target("sse4.2"))) static uint32_t crc32c_sse42(
 uint32_t crc32c(uint32_t crc, const void *data, size_t bytes)
 {
 #if defined(__x86_64__)
-	if (CPU_FEATURE_ACTIVE(SSE4_2))
+	if (has_sse42())
 		return crc32c_sse42(crc, data, bytes);
 #endif
 	return crc32c_portable(crc, data, bytes);

@@ -17,6 +17,7 @@
 
 #include "common/regular.h"
 #include "reader/base/address_ranges.h"
+#include "reader/base/companion.h"
 #include "reader/symbols/binary_search.h"
 #include "reader/symbols/demangle.h"
 #include "reader/symbols/dwarf.h"
@@ -45,14 +46,43 @@ struct binary {
 	bool dwarf_looked_for;
 };
 
+/* Ask libtrace-host for a file by build-id. It is libdebuginfod that fetches and caches the file:
+ * our program is linked statically and cannot load that library. `what` is "debuginfo" or
+ * "executable". Returns a descriptor, and the path, which the caller frees; -1 without
+ * DEBUGINFOD_URLS or such a file. */
+static int debuginfod_open(const char *what, const uint8_t *bits, size_t bytes, char **ret_path)
+{
+	static const char hex[] = "0123456789abcdef";
+	char digits[2 * BUILD_ID_BITS_MAX + 1] = "", path[PATH_MAX];
+	const char *const arguments[] = {what, digits, NULL};
+	const char *urls = getenv("DEBUGINFOD_URLS");
+	if (!urls || !*urls || bytes > BUILD_ID_BITS_MAX)
+		return -1;
+	for (size_t i = 0; i < bytes; i++) {
+		digits[2 * i] = hex[bits[i] >> 4];
+		digits[2 * i + 1] = hex[bits[i] & 15];
+	}
+	if (!companion_ask(arguments, -1, path, sizeof(path)))
+		return -1;
+	path[strcspn(path, "\n")] = 0;
+	int fd = regular_open(path);
+	*ret_path = fd < 0 ? NULL : strdup(path);
+	return fd;
+}
+
 static int find_debuginfo(Dwfl_Module *module, void **user, const char *name, Dwarf_Addr base,
 	const char *file, const char *link, GElf_Word crc, char **ret_path)
 {
 	const struct binary *b = *user;
 	int fd = b && *b->debug_path ? regular_open(b->debug_path) : -1;
-	if (fd < 0)
-		return dwfl_standard_find_debuginfo(
+	if (fd < 0) {
+		fd = dwfl_standard_find_debuginfo(
 			module, user, name, base, file, link, crc, ret_path);
+		const unsigned char *bits;
+		GElf_Addr address;
+		int bytes = fd < 0 ? dwfl_module_build_id(module, &bits, &address) : 0;
+		return bytes > 0 ? debuginfod_open("debuginfo", bits, (size_t)bytes, ret_path) : fd;
+	}
 	*ret_path = strdup(b->debug_path);
 	return fd;
 }
@@ -83,6 +113,11 @@ static int find_by_build_id(const char *build_id)
 		elf_end(elf);
 	free(path);
 	dwfl_end(dwfl);
+	if (fd < 0) {
+		path = NULL;
+		fd = debuginfod_open("executable", bits, bytes, &path);
+		free(path);
+	}
 	return fd;
 }
 

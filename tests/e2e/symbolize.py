@@ -18,7 +18,7 @@ import sys
 import threading
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from lib import BUILD, TRACE, folder, main, tap  # noqa: E402
+from lib import BUILD, LIBRARY, TRACE, folder, main, tap  # noqa: E402
 
 MAKER = os.path.join(BUILD, "tests/unit/test_reader_profile")
 PLACE = folder()
@@ -310,6 +310,9 @@ def debuginfod():
     tap.ok(rows("cache1", DEBUGINFOD_URLS=url) == wanted, "debuginfod gives the debug file", Server.asked)
     os.unlink(path)
     tap.ok(rows("cache2", DEBUGINFOD_URLS=url) == wanted, "the program itself is fetched from debuginfod, too", Server.asked)
+    traced = os.path.join(PLACE, "traced.rep")
+    rows("cache3", DEBUGINFOD_URLS=url, LD_PRELOAD=LIBRARY, LIBTRACE_OUTPUT=traced)
+    tap.ok(not os.path.exists(traced), "the helper that asks debuginfod is not traced")
     server.shutdown()
 
 

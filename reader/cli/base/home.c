@@ -8,10 +8,9 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/auxv.h>
 #include <unistd.h>
 
+#include "reader/base/companion.h"
 #include "reader/cli/base/message.h"
 
 static bool folder_fill(struct home *h, const char *folder)
@@ -28,42 +27,18 @@ static bool folder_fill(struct home *h, const char *folder)
 	return fits && !access(h->library, R_OK) && !access(h->writer, X_OK);
 }
 
-int home_program(char *ret_path)
-{
-	ssize_t length = readlink("/proc/self/exe", ret_path, PATH_MAX - 1);
-	if (length > 0) {
-		ret_path[length] = 0;
-		return 0;
-	}
-	const char *given =
-		(const char *)(uintptr_t)getauxval(AT_EXECFN); /* used if there is no /proc */
-	return given && realpath(given, ret_path) ? 0 : -ENOENT;
-}
-
-static bool beside_program(struct home *h)
-{
-	char path[PATH_MAX + 32];
-	if (home_program(path))
-		return false;
-	char *slash = strrchr(path, '/');
-	strcpy(slash ? slash : path, "/../lib/libtrace");
-	return folder_fill(h, path);
-}
-
 int home_find(struct home *h)
 {
 	const char *folder = secure_getenv("LIBTRACE_HOME");
-	if (folder && *folder) {
-		if (folder_fill(h, folder))
-			return 0;
+	char path[PATH_MAX];
+	if (!companion_path("", path) && folder_fill(h, path))
+		return 0;
+	if (folder && *folder)
 		cli_error("cannot find libtrace.so and libtrace-writer in LIBTRACE_HOME '%s'",
 			folder);
-		return -ENOENT;
-	}
-	if (beside_program(h))
-		return 0;
-	cli_error("cannot find libtrace.so and libtrace-writer in ../lib/libtrace beside trace; "
-		  "set LIBTRACE_HOME to their folder");
+	else
+		cli_error("cannot find libtrace.so and libtrace-writer in ../lib/libtrace beside "
+			  "trace; set LIBTRACE_HOME to their folder");
 	return -ENOENT;
 }
 

@@ -18,10 +18,6 @@ struct home {
 	char python[PATH_MAX]; /* the folder of the Python packages */
 };
 
-/* Write the path of this program, at most PATH_MAX bytes. Works without /proc, too. Returns 0 or
- * -ENOENT. */
-int home_program(char *ret_path);
-
 /* Find the folder: LIBTRACE_HOME, else ../lib/libtrace beside the folder of this program. Returns
  * 0, or -ENOENT after a message. */
 int home_find(struct home *h);

@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "reader/cli/base/home.h"
+#include "reader/base/companion.h"
 #include "reader/cli/base/message.h"
 #include "reader/cli/base/options.h"
 
@@ -139,7 +139,7 @@ static int become(const char *program, const char *folder, const char *command,
 int python_become(const char *command, const struct python_arguments *a)
 {
 	char program[PATH_MAX], folder[PATH_MAX];
-	int error = home_program(program);
+	int error = companion_program(program);
 	if (error) {
 		cli_error("cannot find the path of trace itself: %s", strerror(-error));
 		return STATUS_FAILED;

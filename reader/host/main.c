@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * main.c - `libtrace-host`: asks shared libraries of this machine what `trace` needs to know.
+ *
+ *     libtrace-host nvml                        facts of GPUs, one "name=value" a line
+ *     libtrace-host cuda [LIBCUPTI...]          versions of driver and CUPTI, the same
+ *     libtrace-host debuginfo|executable HEX    path of the file with that build-id, by debuginfod
+ *
+ * `trace` is linked statically, so that it runs on any Linux, and a statically linked program must
+ * not call dlopen(). This program is linked dynamically and does it instead. A library that
+ * crashes or hangs takes only this process with it. The exit status is 0 if there was an answer.
+ */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "reader/host/library.h"
+#include "reader/host/nvml.h"
+
+#define BUILD_ID_BYTES_MAX 64u
+
+/* ---- CUDA ---- */
+
+static void cuda_driver_print(void)
+{
+	void *library = library_open("libcuda.so.1");
+	int (*version)(int *) = NULL;
+	int (*init)(unsigned) = NULL;
+	int (*count)(int *) = NULL;
+	int number;
+	if (!library)
+		return;
+	library_find(library, "cuDriverGetVersion", &version);
+	library_find(library, "cuInit", &init);
+	library_find(library, "cuDeviceGetCount", &count);
+	puts("libcuda=libcuda.so.1");
+	if (version && !version(&number))
+		printf("driver_cuda=%d.%d\n", number / 1000, number % 1000 / 10);
+	fflush(stdout); /* cuInit() may crash or hang where the driver is broken */
+	int error = init ? init(0) : -1;
+	if (error)
+		printf("cuda_error=%d\n", error);
+	else if (count && !count(&number))
+		printf("cuda_devices=%d\n", number);
+	fflush(stdout);
+}
+
+static void cupti_print(const char *path)
+{
+	uint32_t number = 0;
+	int (*version)(uint32_t *) = NULL;
+	void *library = library_open(path);
+	if (!library)
+		return;
+	library_find(library, "cuptiGetVersion", &version);
+	if (version && !version(&number))
+		printf("cupti=%s\ncupti_version=%u\n", path, number);
+	fflush(stdout);
+}
+
+static int cuda(char **paths)
+{
+	cuda_driver_print();
+	for (; *paths; paths++)
+		cupti_print(*paths);
+	return 0;
+}
+
+/* ---- debuginfod ---- */
+
+typedef int debuginfod_find(void *client, const unsigned char *id, int bytes, char **ret_path);
+
+/* Parse hexadecimal digits. Returns the number of bytes; 0 if the text is not a build-id. */
+static size_t bits_parse(const char *text, unsigned char *ret_bits)
+{
+	size_t bytes = strlen(text) / 2;
+	if (strlen(text) % 2 || bytes > BUILD_ID_BYTES_MAX ||
+		strspn(text, "0123456789abcdef") != 2 * bytes)
+		return 0;
+	for (size_t i = 0; i < bytes; i++) {
+		char pair[3] = {text[2 * i], text[2 * i + 1], 0};
+		ret_bits[i] = (unsigned char)strtoul(pair, NULL, 16);
+	}
+	return bytes;
+}
+
+static int debuginfod(const char *what, const char *digits)
+{
+	unsigned char bits[BUILD_ID_BYTES_MAX];
+	size_t bytes = bits_parse(digits, bits);
+	void *library = bytes ? library_open("libdebuginfod.so.1") : NULL;
+	void *(*begin)(void) = NULL;
+	debuginfod_find *find = NULL;
+	char name[64], *path = NULL;
+	if (!library)
+		return 1;
+	snprintf(name, sizeof(name), "debuginfod_find_%s", what);
+	library_find(library, "debuginfod_begin", &begin);
+	library_find(library, name, &find);
+	void *client = begin && find ? begin() : NULL;
+	if (!client || find(client, bits, (int)bytes, &path) < 0 || !path)
+		return 1;
+	return puts(path) < 0 || fflush(stdout);
+}
+
+int main(int argc, char **argv)
+{
+	if (argc == 2 && !strcmp(argv[1], "nvml"))
+		return nvml_print();
+	if (argc >= 2 && !strcmp(argv[1], "cuda"))
+		return cuda(argv + 2);
+	if (argc == 3 && (!strcmp(argv[1], "debuginfo") || !strcmp(argv[1], "executable")))
+		return debuginfod(argv[1], argv[2]);
+	fputs("usage: libtrace-host nvml | cuda [FILE...] | debuginfo BUILD-ID | "
+	      "executable BUILD-ID\n",
+		stderr);
+	return 2;
+}
