@@ -219,9 +219,16 @@ def depths():
     for depth in (1, 2, 24, None):
         traced = traced_ok(f"depth {depth}", argv, depth=depth)
         if traced:
-            wanted = depth or 24
+            wanted = depth or 64
             sizes = [len([f for f in c["callchain"] if not f["inlined"]]) for c in traced.marked(14)]
             tap.ok(sizes == [wanted] * 3 and all("cut" in c["callchain_method"] for c in traced.marked(14)), f"depth {depth or 'by default'}: {wanted} frames", sizes)
+            events = [c for c in traced.report.events() if c.get("callchain")]
+            cut = sum("cut" in c["callchain_method"] for c in events)
+            receipts = [p["receipt"] for p in traced.report.info()["processes"]]
+            found = [sum(r[name] for r in receipts) for name in ("callchains_cut", "callchains")]
+            text = trace("info", traced.path).out.decode()
+            tap.ok(found == [cut, len(events)] and cut >= 3 and f"{cut} of {len(events)} callchains cut" in text, f"  {cut} of {len(events)} callchains cut, says the receipt", found)
+            tap.ok(f"{cut} of {len(events)}, at the outer end" in trace("report", traced.path).out.decode(), "  so does the text report")
     traced = traced_ok("depth 0", argv, depth=0)
     if traced:
         tap.ok(traced.marked(14) and not with_chain(traced.calls), "depth 0: no call has a callchain")

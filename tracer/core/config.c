@@ -271,7 +271,7 @@ void config_read(struct config *c, char **envp)
 		.writer = true,
 		.threshold_ns = 1000,
 		.backtrace_ns = {80000, [1 ... CHAIN_CLASSES - 1] = UINT64_MAX},
-		.backtrace_depth = 24,
+		.backtrace_depth = 64,
 		.memory_bytes = 256u << 20,
 		.flush_interval_ns = 1000000000u,
 		.exit_wait_ns = 2000000000u};

@@ -91,7 +91,7 @@ void adopted_apply(struct writer *w, const struct spool *spool, struct lane_view
 	view->tid = p->tid;
 	view->owner = p->owner;
 	view->own = (struct tally){p->events, p->events, p->summarized, p->abandoned,
-		p->impossible_times, p->unfinished};
+		p->impossible_times, p->unfinished, p->callchains, p->callchains_cut};
 	view->guest = (struct tally){.produced = p->owner_events, .written = p->owner_events};
 	view->closed = p->closed;
 	if (p->position >= view->position) {

@@ -190,6 +190,8 @@ uint32_t callchain_put(struct segment *s, const struct record_at *at)
 	s->overhead++;
 	s->callchain = id;
 	s->callchain_method = method;
+	segment_tally(s)->callchains++;
+	segment_tally(s)->callchains_cut += (method & CALLCHAIN_IS_CUT) != 0;
 	segment_reload(s);
 	return at->slots;
 }

@@ -83,6 +83,8 @@ void lane_mark(struct writer *w, struct spool *spool, struct lane_view *view)
 	p.has_abandoned = (p.abandoned = view->own.abandoned) != 0;
 	p.has_impossible_times = (p.impossible_times = view->own.impossible) != 0;
 	p.has_unfinished = (p.unfinished = view->own.unfinished) != 0;
+	p.has_callchains = (p.callchains = view->own.callchains) != 0;
+	p.has_callchains_cut = (p.callchains_cut = view->own.callchains_cut) != 0;
 	p.has_closed = p.closed = view->closed;
 	block_put_position(&w->report.block, &p);
 	view->touched = true;

@@ -16,6 +16,8 @@ static void tally_sum(struct tally *sum, const struct tally *t)
 	sum->abandoned += t->abandoned;
 	sum->impossible += t->impossible;
 	sum->unfinished += t->unfinished;
+	sum->callchains += t->callchains;
+	sum->callchains_cut += t->callchains_cut;
 }
 
 static void put_receipt(
@@ -32,6 +34,8 @@ static void put_receipt(
 	r->abandoned = t->abandoned;
 	r->impossible_times = t->impossible;
 	r->unfinished = t->unfinished;
+	r->has_callchains = (r->callchains = t->callchains) != 0;
+	r->has_callchains_cut = (r->callchains_cut = t->callchains_cut) != 0;
 	r->unaccounted +=
 		t->produced > t->written ? t->produced - t->written : t->written - t->produced;
 	r->has_unaccounted = r->unaccounted != 0;

@@ -18,6 +18,7 @@ struct tally {
 	uint64_t produced; /* according to slots and positions */
 	uint64_t written;  /* rows that were encoded */
 	uint64_t summarized, abandoned, impossible, unfinished;
+	uint64_t callchains, callchains_cut;
 };
 
 struct lane_view {

@@ -79,6 +79,8 @@ static void print_receipt(FILE *out, const Libtrace__Receipt *t)
 	number_member(out, "clock_breaks", t->clock_breaks);
 	number_member(out, "unfinished", t->unfinished);
 	number_member(out, "unaccounted", t->unaccounted);
+	number_member(out, "callchains", t->callchains);
+	number_member(out, "callchains_cut", t->callchains_cut);
 	fputs(", \"drops\": [", out);
 	for (size_t n = 0; n < t->n_drops; n++) {
 		fprintf(out, "%s{\"reason\": ", n ? ", " : "");

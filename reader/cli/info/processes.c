@@ -130,6 +130,9 @@ static void print_receipt(FILE *out, const Libtrace__Receipt *r, unsigned indent
 	print_part(out, r->impossible_times, "impossible times");
 	print_part(out, r->unfinished, "unfinished");
 	print_part(out, r->unaccounted, "unaccounted for");
+	if (r->callchains_cut)
+		fprintf(out, ", %" PRIu64 " of %" PRIu64 " callchains cut", r->callchains_cut,
+			r->callchains);
 	fprintf(out, "; tracer's own time %" PRIu64 " ns, ", r->tracer_ns);
 	if (r->clock_error_ns < UINT32_MAX)
 		fprintf(out, "clock error at most %" PRIu64 " ns", r->clock_error_ns);
@@ -340,6 +343,8 @@ static void print_total(FILE *out, const struct process_list *l)
 		total.impossible_times += r->impossible_times;
 		total.unfinished += r->unfinished;
 		total.unaccounted += r->unaccounted;
+		total.callchains += r->callchains;
+		total.callchains_cut += r->callchains_cut;
 		total.tracer_ns += r->tracer_ns;
 		if (r->clock_error_ns > total.clock_error_ns)
 			total.clock_error_ns = r->clock_error_ns;

@@ -20,8 +20,8 @@
 
 /* The labels of facts in their order. */
 static const char *const labels[] = {"file", "command", "ended", "lasted", "GPU", "host", "began",
-	"system", "version", "size", "processes", "receipt", "tracer's own time", "clock",
-	"clock discontinuities"};
+	"system", "version", "size", "processes", "receipt", "callchains cut",
+	"tracer's own time", "clock", "clock discontinuities"};
 #define LABELS (sizeof(labels) / sizeof(labels[0]))
 
 /* Return the index of a label; LABELS if it is none. */
@@ -80,6 +80,7 @@ static void session_add(struct overview *o, const struct info *i)
 static void receipt_add(struct overview *o, const struct info *i)
 {
 	uint64_t produced = 0, written = 0, summarized = 0, tracer_ns = 0, error_ns = 0, breaks = 0;
+	uint64_t chains = 0, chains_cut = 0;
 	for (size_t n = 0; n < i->c.processes.count; n++) {
 		const Libtrace__Receipt *r = i->c.processes.rows[n]->receipt;
 		produced += r ? r->produced : 0;
@@ -88,12 +89,19 @@ static void receipt_add(struct overview *o, const struct info *i)
 		tracer_ns += r ? r->tracer_ns : 0;
 		error_ns = r && r->clock_error_ns > error_ns ? r->clock_error_ns : error_ns;
 		breaks = r && r->clock_breaks > breaks ? r->clock_breaks : breaks;
+		chains += r ? r->callchains : 0;
+		chains_cut += r ? r->callchains_cut : 0;
 	}
 	fact_add(o, "processes", "%zu", i->c.processes.count);
 	fact_add(o, "receipt",
 		"%" PRIu64 " events produced, %" PRIu64 " written, %" PRIu64 " dropped, %" PRIu64
 		" summed up",
 		produced, written, i->dropped, summarized);
+	if (chains_cut)
+		fact_add(o, "callchains cut",
+			"%" PRIu64 " of %" PRIu64
+			", at the outer end; --osrt-backtrace-depth sets the number of frames",
+			chains_cut, chains);
 	fact_add(o, "tracer's own time", "%.6f s", (double)tracer_ns / 1e9);
 	if (error_ns >= UINT32_MAX)
 		fact_add(o, "clock", breaks ? "error unknown" : "rate estimated");

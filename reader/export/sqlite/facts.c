@@ -174,7 +174,7 @@ static const char RECEIPT_COLUMNS[] =
 	"globalPid INTEGER NOT NULL, processId INTEGER NOT NULL, produced INTEGER, "
 	"written INTEGER, summarized INTEGER, abandoned INTEGER, unfinished INTEGER, "
 	"impossibleTimes INTEGER, tracer INTEGER, clockError INTEGER, "
-	"clockBreaks INTEGER, unaccounted INTEGER";
+	"clockBreaks INTEGER, unaccounted INTEGER, callchains INTEGER, callchainsCut INTEGER";
 static const char DROP_COLUMNS[] =
 	"globalPid INTEGER NOT NULL, processId INTEGER NOT NULL, reason TEXT, count INTEGER, "
 	"first INTEGER, last INTEGER";
@@ -183,11 +183,11 @@ static int receipt_put(struct sqlite_export *x, const struct process *p)
 {
 	const Libtrace__Receipt *t = p->receipt;
 	int64_t pid = global_id(&x->threads, p, 0), id = p->id;
-	int error = database_row(&x->database, "LIBTRACE_RECEIPT", "iiiiiiiiiiii", pid, id,
+	int error = database_row(&x->database, "LIBTRACE_RECEIPT", "iiiiiiiiiiiiii", pid, id,
 		(int64_t)t->produced, (int64_t)t->written, (int64_t)t->summarized,
 		(int64_t)t->abandoned, (int64_t)t->unfinished, (int64_t)t->impossible_times,
 		(int64_t)t->tracer_ns, (int64_t)t->clock_error_ns, (int64_t)t->clock_breaks,
-		(int64_t)t->unaccounted);
+		(int64_t)t->unaccounted, (int64_t)t->callchains, (int64_t)t->callchains_cut);
 	for (size_t i = 0; !error && i < t->n_drops; i++) {
 		const Libtrace__Drop *d = t->drops[i];
 		error = database_table(&x->database, "LIBTRACE_DROP", DROP_COLUMNS);
