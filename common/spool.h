@@ -25,7 +25,7 @@
  * it dead.
  *
  * Positions count the bytes of records since the lane was created. Chunk number n of a lane (n =
- * position / CHUNK_BYTES) is at file offset lane.chunk[n % LANE_CHUNKS_MAX]. The producer writes
+ * position / CHUNK_BYTES) is where lane.chunk[n % LANE_CHUNKS_MAX] says. The producer writes
  * records, then stores `head` (release); the consumer reads up to `head` (acquire), writes the data
  * to the report, then stores `tail` (release). A chunk may be used again once tail has passed its
  * end. A record of several slots never crosses a chunk end: the rest of the chunk is filled with
@@ -40,7 +40,7 @@
 #include "common/frame_address.h"
 
 #define SPOOL_MAGIC 0x316c6f6f70536c54ull /* "TlSpool1" */
-#define SPOOL_VERSION 8u
+#define SPOOL_VERSION 9u
 #define RECORD_BYTES 32u
 #define CHUNK_BYTES 65536u /* 2048 records: a chunk switch costs about 40 ns for all of them */
 #define CHUNK_FIRST_BYTES 16384u /* reserved of the first chunk at first: enough for most threads */
@@ -351,9 +351,12 @@ struct record {
 /* Contended locks keep the holder's tid in the upper half of `a`, above the 32-bit return value. */
 
 struct fn_sum {
-	uint64_t count; /* calls below the threshold, or not contended */
+	uint64_t count; /* calls below the threshold, or not contended: FN_SUM_CALLS(); above that,
+			   how often the sum has become a REC_SUMMARY */
 	uint64_t ticks; /* sum of durations; 0 for uncontended locks, which are not timed */
 };
+#define FN_SUM_ROUND (UINT64_C(1) << 48)
+#define FN_SUM_CALLS(count) ((count) & (FN_SUM_ROUND - 1))
 
 struct open_call { /* a call that has begun and not returned */
 	uint64_t tick;
@@ -381,14 +384,14 @@ struct lane {
 	uint32_t flushing;     /* 1 + fn while its sum is being turned into a REC_SUMMARY: if that
 				  record is the last one published, the sum is in it */
 	struct open_call open; /* sp 0 = none */
-	uint32_t chunk_count;  /* chunks owned; chunk numbers below it were fresh, later ones reuse
-				  number - chunk_count */
 	uint32_t open_depth;   /* calls interrupted by a handler that calls: saved in open_stack */
+	uint32_t nested_moved; /* records of nested[] that have been moved into the lane */
 	struct open_call open_stack[OPEN_CALLS];
-	uint32_t nested_count; /* records in nested[], moved into the lane at the next call */
-	uint32_t has_sums;     /* 1 = some sum is not 0 */
-	uint32_t partial;      /* 1 = only CHUNK_FIRST_BYTES of chunk 0 are reserved */
-	uint32_t index;        /* index in spool_header.lane_offset */
+	uint32_t nested_count;          /* records put into nested[] so far: number n is at n %
+					   NESTED_RECORDS. Moved into the lane at the next call */
+	uint32_t has_sums;              /* 1 = some sum is not 0 */
+	uint32_t partial;               /* 1 = only CHUNK_FIRST_BYTES of chunk 0 are reserved */
+	uint32_t index;                 /* index in spool_header.lane_offset */
 	uint64_t dropped[DROP_REASONS]; /* total drops in this lane */
 	uint64_t gap_first_tick, gap_last_tick,
 		gap_count; /* open gap: becomes a REC_GAP when there is room again */
@@ -398,15 +401,39 @@ struct lane {
 	uint32_t ranges_top; /* bytes of `ranges` in use */
 	uint32_t ranges_pad;
 	struct cuda_open cuda_open; /* the CUDA API call in progress, the outermost if nested */
-	uint64_t chunk[LANE_CHUNKS_MAX]; /* file offsets */
-	uint64_t chunks_ready; /* 1 + number of the latest chunk that was taken into use */
+	uint64_t chunk[LANE_CHUNKS_MAX]; /* see lane_chunk_entry() */
 	struct record nested[NESTED_RECORDS];
+	uint32_t nested_whole[NESTED_RECORDS]; /* 1 + number of the record; stored last */
 	/* written by the consumer */
 	__attribute__((aligned(64))) uint64_t tail;
 	/* written by the producer */
 	__attribute__((aligned(64))) struct fn_sum sums[FN_MAX];
 };
 _Static_assert(sizeof(struct lane) <= LANE_BYTES, "a lane must fit its place");
+
+/*
+ * Return the entry of lane.chunk for chunk number `n`: 1 + number, file offset (a multiple of
+ * 4096), and the chunks that the lane owns from then on, less 1: number n + 1 reuses the chunk of
+ * number n + 1 - count. One word, which never repeats: the producer stores it by one comparison
+ * with what was there before.
+ */
+static inline uint64_t lane_chunk_entry(uint64_t n, uint64_t offset, uint32_t count)
+{
+	return (n + 1) << 32 | offset | (count - 1);
+}
+
+/* Return the file offset of chunk number `n`, 0 if the lane does not have it (any more). */
+static inline uint64_t lane_chunk_offset(const struct lane *lane, uint64_t n)
+{
+	uint64_t entry = __atomic_load_n(&lane->chunk[n % LANE_CHUNKS_MAX], __ATOMIC_ACQUIRE);
+	return entry >> 32 == (uint32_t)(n + 1) ? entry & 0xfffff000u : 0;
+}
+
+/* Return how many chunks the lane owned when number `n` was taken into use. */
+static inline uint32_t lane_chunk_count(const struct lane *lane, uint64_t n)
+{
+	return (uint32_t)(lane->chunk[n % LANE_CHUNKS_MAX] & (LANE_CHUNKS_MAX - 1)) + 1;
+}
 
 #define SPOOL_TEXT_BYTES 8192u
 #define CALLCHAIN_CHUNKS_MAX 256u

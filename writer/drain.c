@@ -102,9 +102,7 @@ static int segment_drain(
 	struct lane *lane = lane_of(spool, view);
 	uint64_t number = view->position / CHUNK_BYTES, chunk_end = (number + 1) * CHUNK_BYTES;
 	uint64_t end = head < chunk_end ? head : chunk_end;
-	uint64_t offset = lane
-		? __atomic_load_n(&lane->chunk[number % LANE_CHUNKS_MAX], __ATOMIC_RELAXED)
-		: 0;
+	uint64_t offset = lane ? lane_chunk_offset(lane, number) : 0;
 	struct segment s;
 	segment_init(&s, w, spool, view);
 	s.offset = offset;

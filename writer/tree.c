@@ -185,7 +185,7 @@ static void lane_evidence(
 	if (!lane)
 		return;
 	uint64_t last = view->position - RECORD_BYTES,
-		 chunk = lane->chunk[last / CHUNK_BYTES % LANE_CHUNKS_MAX];
+		 chunk = lane_chunk_offset(lane, last / CHUNK_BYTES);
 	evidence_add(latest, lane->gap_last_tick, now);
 	evidence_add(latest, lane->open.sp ? lane->open.tick : 0, now);
 	for (uint32_t i = 0; i < OPEN_CALLS; i++)

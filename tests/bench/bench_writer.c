@@ -45,8 +45,7 @@ static void fill(struct fake_spool *s, struct lane *lane, bool mixed)
 		tick += ticks + 300 + random_next() % 3000;
 	}
 	for (uint32_t n = 0; n < 200; n++)
-		lane->chunk[n] = base + (uint64_t)n * CHUNK_BYTES;
-	lane->chunk_count = 200;
+		lane->chunk[n] = lane_chunk_entry(n, base + (uint64_t)n * CHUNK_BYTES, n + 1);
 }
 
 /* ---- NVTX ---- */

@@ -187,7 +187,7 @@ static uint64_t counts[RECORD_KIND_MASK + 1], cubin_bytes;
 static void lane_count(const struct lane *lane)
 {
 	for (uint64_t at = 0; at < lane->head;) {
-		const char *chunk = spool_file_at(lane->chunk[at / CHUNK_BYTES % LANE_CHUNKS_MAX]);
+		const char *chunk = spool_file_at(lane_chunk_offset(lane, at / CHUNK_BYTES));
 		const struct record *r =
 			(const struct record *)(const void *)(chunk + at % CHUNK_BYTES);
 		unsigned kind = r->word & RECORD_KIND_MASK;

@@ -65,7 +65,7 @@ static const struct record *last_of(unsigned kind, uint64_t *ret_count)
 	const struct record *last = NULL;
 	*ret_count = 0;
 	for (uint64_t at = 0; at < lane->head;) {
-		char *chunk = spool_file_at(lane->chunk[at / CHUNK_BYTES % LANE_CHUNKS_MAX]);
+		char *chunk = spool_file_at(lane_chunk_offset(lane, at / CHUNK_BYTES));
 		const struct record *r =
 			(const struct record *)(const void *)(chunk + at % CHUNK_BYTES);
 		unsigned found = r->word & RECORD_KIND_MASK;

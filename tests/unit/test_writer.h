@@ -176,17 +176,17 @@ __attribute__((unused)) static struct record *fake_slot(
 	uint64_t n = lane->head / CHUNK_BYTES;
 	if (lane->head % CHUNK_BYTES == 0) {
 		if (n < chunks) {
-			lane->chunk[n] = fake_take(s, CHUNK_BYTES);
-			lane->chunk_count++;
+			lane->chunk[n] =
+				lane_chunk_entry(n, fake_take(s, CHUNK_BYTES), (uint32_t)n + 1);
 		} else {
 			while (__atomic_load_n(&lane->tail, __ATOMIC_ACQUIRE) <
 				(n - chunks + 1) * CHUNK_BYTES)
 				usleep(100);
 			lane->chunk[n % LANE_CHUNKS_MAX] =
-				lane->chunk[(n - chunks) % LANE_CHUNKS_MAX];
+				lane_chunk_entry(n, lane_chunk_offset(lane, n - chunks), chunks);
 		}
 	}
-	return (void *)(s->map + lane->chunk[n % LANE_CHUNKS_MAX] + lane->head % CHUNK_BYTES);
+	return (void *)(s->map + lane_chunk_offset(lane, n) + lane->head % CHUNK_BYTES);
 }
 
 #define FAKE_CHUNKS 32u

@@ -332,7 +332,7 @@ static void lanes_that_overlap(void)
 		lane->head = lane->tail = 0;
 		lane->state = LANE_LEASED;
 		lane->open = (struct open_call){0};
-		lane->open_depth = lane->nested_count = lane->gap_count = 0;
+		lane->open_depth = lane->nested_count = lane->nested_moved = lane->gap_count = 0;
 		lane->cuda_open.tick = 0;
 		lane->ranges = frames;
 		lane->ranges_top = NVTX_RANGES_BYTES;
@@ -352,7 +352,7 @@ static void lanes_of_one_chunk(void)
 	for (uint32_t i = 1; i < 300; i++) {
 		struct lane *lane = fake_lane(&run.spool);
 		for (uint32_t k = 0; k < LANE_CHUNKS_MAX; k++)
-			lane->chunk[k] = chunk;
+			lane->chunk[k] = lane_chunk_entry(k, chunk, 1);
 		lane->head = (uint64_t)LANE_CHUNKS_MAX * CHUNK_BYTES;
 	}
 	run.spool.header->size_bytes = 0;

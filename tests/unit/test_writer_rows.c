@@ -136,7 +136,7 @@ static void fill_lane(struct fake_spool *s, struct lane *lane, uint32_t pid)
 	lane->nested[0] = (struct record){now + 9810,
 		UINT64_C(5) << RECORD_LENGTH_SHIFT | RECORD_NESTED << RECORD_FLAGS_SHIFT | 65, 0,
 		0};
-	lane->nested_count = 1;
+	lane->nested_whole[0] = lane->nested_count = 1;
 	lane->open_stack[0] = (struct open_call){now + 9790, 1, 66};
 	lane->open_depth = 1;
 	lane->gap_count = 4;

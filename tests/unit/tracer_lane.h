@@ -58,7 +58,7 @@ __attribute__((unused)) static struct lane *lane_number(unsigned i)
 
 static struct record *record_at(const struct lane *lane, uint64_t position)
 {
-	char *chunk = spool_file_at(lane->chunk[position / CHUNK_BYTES % LANE_CHUNKS_MAX]);
+	char *chunk = spool_file_at(lane_chunk_offset(lane, position / CHUNK_BYTES));
 	return (struct record *)(void *)(chunk + position % CHUNK_BYTES);
 }
 

@@ -43,41 +43,30 @@ static void refresh_clock_point(void)
 	__atomic_store_n(&spool->last_sequence, sequence + 2, __ATOMIC_RELEASE);
 }
 
-/* Store a chunk of the lane under number `n`, unless that has been done since `held` and `ready`
- * were read: a handler may have forked by an instruction, and the child continues here, too. */
-static void chunk_store(
-	struct lane *lane, uint64_t n, uint64_t offset, uint64_t held, uint64_t ready)
-{
-	__atomic_compare_exchange_n(&lane->chunk[n % LANE_CHUNKS_MAX], &held, offset, false,
-		__ATOMIC_RELEASE, __ATOMIC_RELAXED);
-	__atomic_compare_exchange_n(
-		&lane->chunks_ready, &ready, n + 1, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
-}
-
-/* Make the chunk for number `n` usable, if the writer has emptied it or a new chunk is available.
- * Do so once per number: it may be usable already, by code that a handler interrupted for good
- * before it wrote there. */
+/*
+ * Make the chunk for number `n` usable, if the writer has emptied it or a new chunk is available.
+ * One exchange decides, once per number: a handler may interrupt this for good, or fork by an
+ * instruction, and the child continues here, too, at any later time.
+ */
 static bool chunk_ready(struct lane *lane, uint64_t n)
 {
-	uint64_t ready = lane->chunks_ready, held = lane->chunk[n % LANE_CHUNKS_MAX];
-	uint32_t count = lane->chunk_count;
-	if (ready == n + 1)
+	uint64_t *entry = &lane->chunk[n % LANE_CHUNKS_MAX], before = *entry, offset = 0;
+	uint32_t count = n ? lane_chunk_count(lane, n - 1) : 0;
+	if (lane_chunk_offset(lane, n))
 		return true;
 	uint64_t tail = __atomic_load_n(&lane->tail, __ATOMIC_ACQUIRE);
 	if (count && n >= count && tail >= (n - count + 1) * CHUNK_BYTES) {
-		chunk_store(lane, n, lane->chunk[(n - count) % LANE_CHUNKS_MAX], held, ready);
-		return true;
+		offset = lane_chunk_offset(lane, n - count);
+	} else if (count < LANE_CHUNKS_MAX) {
+		void *place;
+		offset = spool_file_take(CHUNK_BYTES, n ? CHUNK_BYTES : CHUNK_FIRST_BYTES, &place);
+		lane->partial = n == 0;
+		count++;
 	}
-	if (count >= LANE_CHUNKS_MAX)
-		return false;
-	void *place;
-	uint64_t offset = spool_file_take(CHUNK_BYTES, n ? CHUNK_BYTES : CHUNK_FIRST_BYTES, &place);
 	if (!offset)
 		return false;
-	lane->partial = n == 0;
-	__atomic_compare_exchange_n(
-		&lane->chunk_count, &count, count + 1, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
-	chunk_store(lane, n, offset, held, ready);
+	__atomic_compare_exchange_n(entry, &before, lane_chunk_entry(n, offset, count), false,
+		__ATOMIC_RELEASE, __ATOMIC_RELAXED);
 	return true;
 }
 
@@ -96,7 +85,7 @@ static bool chunk_wait(struct lane *lane, uint64_t n)
 	struct writer_wait p;
 	uint64_t begin = clock_ticks();
 	bool ready = false;
-	if (thread_self.sampling || !lane->chunk_count || !writer_helps() || !writer_wait_begin(&p))
+	if (thread_self.sampling || !n || !writer_helps() || !writer_wait_begin(&p))
 		return false;
 	do {
 		lane_wake_writer();
@@ -129,15 +118,15 @@ static uint32_t chunk_bound(struct lane *lane, char *start, uint64_t position)
 static uint64_t sums_total(const struct lane *lane)
 {
 	uint64_t total = 0;
-	for (unsigned fn = 0, count = fn_count(); lane->has_sums && fn < count; fn++)
-		total += lane->sums[fn].count;
+	for (unsigned fn = 0, count = fn_count(); fn < count; fn++)
+		total += FN_SUM_CALLS(lane->sums[fn].count);
 	return total;
 }
 
 void lane_audit_begin(struct thread *t)
 {
 	t->published = t->lane->head;
-	t->counted = sums_total(t->lane);
+	t->counted = t->lane->has_sums ? sums_total(t->lane) : 0;
 	t->flushed = 0;
 }
 
@@ -152,9 +141,9 @@ static void count_alien(uint64_t events)
 static void audit_head(struct thread *t)
 {
 	uint64_t ours = t->published, head = t->lane->head;
-	if (__builtin_expect(head > ours && !t->nested && !t->shared, 0)) {
+	if (__builtin_expect(head != ours && !t->nested && !t->shared, 0)) {
 		t->published = head;
-		count_alien((head - ours) / RECORD_BYTES);
+		count_alien((head > ours ? head - ours : ours - head) / RECORD_BYTES);
 	}
 }
 
@@ -162,6 +151,8 @@ static void audit_head(struct thread *t)
 void lane_audit(struct thread *t)
 {
 	audit_head(t);
+	if (!t->lane->has_sums && t->counted == t->flushed) /* no page of the sums is in use */
+		return;
 	uint64_t held = t->flushed + sums_total(t->lane);
 	THREAD_BARRIER();
 	if (held > t->counted && !t->nested && !t->shared) {
@@ -183,13 +174,11 @@ static bool chunk_enter(struct thread *t)
 	uint64_t position = lane->head, n = position / CHUNK_BYTES;
 	if (n % STRAY_CHUNKS == 0)
 		thread_look_for_stray(t);
-	if (position % CHUNK_BYTES == 0) { /* otherwise a thread takes over a lane within a chunk */
-		if (n)
-			lane_wake_writer();
-		if (!chunk_ready(lane, n) && !chunk_wait(lane, n))
-			return false;
-	}
-	char *start = spool_file_chunk(lane->chunk[n % LANE_CHUNKS_MAX]);
+	if (n && position % CHUNK_BYTES == 0)
+		lane_wake_writer();
+	if (!chunk_ready(lane, n) && !chunk_wait(lane, n))
+		return false;
+	char *start = spool_file_chunk(lane_chunk_offset(lane, n));
 	uint32_t bound = start ? chunk_bound(lane, start, position) : 0;
 	if (!bound)
 		return false;
@@ -228,108 +217,107 @@ static void count_drop(struct thread *t)
  * needed only where another task runs on this memory. */
 #define ROOM_STEPS 8
 
-/* Make room within one chunk; the rest of a chunk that is too short is filled up. */
-static bool room_make(struct thread *t, unsigned slots)
+static struct record *record_at(const struct thread *t, uint64_t at)
+{
+	return (struct record *)(void *)(t->base + at);
+}
+
+/* Make room within one chunk and return its address, or NULL; the rest of a chunk that is too short
+ * is filled up. */
+static struct record *room_make(struct thread *t, unsigned slots)
 {
 	struct lane *lane = t->lane;
 	for (unsigned step = 0; step < ROOM_STEPS; step++) {
 		uint64_t position = lane->head, at = position % CHUNK_BYTES;
 		if (t->chunk != position / CHUNK_BYTES + 1) {
 			if (!chunk_enter(t))
-				return false;
+				return NULL;
 		} else if (at + slots * RECORD_BYTES <= t->bound) {
-			return true;
+			return record_at(t, at);
 		} else if (t->bound <
 			CHUNK_BYTES) { /* treat the chunk as full: then all of it gets reserved */
 			t->bound = chunk_bound(lane, t->base, CHUNK_FIRST_BYTES);
 			if (!t->bound) {
 				t->chunk = 0;
-				return false;
+				return NULL;
 			}
 		} else if (gate_is_wiped()) {
-			return false;
+			return NULL;
 		} else {
-			*lane_next(t) = (struct record){.tick = 1, .word = REC_PAD};
+			*record_at(t, at) = (struct record){.tick = 1, .word = REC_PAD};
 			lane_publish(t, (unsigned)((CHUNK_BYTES - at) / RECORD_BYTES));
 		}
 	}
-	return false;
+	return NULL;
 }
 
-static void gap_close(struct thread *t)
+static void gap_close(struct thread *t, struct record *r)
 {
 	struct lane *lane = t->lane;
-	*lane_next(t) = (struct record){lane->gap_last_tick, REC_GAP,
-		lane->gap_reason << 48 | lane->gap_count, lane->gap_first_tick};
+	*r = (struct record){lane->gap_last_tick, REC_GAP, lane->gap_reason << 48 | lane->gap_count,
+		lane->gap_first_tick};
 	lane->gap_count = 0;
 	lane_publish(t, 1);
 }
 
-/* Remove the first `moved` records; handlers may add some meanwhile. A free entry has word 0. */
-static void nested_keep(struct lane *lane, uint32_t moved)
+static bool has_nested(const struct lane *lane)
 {
-	uint32_t i = moved, count = lane->nested_count;
-	if (!moved)
-		return;
-	do {
-		for (; i < count; i++) {
-			lane->nested[i - moved] = lane->nested[i];
-			lane->nested[i].word = 0;
-		}
-	} while (!__atomic_compare_exchange_n(&lane->nested_count, &count, count - moved, false,
-		__ATOMIC_RELAXED, __ATOMIC_RELAXED));
+	return lane->nested_count != lane->nested_moved;
 }
 
-/* Move the records that handlers have kept aside; more may come meanwhile. */
+/* Move the records that handlers have kept aside; more may come meanwhile. Their numbers do not
+ * repeat, so a child that continues here deletes none that a handler of its parent keeps. */
 static bool nested_move(struct thread *t)
 {
 	struct lane *lane = t->lane;
-	uint32_t moved = 0, count;
-	do {
-		for (count = lane->nested_count; moved < count; moved++) {
-			if (!lane->nested[moved].word) { /* siglongjmp() left its handler */
-				lane->dropped[DROP_NESTED]++;
-				continue;
-			}
-			if (!room_make(t, 1)) {
-				nested_keep(lane, moved);
+	for (unsigned i = 0; i < NESTED_RECORDS && has_nested(lane); i++) {
+		uint32_t number = lane->nested_moved;
+		if (lane->nested_whole[number % NESTED_RECORDS] != number + 1) {
+			lane->dropped[DROP_NESTED]++; /* siglongjmp() left its handler */
+		} else {
+			struct record *r = room_make(t, 1);
+			if (!r)
 				return false;
-			}
-			*lane_next(t) = lane->nested[moved];
+			*r = lane->nested[number % NESTED_RECORDS];
 			lane_publish(t, 1);
-			lane->nested[moved].word = 0;
 		}
-	} while (!__atomic_compare_exchange_n(
-		&lane->nested_count, &count, 0, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+		__atomic_compare_exchange_n(&lane->nested_moved, &number, number + 1, false,
+			__ATOMIC_RELAXED, __ATOMIC_RELAXED);
+	}
 	return true;
 }
 
-/* Return the limit after `slots` have been published. The last record of a chunk is written by way
- * of lane_room(): after it another chunk is current. */
-static uint32_t limit_after(const struct thread *t, unsigned slots)
+/* Records before the end of a chunk that are written by way of lane_room(). The last one is: after
+ * it another chunk is current. The others: another task may have moved the head as far. */
+#define LAST_RECORDS 4u
+
+/* Return the limit after `slots` from `r` on have been published. */
+static uint32_t limit_after(const struct thread *t, const struct record *r, unsigned slots)
 {
-	uint64_t end = t->lane->head % CHUNK_BYTES + slots * RECORD_BYTES;
-	if (end >= CHUNK_BYTES)
+	uint32_t end = (uint32_t)((const char *)(r + slots) - t->base),
+		 limit = CHUNK_BYTES - LAST_RECORDS * RECORD_BYTES;
+	if (end > limit)
 		return 0;
-	return t->bound < CHUNK_BYTES ? t->bound : CHUNK_BYTES - RECORD_BYTES;
+	return t->bound < CHUNK_BYTES ? t->bound : limit;
 }
 
 struct record *lane_room(struct thread *t, unsigned slots)
 {
-	bool room = (!t->lane->nested_count || nested_move(t)) && room_make(t, slots);
-	if (room && t->lane->gap_count) {
-		gap_close(t);
-		room = room_make(t, slots);
+	struct lane *lane = t->lane;
+	struct record *r = !has_nested(lane) || nested_move(t) ? room_make(t, slots) : NULL;
+	if (r && lane->gap_count) {
+		gap_close(t, r);
+		r = room_make(t, slots);
 	}
-	if (!room) {
+	if (!r) {
 		t->limit = 0;
 		count_drop(t);
 		return NULL;
 	}
-	t->limit = limit_after(t, slots);
-	if (t->lane->nested_count) /* a handler added it meanwhile: moved at the next event */
+	t->limit = limit_after(t, r, slots);
+	if (has_nested(lane)) /* a handler added it meanwhile: moved at the next event */
 		t->limit = 0;
-	return lane_next(t);
+	return r;
 }
 
 bool lane_put(struct thread *t, uint64_t tick, unsigned kind, uint64_t a, uint64_t b,
@@ -356,38 +344,69 @@ bool lane_put(struct thread *t, uint64_t tick, unsigned kind, uint64_t a, uint64
 void lane_put_nested(struct thread *t, const struct record *record)
 {
 	struct lane *lane = t->lane;
-	uint32_t at = lane->nested_count;
+	uint32_t number = lane->nested_count, at;
 	do {
-		if (at >= NESTED_RECORDS) {
+		if (number - lane->nested_moved >= NESTED_RECORDS) {
 			lane->dropped[DROP_NESTED]++;
 			return;
 		}
-	} while (!__atomic_compare_exchange_n(
-		&lane->nested_count, &at, at + 1, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+	} while (!__atomic_compare_exchange_n(&lane->nested_count, &number, number + 1, false,
+		__ATOMIC_RELAXED, __ATOMIC_RELAXED));
+	at = number % NESTED_RECORDS;
 	lane->nested[at] = *record;
 	lane->nested[at].word |= (uint64_t)RECORD_NESTED << RECORD_FLAGS_SHIFT;
+	__atomic_store_n(&lane->nested_whole[at], number + 1, __ATOMIC_RELEASE);
 	t->limit = 0; /* makes the next event call lane_room() */
+}
+
+/* Store `rest` if the sum is `*now`; otherwise load it there. */
+static bool sum_exchange(struct fn_sum *sum, struct fn_sum *now, struct fn_sum rest)
+{
+#if defined(__x86_64__)
+	bool done;
+	__asm__ volatile("lock cmpxchg16b %1"
+			 : "=@ccz"(done), "+m"(*sum), "+a"(now->count), "+d"(now->ticks)
+			 : "b"(rest.count), "c"(rest.ticks)
+			 : "memory");
+	return done;
+#else
+	if (!__atomic_compare_exchange_n(&sum->count, &now->count, rest.count, false,
+		    __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		return false;
+	__atomic_fetch_sub(&sum->ticks, now->ticks - rest.ticks, __ATOMIC_RELAXED);
+	return true;
+#endif
+}
+
+/* Subtract what has become a record, once: handlers add to the sum meanwhile, and a child that one
+ * of them has forked by an instruction continues here, too. */
+static void sum_subtract(struct fn_sum *sum, struct fn_sum taken)
+{
+	struct fn_sum now = *sum, rest;
+	do {
+		if ((now.count ^ taken.count) >= FN_SUM_ROUND)
+			return;
+		rest.count = now.count - FN_SUM_CALLS(taken.count) + FN_SUM_ROUND;
+		rest.ticks = now.ticks - taken.ticks;
+	} while (!sum_exchange(sum, &now, rest));
 }
 
 void lane_flush_sums(struct thread *t)
 {
 	struct lane *lane = t->lane;
-	if (!lane->has_sums || session.spool->osrt_off)
+	if ((!lane->has_sums && t->counted == t->flushed) || session.spool->osrt_off)
 		return;
 	lane->has_sums = 0;
 	for (unsigned fn = 0, count = fn_count(); fn < count; fn++) {
-		struct fn_sum *sum = &lane->sums[fn];
-		struct fn_sum taken = *sum;
-		if (!taken.count)
+		struct fn_sum *sum = &lane->sums[fn], taken = *sum;
+		uint64_t calls = FN_SUM_CALLS(taken.count);
+		if (!calls)
 			continue;
 		lane->flushing = fn + 1;
-		if (lane_put(t, clock_ticks(), REC_SUMMARY, (uint64_t)fn << 48 | taken.count,
-			    taken.ticks, NULL, 0)) {
-			t->flushed += taken.count;
-			/* Subtract the sum instead of clearing it: a signal handler may have added
-			 * to it. */
-			__atomic_sub_fetch(&sum->count, taken.count, __ATOMIC_RELAXED);
-			__atomic_sub_fetch(&sum->ticks, taken.ticks, __ATOMIC_RELAXED);
+		if (lane_put(t, clock_ticks(), REC_SUMMARY, (uint64_t)fn << 48 | calls, taken.ticks,
+			    NULL, 0)) {
+			t->flushed += calls;
+			sum_subtract(sum, taken);
 		} else {
 			lane->has_sums = 1;
 		}

@@ -18,12 +18,6 @@
  * first. Return the address of the first record, or NULL: the event has been counted as dropped. */
 struct record *lane_room(struct thread *t, unsigned slots);
 
-/* Return the address of the lane's next record, in the current chunk. */
-static inline struct record *lane_next(const struct thread *t)
-{
-	return (struct record *)(void *)(t->base + t->lane->head % CHUNK_BYTES);
-}
-
 /* Return room for `slots` records if there is room without further work, else NULL: call
  * lane_room() then. */
 static inline struct record *lane_room_at_hand(const struct thread *t, unsigned slots)
@@ -33,12 +27,18 @@ static inline struct record *lane_room_at_hand(const struct thread *t, unsigned 
 							  : NULL;
 }
 
-/* Publish the next `slots` records. */
+/* Publish the next `slots` records. One instruction moves the head: a handler may fork by an
+ * instruction, and the child continues here, too, at any later time. */
 static inline void lane_publish(struct thread *t, unsigned slots)
 {
-	t->published += slots * RECORD_BYTES;
+	uint64_t bytes = (uint64_t)slots * RECORD_BYTES;
+	t->published += bytes;
 	THREAD_BARRIER();
-	__atomic_store_n(&t->lane->head, t->lane->head + slots * RECORD_BYTES, __ATOMIC_RELEASE);
+#if defined(__x86_64__)
+	__asm__ volatile("addq %1, %0" : "+m"(t->lane->head) : "er"(bytes) : "cc", "memory");
+#else
+	__atomic_fetch_add(&t->lane->head, bytes, __ATOMIC_RELEASE);
+#endif
 }
 
 /* Make `call` the open call. The stack pointer is stored last: a handler that runs before that uses

@@ -303,8 +303,9 @@ uint64_t spool_file_take(uint64_t bytes, uint64_t now, void **ret_place)
 	uint64_t before = __atomic_load_n(&header->next_offset, __ATOMIC_ACQUIRE), offset = before;
 	if (offset + bytes > segment_end(offset))
 		offset = segment_end(offset);
-	bool taken = (!header->limit_bytes || offset + bytes <= header->limit_bytes) &&
-		(offset + bytes <= mapped_bytes || grow(header));
+	bool taken = !header->limit_bytes || offset + bytes <= header->limit_bytes;
+	while (taken && offset + bytes > mapped_bytes) /* twice if such a child has made it grow */
+		taken = grow(header);
 	if (taken && offset + now > reserved_end)
 		taken = spool_file_reserve(spool_file_at(offset), now);
 	taken = taken && !gate_is_wiped() &&
@@ -322,8 +323,8 @@ static void lanes_reserve(struct spool_header *header)
 	for (uint32_t i = 0; i < header->lane_count; i++) {
 		uint64_t offset = __atomic_load_n(&header->lane_offset[i], __ATOMIC_ACQUIRE);
 		struct lane *lane = offset ? spool_file_at(offset) : NULL;
-		if (lane && lane->partial && lane->chunk_count &&
-			spool_file_reserve(spool_file_at(lane->chunk[0]), CHUNK_BYTES))
+		uint64_t chunk = lane && lane->partial ? lane_chunk_offset(lane, 0) : 0;
+		if (chunk && spool_file_reserve(spool_file_at(chunk), CHUNK_BYTES))
 			lane->partial = 0;
 	}
 }

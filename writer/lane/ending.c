@@ -13,7 +13,7 @@ static void recent_load(struct ending *e)
 	uint64_t position = e->view->position;
 	while (e->recent_count < ENDING_RECENT && position >= RECORD_BYTES) {
 		position -= RECORD_BYTES;
-		uint64_t offset = e->lane->chunk[position / CHUNK_BYTES % LANE_CHUNKS_MAX];
+		uint64_t offset = lane_chunk_offset(e->lane, position / CHUNK_BYTES);
 		const uint8_t *chunk = spool_at(e->spool, offset, CHUNK_BYTES);
 		e->lane = lane_of(e->spool, e->view); /* the spool may have been remapped */
 		if (!chunk || !e->lane)

@@ -38,12 +38,12 @@ static void open_finish(struct ending *e, const struct open_call *shared)
 
 static void nested_finish(struct ending *e)
 {
-	uint32_t count =
-		e->lane->nested_count < NESTED_RECORDS ? e->lane->nested_count : NESTED_RECORDS;
-	for (uint32_t i = 0; i < count; i++) {
-		struct record r = e->lane->nested[i];
+	uint32_t number = e->lane->nested_moved, count = e->lane->nested_count - number;
+	for (uint32_t i = 0; i < count && i < NESTED_RECORDS; i++, number++) {
+		struct record r = e->lane->nested[number % NESTED_RECORDS];
 		uint64_t kind = r.word & RECORD_KIND_MASK;
-		if (!r.word || !r.tick || kind >= fn_count() || ending_is_recorded(e, r.tick, kind))
+		if (e->lane->nested_whole[number % NESTED_RECORDS] != number + 1 || !kind ||
+			!r.tick || kind >= fn_count() || ending_is_recorded(e, r.tick, kind))
 			continue;
 		uint64_t flags = (r.word >> RECORD_FLAGS_SHIFT & 15) | RECORD_NESTED;
 		call_add(e, r.tick, r.word >> RECORD_LENGTH_SHIFT, (uint32_t)kind, flags, r.a, r.b);
@@ -64,6 +64,7 @@ static void sums_finish(struct ending *e)
 		return;
 	for (uint32_t fn = 0; fn < fn_count(); fn++) {
 		struct fn_sum sum = e->lane->sums[fn];
+		sum.count = FN_SUM_CALLS(sum.count);
 		if (!sum.count || sum_is_recorded(e, fn))
 			continue;
 		struct batch *b = ending_row_add(e, EVENT_OSRT_SUMMARY, ending_ns(e, e->end_tick));
