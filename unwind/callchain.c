@@ -463,8 +463,19 @@ static ALWAYS_INLINE uint32_t settle(struct walk *w)
 #define ROOM_BYTES 4096u
 #define ROOM_BYTES_LIBUNWIND 24576u
 
-static ALWAYS_INLINE bool begin(struct callchain_thread *thread, uint64_t sp, uint32_t depth,
-	uint32_t flags, uint64_t room_bytes)
+static uint64_t room_bytes(void)
+{
+	return fallback_ready() ? ROOM_BYTES_LIBUNWIND : ROOM_BYTES;
+}
+
+static ALWAYS_INLINE bool stack_hold(struct callchain_thread *thread, uint64_t sp, uint64_t room)
+{
+	return __builtin_expect(sp >= thread->range[0].low && sp < thread->range[0].high, 1) ||
+		stack_ranges_switch(thread->range, sp, room, setup.main_top);
+}
+
+static ALWAYS_INLINE bool begin(
+	struct callchain_thread *thread, uint64_t sp, uint32_t depth, uint32_t flags, uint64_t room)
 {
 	uint32_t now = __atomic_load_n(&generation, __ATOMIC_ACQUIRE);
 	flags &= CALLCHAIN_FRAME_POINTERS | CALLCHAIN_NAMELESS;
@@ -476,9 +487,12 @@ static ALWAYS_INLINE bool begin(struct callchain_thread *thread, uint64_t sp, ui
 		thread->depth = depth;
 		thread->flags = flags;
 	}
-	if (__builtin_expect(sp >= thread->range[0].low && sp < thread->range[0].high, 1))
-		return true;
-	return stack_ranges_switch(thread->range, sp, room_bytes, setup.main_top);
+	return stack_hold(thread, sp, room);
+}
+
+bool callchain_has_room(struct callchain_thread *thread)
+{
+	return stack_hold(thread, (uint64_t)(uintptr_t)__builtin_frame_address(0), room_bytes());
 }
 
 /* ---- libunwind ---- */
@@ -554,9 +568,14 @@ static ALWAYS_INLINE uint32_t take(struct callchain_thread *thread, struct regis
 	/* A handler may leave by siglongjmp while frames are being put in place. */
 	thread->count = 0;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	if (w.keep + w.fresh > depth && !drop_outer(&w, w.keep + w.fresh - depth))
-		w.fresh = w.keep = 0;
+	uint32_t kept = w.keep;
+	if (w.keep + w.fresh > depth) {
+		kept = 0;
+		if (!drop_outer(&w, w.keep + w.fresh - depth))
+			w.fresh = w.keep = 0;
+	}
 	ret_result->count = w.keep + w.fresh;
+	ret_result->kept = (uint8_t)kept;
 	ret_result->walked = (uint8_t)w.fresh;
 	ret_result->method = by_rbp ? CALLCHAIN_FRAME_POINTER : CALLCHAIN_RULES;
 	ret_result->end = (uint8_t)w.end;
@@ -598,8 +617,7 @@ __attribute__((noinline)) uint32_t callchain_take(struct callchain_thread *threa
 		return take_by_libunwind(frame[1], depth, ret_result);
 	if (__builtin_expect(!rules_cache, 0) && !rules_open())
 		return 0;
-	if (!begin(thread, start.sp, depth, flags,
-		    fallback_ready() ? ROOM_BYTES_LIBUNWIND : ROOM_BYTES))
+	if (!begin(thread, start.sp, depth, flags, room_bytes()))
 		return 0;
 	if (flags & CALLCHAIN_FRAME_POINTERS)
 		return take_by_rbp(thread, start, depth, ret_result);

@@ -43,6 +43,7 @@ struct callchain_result {
 	uint8_t method; /* enum callchain_method */
 	uint8_t end;    /* enum callchain_end */
 	uint8_t walked; /* frames that were not remembered */
+	uint8_t kept;   /* the outermost frames that are in the same places as in the last chain */
 };
 
 /* A word that the walk read. */
@@ -117,6 +118,10 @@ uint32_t callchain_take(struct callchain_thread *thread, uint32_t depth, uint32_
  */
 uint32_t callchain_take_at(struct callchain_thread *thread, const struct registers_all *from,
 	uint32_t depth, uint32_t flags, struct callchain_result *ret_result);
+
+/* Return false if the stack in use cannot be read, or is an alternate signal stack with too little
+ * room left: callchain_take() would find nothing. As callchain_take(). */
+bool callchain_has_room(struct callchain_thread *thread);
 
 /* A frame of a chain as the walk found it. */
 struct callchain_found {

@@ -27,21 +27,35 @@ struct merged_interpreter {
  * thread alone. */
 struct merged_thread {
 	uint32_t count, generation;
+	uint32_t root;          /* flags of the outermost node */
+	uint32_t first;         /* python->first */
+	uint32_t native, steps; /* frames of the native chain, python->count */
 	struct merged_frame {
 		uint64_t address;
 		uint64_t hash;
 		uint32_t id, flags;
-	} frames[MERGED_FRAMES_MAX]; /* outermost first */
+		uint16_t native, steps; /* how many of each had been used up to this frame */
+	} frames[MERGED_FRAMES_MAX];    /* outermost first */
 };
+
+/* Return what is remembered, for merged_take(), and forget it. To be called before the two chains
+ * are taken, since a handler may leave by siglongjmp() before they are merged. */
+static inline uint32_t merged_begin(struct merged_thread *thread)
+{
+	uint32_t known = thread->count;
+	thread->count = 0;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	return known;
+}
 
 /*
  * Return the id of the innermost node of the chain of `native`, which callchain_take() has just
  * found with CALLCHAIN_NAMELESS, and the frames of `python`; 0 = no room. `cut`: there are more
- * Python frames. Owning thread, in the guard.
+ * Python frames. `known` is from merged_begin(). Owning thread, in the guard.
  */
-uint32_t merged_take(struct merged_thread *thread, const struct merged_interpreter *interpreter,
-	const struct callchain_thread *native, const struct callchain_result *result,
-	struct python_thread *python, bool cut);
+uint32_t merged_take(struct merged_thread *thread, uint32_t known,
+	const struct merged_interpreter *interpreter, const struct callchain_thread *native,
+	const struct callchain_result *result, struct python_thread *python, bool cut);
 
 /* Forget the last chains of all threads, in a forked child: its tree is empty. */
 void merged_forked(void);

@@ -32,10 +32,12 @@
 #define TABLE_PROBES 64u
 #define BUSY UINT32_MAX
 #define WAIT_TRIES 2000u
-#define STEPS_MAX 1024u /* frames followed beyond the depth, to find the C frame of the last ones */
 #define TABLE_BYTES_MAX 60000u
 #define WHOLE_BYTES 64u
+#define MIX 0x9e3779b97f4a7c15ull
 #define CHARACTERS_MAX 65536u
+#define NO_FRAME 1u /* the address of no frame */
+#define ALWAYS_INLINE inline __attribute__((always_inline))
 
 /* Offsets that all versions share. */
 enum {
@@ -63,6 +65,7 @@ static const struct python_layout layouts[] = {
 		.code_name = 112,
 		.code_first_line = 40,
 		.code_table = 120,
+		.code_version = -1,
 		.text = 48,
 		.wide_text = 72},
 	{.version = 0x0309,
@@ -81,6 +84,7 @@ static const struct python_layout layouts[] = {
 		.code_name = 112,
 		.code_first_line = 40,
 		.code_table = 120,
+		.code_version = -1,
 		.text = 48,
 		.wide_text = 72},
 	{.version = 0x030a,
@@ -99,6 +103,7 @@ static const struct python_layout layouts[] = {
 		.code_name = 112,
 		.code_first_line = 40,
 		.code_table = 120,
+		.code_version = -1,
 		.text = 48,
 		.wide_text = 72},
 	{.version = 0x030b,
@@ -118,6 +123,7 @@ static const struct python_layout layouts[] = {
 		.code_name = 128,
 		.code_first_line = 72,
 		.code_table = 136,
+		.code_version = -1,
 		.text = 48,
 		.wide_text = 72},
 	{.version = 0x030c,
@@ -137,6 +143,7 @@ static const struct python_layout layouts[] = {
 		.code_name = 128,
 		.code_first_line = 68,
 		.code_table = 136,
+		.code_version = 92,
 		.text = 40,
 		.wide_text = 56},
 };
@@ -152,6 +159,15 @@ static struct python_setup setup;
 static struct {
 	uint32_t frame, cframe, code;
 } bytes_read; /* how much of each structure is read, from its beginning */
+/* Where the words are that a walk reads. */
+struct spots {
+	uint64_t previous, code, instr;
+	uint64_t tag, tag_mask; /* owner and is_entry */
+	uint64_t file, name, lines, version, cframe_previous;
+	bool pointers; /* `instr` is a whole word */
+};
+
+static struct spots spots;
 static struct entry *entries;
 static uint32_t epoch = 1;
 static uint32_t last_id;
@@ -164,63 +180,73 @@ const struct python_layout *python_layout_of(uint32_t version)
 	return NULL;
 }
 
-/* ---- the table of offsets of 3.13 ---- */
+/* ---- the table of offsets of 3.13 and later ---- */
 
-enum {
-	OFFSETS_VERSION = 1,
-	OFFSETS_FREE_THREADED = 2,
-	OFFSETS_CURRENT_FRAME = 23,
-	OFFSETS_PREVIOUS = 29,
-	OFFSETS_EXECUTABLE = 30,
-	OFFSETS_INSTR = 31,
-	OFFSETS_OWNER = 33,
-	OFFSETS_FILE = 35,
-	OFFSETS_NAME = 37,
-	OFFSETS_TABLE = 38,
-	OFFSETS_FIRST_LINE = 39,
-	OFFSETS_CODE_START = 43,
-	OFFSETS_NUMBER
+/* Where the table has what, in words. */
+struct offsets {
+	uint16_t version;
+	uint8_t code_tag;
+	uint8_t current_frame, previous, executable, instr, owner;
+	uint8_t file, name, table, first_line, code_start;
 };
+
+enum { OFFSETS_VERSION = 1, OFFSETS_FREE_THREADED = 2, OFFSETS_NUMBER = 49 };
+
+static const struct offsets offsets[] = {
+	{0x030d, 0, 23, 29, 30, 31, 33, 35, 37, 38, 39, 43},
+	{0x030e, 3, 26, 32, 33, 34, 36, 40, 42, 43, 44, 48},
+};
+
+static const char *offsets_read(
+	const struct offsets *at, const uint64_t *word, struct python_layout *ret_layout)
+{
+	const uint8_t used[] = {at->current_frame, at->previous, at->executable, at->instr,
+		at->file, at->name, at->table, at->code_start, at->owner, at->first_line};
+	for (unsigned i = 0; i < sizeof(used); i++)
+		if (word[used[i]] > 2048 ||
+			(word[used[i]] & 7 && used[i] != at->owner && used[i] != at->first_line))
+			return "offsets out of range";
+	*ret_layout = (struct python_layout){.version = at->version,
+		.lines = PYTHON_LOCATIONS,
+		.code_tag = at->code_tag,
+		.tstate_frame = (int16_t)word[at->current_frame],
+		.tstate_cframe = -1,
+		.cframe_frame = -1,
+		.cframe_previous = -1,
+		.previous = (int16_t)word[at->previous],
+		.code = (int16_t)word[at->executable],
+		.instr = (int16_t)word[at->instr],
+		.owner = (int16_t)word[at->owner],
+		.is_entry = -1,
+		.owner_shim = 3,
+		.code_start = (int16_t)word[at->code_start],
+		.code_file = (int16_t)word[at->file],
+		.code_name = (int16_t)word[at->name],
+		.code_first_line = (int16_t)word[at->first_line],
+		.code_table = (int16_t)word[at->table],
+		/* The table does not have it: it is where 3.12 has it, if the others are. */
+		.code_version = word[at->file] == 112 && word[at->first_line] == 68 ? 92 : -1,
+		.text = 40,
+		.wide_text = 56};
+	return NULL;
+}
 
 const char *python_layout_read(
 	const void *runtime, uint32_t bytes, uint32_t version, struct python_layout *ret_layout)
 {
 	uint64_t word[OFFSETS_NUMBER];
-	if (bytes < sizeof(word) || version != 0x030d)
-		return "unknown version";
-	bytes_copy(word, runtime, sizeof(word));
-	if (!text_begins((const char *)word, "xdebugpy") || word[OFFSETS_VERSION] >> 16 != 0x030d)
-		return "no table of offsets";
-	if (word[OFFSETS_FREE_THREADED])
-		return "free-threaded build";
-	const uint32_t used[] = {OFFSETS_CURRENT_FRAME, OFFSETS_PREVIOUS, OFFSETS_EXECUTABLE,
-		OFFSETS_INSTR, OFFSETS_OWNER, OFFSETS_FILE, OFFSETS_NAME, OFFSETS_TABLE,
-		OFFSETS_FIRST_LINE, OFFSETS_CODE_START};
-	for (unsigned i = 0; i < sizeof(used) / sizeof(used[0]); i++)
-		if (word[used[i]] > 2048 ||
-			(word[used[i]] & 7 && used[i] != OFFSETS_OWNER &&
-				used[i] != OFFSETS_FIRST_LINE))
-			return "offsets out of range";
-	*ret_layout = (struct python_layout){.version = 0x030d,
-		.lines = PYTHON_LOCATIONS,
-		.tstate_frame = (int16_t)word[OFFSETS_CURRENT_FRAME],
-		.tstate_cframe = -1,
-		.cframe_frame = -1,
-		.cframe_previous = -1,
-		.previous = (int16_t)word[OFFSETS_PREVIOUS],
-		.code = (int16_t)word[OFFSETS_EXECUTABLE],
-		.instr = (int16_t)word[OFFSETS_INSTR],
-		.owner = (int16_t)word[OFFSETS_OWNER],
-		.is_entry = -1,
-		.owner_shim = 3,
-		.code_start = (int16_t)word[OFFSETS_CODE_START],
-		.code_file = (int16_t)word[OFFSETS_FILE],
-		.code_name = (int16_t)word[OFFSETS_NAME],
-		.code_first_line = (int16_t)word[OFFSETS_FIRST_LINE],
-		.code_table = (int16_t)word[OFFSETS_TABLE],
-		.text = 40,
-		.wide_text = 56};
-	return NULL;
+	for (unsigned i = 0; i < sizeof(offsets) / sizeof(offsets[0]); i++) {
+		if (version != offsets[i].version || bytes < sizeof(word))
+			continue;
+		bytes_copy(word, runtime, sizeof(word));
+		if (!text_begins((const char *)word, "xdebugpy") ||
+			word[OFFSETS_VERSION] >> 16 != version)
+			return "no table of offsets";
+		if (word[OFFSETS_FREE_THREADED])
+			return "free-threaded build";
+		return offsets_read(&offsets[i], word, ret_layout);
+	}
+	return "unknown version";
 }
 
 /* Return the end of the 8-byte word that contains the greatest offset. */
@@ -232,14 +258,39 @@ static uint32_t end_of(const int16_t *offsets, unsigned count)
 	return ((uint32_t)last & ~7u) + 8;
 }
 
+static uint64_t byte_mask(int16_t offset)
+{
+	return UINT64_C(0xff) << (offset & 7) * 8;
+}
+
+static void spots_find(const struct python_layout *l)
+{
+	spots = (struct spots){.previous = (uint64_t)l->previous,
+		.code = (uint64_t)l->code,
+		.instr = (uint64_t)l->instr & ~7u,
+		.file = (uint64_t)l->code_file,
+		.name = (uint64_t)l->code_name,
+		.lines = (uint64_t)l->code_table,
+		.version = (uint64_t)l->code_version,
+		.cframe_previous = (uint64_t)l->cframe_previous,
+		.pointers = !l->unit};
+	if (l->owner < 0)
+		return;
+	spots.tag = (uint64_t)l->owner & ~7u;
+	spots.tag_mask = byte_mask(l->owner);
+	if (l->is_entry >= 0 && (uint64_t)l->is_entry >> 3 == spots.tag >> 3)
+		spots.tag_mask |= byte_mask(l->is_entry);
+}
+
 void python_init(const struct python_setup *given)
 {
 	const struct python_layout *l = &given->layout;
 	const int16_t frame[] = {l->previous, l->code, l->instr, l->owner, l->is_entry},
 		      cframe[] = {l->cframe_frame, l->cframe_previous},
 		      code[] = {l->code_file, l->code_name, l->code_first_line, l->code_table,
-			      OBJECT_TYPE};
+			      l->code_version, OBJECT_TYPE};
 	setup = *given;
+	spots_find(l);
 	bytes_read.frame = end_of(frame, sizeof(frame) / sizeof(frame[0]));
 	bytes_read.cframe = end_of(cframe, sizeof(cframe) / sizeof(cframe[0]));
 	bytes_read.code = end_of(code, sizeof(code) / sizeof(code[0]));
@@ -346,22 +397,41 @@ static inline struct entry *entry_of(uint64_t code)
 	return NULL;
 }
 
+/* Return a word of a line table whose last word is at `last`. */
+static inline uint64_t spot(uint64_t lines, uint64_t at, uint64_t last)
+{
+	return word(lines + BYTES_BEGIN + (at < last ? at : last));
+}
+
 /*
  * Return a checksum of a code object's first line and line table. It distinguishes code objects that
  * have the same address and words: programs that execute generated code get the same memory for it
  * repeatedly. Tables of up to 64 bytes are covered whole, longer ones at four places. Objects are
  * allocated in whole words.
  */
+static inline uint64_t checksum_of(uint64_t code, uint64_t lines)
+{
+	uint64_t bytes = word(lines + SIZE), last = (bytes - 1) & ~UINT64_C(7);
+	uint64_t mark = bytes << 32 ^ half(code + (uint64_t)setup.layout.code_first_line);
+	if (__builtin_expect(bytes - 1 >= INT32_MAX, 0))
+		return mark;
+	bool whole = bytes <= WHOLE_BYTES;
+	mark += spot(lines, 0, last) * MIX + spot(lines, last, last);
+	mark *= MIX;
+	mark += spot(lines, whole ? 8 : last >> 1 & ~UINT64_C(7), last) * MIX +
+		spot(lines, whole ? 16 : last >> 2 & ~UINT64_C(7), last);
+	if (last >= 32 && whole)
+		for (uint32_t at = 24; at < WHOLE_BYTES - 8; at += 8)
+			mark = mark * MIX + spot(lines, at, last);
+	return mark;
+}
+
+/* Return the number of a code object, where the version has one, or else its checksum. */
 static inline uint64_t mark_of(uint64_t code, uint64_t lines)
 {
-	uint64_t bytes = word(lines + SIZE), last = bytes ? (bytes - 1) & ~UINT64_C(7) : 0;
-	uint64_t mark = bytes << 32 ^ half(code + (uint64_t)setup.layout.code_first_line);
-	if (!bytes || bytes > INT32_MAX)
-		return mark;
-	uint64_t step = bytes <= WHOLE_BYTES ? 8 : last / 3 & ~UINT64_C(7);
-	for (uint64_t at = 0; at <= last; at += step)
-		mark = (mark << 11 | mark >> 53) ^ word(lines + BYTES_BEGIN + at);
-	return mark ^ word(lines + BYTES_BEGIN + last) * 0x9e3779b97f4a7c15ull;
+	int16_t at = setup.layout.code_version;
+	uint32_t version = at < 0 ? 0 : half(code + (uint64_t)at);
+	return version ? version : checksum_of(code, lines);
 }
 
 static uint32_t utf8_put(char *out, uint32_t c)
@@ -484,7 +554,7 @@ static inline enum known code_find(
 		if (__builtin_expect(stamp >> 32 == epoch && (uint32_t)stamp != BUSY, 1)) {
 			if (unmapped && !words_read(t, code, &now))
 				return NOT_TRUE;
-			if ((int64_t)word(code + OBJECT_REFERENCES) <= 0)
+			if (half(code + OBJECT_REFERENCES) == 0)
 				return NOT_NOW;
 			uint64_t lines = word(code + (uint64_t)l->code_table);
 			bool same = e->file == word(code + (uint64_t)l->code_file) &&
@@ -505,6 +575,91 @@ static inline enum known code_find(
 	return NOT_NOW;
 }
 
+/* ---- the last walk ---- */
+
+/*
+ * Why a remembered step may be believed: it is a function of the words that were read. So when the
+ * interpreter leads to the same frame again, and all words still have their values, a walk would go
+ * the same way. The words are read in the order of a walk, each structure only once the word that
+ * leads to it has been compared, so all that is read is what a walk would read, too.
+ */
+
+static inline uint32_t place_of(uint64_t frame)
+{
+	return (uint32_t)((frame >> 3) * 0x9e3779b97f4a7c15ull >> 55) % PYTHON_PLACES;
+}
+
+/* Return true if the frame and its code object are as they were. */
+static ALWAYS_INLINE bool step_same(const struct python_step *s, struct spots at, bool by_version)
+{
+	uint64_t frame = s->frame;
+	uint64_t instr = word(frame + at.instr) ^ s->instr;
+	uint64_t differs = (word(frame + at.previous) ^ s->previous) |
+		(word(frame + at.code) ^ s->executable) |
+		(by_version || at.pointers ? instr : (uint32_t)instr) |
+		((word(frame + at.tag) ^ s->tag) & at.tag_mask);
+	if (__builtin_expect(differs != 0, 0))
+		return false;
+	if (!s->address)
+		return true;
+	uint64_t code = s->code;
+	if (by_version)
+		return word(code + at.lines) == s->lines && half(code + at.version) == s->mark;
+	differs = (word(code + at.file) ^ s->file) | (word(code + at.name) ^ s->name) |
+		(word(code + at.lines) ^ s->lines);
+	return __builtin_expect(differs == 0, 1) && checksum_of(code, s->lines) == s->mark;
+}
+
+struct walk {
+	struct python_thread *t;
+	uint64_t frame, cframe;
+	uint32_t depth;
+	uint32_t known; /* remembered steps that may be in this chain */
+	uint32_t keep;  /* those that are */
+	uint32_t fresh; /* steps walked, the innermost at the end of `steps` */
+	uint32_t fresh_frames;
+	bool unmapped, more;
+	void *arg;
+};
+
+/*
+ * Return true if the steps from `i` outward are as remembered, as far as the depth; beyond it as
+ * far as the next shim, which says where the last frames run. Otherwise lowers w->known to the
+ * steps that may be. The frame of step `i` is known to be the present one.
+ */
+static ALWAYS_INLINE bool remembered_by(struct walk *w, uint32_t i, bool by_version)
+{
+	const struct python_step *first = w->t->steps, *s = first + i;
+	const struct spots at = spots;
+	bool cframes = setup.layout.tstate_cframe >= 0;
+	bool shims = setup.layout.owner_shim > 0;
+	int64_t beyond = (int64_t)s->frames + w->fresh_frames - w->depth;
+	for (;; s--) {
+		if (!step_same(s, at, by_version))
+			break;
+		if ((s == first ? 0 : s[-1].frames) <= beyond && (!shims || !s->address))
+			return true;
+		if (s == first && !w->t->more)
+			return true;
+		if (s == first ||
+			(cframes && s->leaves && word(s->at + at.cframe_previous) != s[-1].at))
+			break;
+	}
+	w->known = (uint32_t)(s - first);
+	return false;
+}
+
+static bool remembered(struct walk *w, uint32_t i)
+{
+	const struct python_step *s = &w->t->steps[i];
+	w->known = i;
+	if ((setup.layout.tstate_cframe >= 0 && s->at != w->cframe) ||
+		(!w->fresh && s->address && half(s->code + OBJECT_REFERENCES) == 0))
+		return false;
+	return setup.layout.code_version >= 0 ? remembered_by(w, i, true)
+					      : remembered_by(w, i, false);
+}
+
 /* ---- frames ---- */
 
 static uint64_t instruction_of(uint64_t frame, uint64_t code)
@@ -515,15 +670,6 @@ static uint64_t instruction_of(uint64_t frame, uint64_t code)
 				: (int64_t)(word(at) - (code + (uint64_t)l->code_start));
 	return bytes < 0 ? 0 : (uint64_t)bytes / 2 + 1;
 }
-
-struct walk {
-	struct python_thread *t;
-	uint64_t frame, cframe;
-	uint32_t depth;
-	uint32_t open; /* frames whose C frame is not known yet */
-	bool unmapped, cut;
-	void *arg;
-};
 
 static bool walk_begin(struct walk *w, uint64_t state)
 {
@@ -557,68 +703,145 @@ static inline bool cframe_leave(struct walk *w)
 	return true;
 }
 
-static inline void shim_pass(struct walk *w, uint64_t shim)
-{
-	for (; w->open < w->t->count; w->open++)
-		w->t->frames[w->open].at = shim;
-}
-
-/* Add the frame. */
-static inline enum known frame_add(struct walk *w)
+/* Read the frame and find its code object. */
+static enum known step_read(struct walk *w, struct python_step *s)
 {
 	const struct python_layout *l = &setup.layout;
-	struct python_frame *f = &w->t->frames[w->t->count];
-	uint64_t code = word(w->frame + (uint64_t)l->code);
+	uint64_t frame = w->frame;
 	uint32_t id;
-	enum known known = code_find(w->t, code, w->unmapped, w->arg, &id);
+	if (!readable(w->t, frame, bytes_read.frame))
+		return NOT_TRUE;
+	uint8_t owner = l->owner >= 0 ? byte(frame + (uint64_t)l->owner) : 0;
+	if (owner > 8)
+		return NOT_TRUE;
+	*s = (struct python_step){.frame = frame,
+		.previous = word(frame + (uint64_t)l->previous),
+		.executable = word(frame + (uint64_t)l->code),
+		.instr = word(frame + spots.instr),
+		.tag = word(frame + spots.tag),
+		.at = w->cframe};
+	bool shim = l->owner >= 0 && owner >= l->owner_shim;
+	s->leaves =
+		l->owner < 0 || shim || (l->is_entry >= 0 && byte(frame + (uint64_t)l->is_entry));
+	if (shim)
+		return KNOWN;
+	s->code = s->executable & ~(uint64_t)l->code_tag;
+	enum known known = code_find(w->t, s->code, w->unmapped, w->arg, &id);
 	if (known == NOT_TRUE)
 		return NOT_TRUE;
-	f->address = PYTHON_ADDRESS(id, instruction_of(w->frame, code));
-	f->at = w->cframe;
-	w->t->count++;
+	s->address = PYTHON_ADDRESS(id, instruction_of(frame, s->code));
+	if (known != KNOWN) {
+		s->previous = NO_FRAME; /* ask again, the next time */
+		return KNOWN;
+	}
+	s->file = word(s->code + (uint64_t)l->code_file);
+	s->name = word(s->code + (uint64_t)l->code_name);
+	s->lines = word(s->code + (uint64_t)l->code_table);
+	s->mark = mark_of(s->code, s->lines);
+	if (l->code_version >= 0 && half(s->code + (uint64_t)l->code_version) == 0)
+		s->previous = NO_FRAME;
 	return KNOWN;
 }
 
-/* Follow the frames outward. Returns false if what is read cannot be a frame. */
+/* Follow the frames outward, until the rest is remembered. Returns false if what is read cannot be
+ * a frame. */
 static bool walk(struct walk *w)
 {
-	const struct python_layout *l = &setup.layout;
-	for (uint32_t steps = 0; w->frame; steps++) {
-		uint64_t frame = w->frame;
-		if (steps > w->depth + STEPS_MAX)
+	struct python_thread *t = w->t;
+	while (w->frame) {
+		uint32_t i = t->place[place_of(w->frame)];
+		if (i < w->known && t->steps[i].frame == w->frame && remembered(w, i)) {
+			w->keep = i + 1;
+			w->more = t->more;
 			break;
-		if (!readable(w->t, frame, bytes_read.frame))
-			return false;
-		uint8_t owner = l->owner >= 0 ? byte(frame + (uint64_t)l->owner) : 0;
-		bool shim = l->owner >= 0 && owner >= l->owner_shim;
-		if (owner > 8)
-			return false;
-		if (!shim && w->t->count == w->depth) {
-			w->cut = true;
-			if (l->tstate_cframe >= 0 || l->owner < 0)
-				break;
-		} else if (!shim && frame_add(w) != KNOWN) {
-			return false;
 		}
-		if (shim && l->tstate_cframe < 0)
-			shim_pass(w, frame);
-		if (shim && w->cut)
+		if (w->fresh == PYTHON_FRESH_MAX) {
+			w->more = true;
 			break;
-		bool leaves = l->owner < 0 || shim ||
-			(l->is_entry >= 0 && byte(frame + (uint64_t)l->is_entry));
-		if (leaves && !cframe_leave(w))
+		}
+		uint64_t frame = w->frame;
+		struct python_step *s =
+			&t->steps[PYTHON_STEPS_MAX + PYTHON_FRESH_MAX - 1 - w->fresh];
+		if (step_read(w, s) != KNOWN || (s->leaves && !cframe_leave(w)))
 			return false;
-		w->frame = word(frame + (uint64_t)l->previous);
+		w->fresh++;
+		w->fresh_frames += s->address != 0;
+		w->frame = word(frame + (uint64_t)setup.layout.previous);
 	}
 	return true;
+}
+
+/* Make room for the fresh steps: forget the outermost. */
+static void outer_drop(struct walk *w)
+{
+	struct python_thread *t = w->t;
+	uint32_t drop = w->keep + w->fresh - PYTHON_FRESH_MAX;
+	drop = drop < w->keep ? drop : w->keep;
+	uint32_t frames = drop ? t->steps[drop - 1].frames : 0;
+	w->keep -= drop;
+	w->more = true;
+	t->kept = 0;
+	for (uint32_t i = 0; i < w->keep; i++) {
+		t->steps[i] = t->steps[i + drop];
+		t->steps[i].frames -= frames;
+		t->place[place_of(t->steps[i].frame)] = (uint16_t)i;
+	}
+}
+
+/* Where versions have no cframe, a shim says which C frame runs the frames within it. */
+static void places_by_shim(struct walk *w)
+{
+	struct python_thread *t = w->t;
+	uint64_t at = UINT64_MAX;
+	if (w->keep)
+		at = t->steps[w->keep - 1].address ? t->steps[w->keep - 1].at
+						   : t->steps[w->keep - 1].frame;
+	for (uint32_t i = w->keep; i < w->keep + w->fresh; i++) {
+		struct python_step *s = &t->steps[i];
+		at = s->address ? at : s->frame;
+		s->at = at;
+	}
+}
+
+/* Put the fresh steps after the kept ones, and find the first that the depth has. */
+static void settle(struct walk *w)
+{
+	struct python_thread *t = w->t;
+	t->kept = w->keep;
+	if (w->keep + w->fresh > PYTHON_STEPS_MAX)
+		outer_drop(w);
+	uint32_t count = w->keep + w->fresh,
+		 from = PYTHON_STEPS_MAX + PYTHON_FRESH_MAX - w->fresh - w->keep;
+	uint32_t frames = w->keep ? t->steps[w->keep - 1].frames : 0;
+	for (uint32_t i = w->keep; i < count; i++) {
+		struct python_step *s = &t->steps[i];
+		*s = t->steps[from + i];
+		s->frames = frames += s->address != 0;
+		t->place[place_of(s->frame)] = (uint16_t)i;
+	}
+	if (setup.layout.tstate_cframe < 0 && !t->one_each)
+		places_by_shim(w);
+	t->more = w->more;
+	uint32_t first = t->first < count ? t->first : count, beyond;
+	beyond = frames > w->depth ? frames - w->depth : 0;
+	while (first > 0 && t->steps[first - 1].frames > beyond)
+		first--;
+	while (first < count && t->steps[first].frames <= beyond)
+		first++;
+	t->first = first;
 }
 
 enum python_answer python_walk(struct python_thread *t, uint32_t depth, bool unmapped, void *arg)
 {
 	struct walk w = {.t = t, .unmapped = unmapped, .arg = arg};
-	w.depth = depth > PYTHON_DEPTH_MAX ? PYTHON_DEPTH_MAX : depth;
+	w.depth = depth > PYTHON_DEPTH_MAX ? PYTHON_DEPTH_MAX : depth < 1 ? 1 : depth;
+	w.known = unmapped || t->epoch != epoch || t->depth != w.depth ? 0 : t->count;
+	/* A handler may leave by siglongjmp() while steps are being put in place. */
 	t->count = 0;
-	t->one_each = setup.layout.owner < 0;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	t->one_each = setup.layout.owner < 0 && setup.layout.tstate_cframe < 0;
+	t->epoch = epoch;
+	t->depth = w.depth;
 	uint64_t state = setup.thread_state();
 	if (!state || setup.is_finalizing() || !table())
 		return PYTHON_NOTHING;
@@ -626,9 +849,12 @@ enum python_answer python_walk(struct python_thread *t, uint32_t depth, bool unm
 		for (unsigned i = 0; i < PYTHON_PAGE_SETS; i++)
 			for (unsigned n = 0; n < PYTHON_PAGE_WAYS; n++)
 				t->pages[i][n] = 0;
-	if (!walk_begin(&w, state) || !walk(&w)) {
-		t->count = 0;
+	if (!walk_begin(&w, state) || !walk(&w))
 		return PYTHON_WRONG;
-	}
-	return !t->count ? PYTHON_NOTHING : w.cut ? PYTHON_CUT : PYTHON_FRAMES;
+	settle(&w);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	t->count = w.keep + w.fresh;
+	if (t->first == t->count)
+		return PYTHON_NOTHING;
+	return t->more || (t->first && t->steps[t->first - 1].frames) ? PYTHON_CUT : PYTHON_FRAMES;
 }

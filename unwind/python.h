@@ -10,7 +10,7 @@
  *
  * A code object is defined once: the first time, its texts are checked and passed to `define`.
  * Later it is recognized by its address, as long as its words are unchanged. If another code object
- * has the address now, that one is defined. CPython 3.8 to 3.13, x86-64 and aarch64.
+ * has the address now, that one is defined. CPython 3.8 to 3.14, x86-64 and aarch64.
  *
  * Life cycle: python_init() once; python_walk() on any thread with memory of its own;
  * python_forked() in a forked child. All run in the tracer's guard. Except in `define`, none
@@ -27,16 +27,21 @@
 #define PYTHON_DEPTH_MAX 128u
 #define PYTHON_PAGE_SETS 64u
 #define PYTHON_PAGE_WAYS 4u
+#define PYTHON_STEPS_MAX 384u /* remembered */
+#define PYTHON_FRESH_MAX 256u /* walked at once: as many as the depth, and as many shims */
+#define PYTHON_PLACES 512u
 
 /* How a version lays out its structures: offsets in bytes, -1 = there is no such member. */
 struct python_layout {
 	uint16_t version; /* 0x030b */
 	uint8_t lines;    /* enum python_lines: the encoding of the line table */
 	uint8_t unit; /* bytes of a unit of lasti; 0 = `instr` is a pointer to the instruction */
+	uint8_t code_tag; /* bits of `code` that are no part of the address */
 	int16_t tstate_frame, tstate_cframe, cframe_frame, cframe_previous;
 	int16_t previous, code, instr, owner, is_entry;
 	int16_t owner_shim; /* least owner of a frame without Python code: it ends an activation */
 	int16_t code_start, code_file, code_name, code_first_line, code_table;
+	int16_t code_version;    /* a number that no other code object has, unless it is 0 */
 	int16_t text, wide_text; /* where the characters of a str begin: ASCII, other */
 };
 
@@ -44,7 +49,7 @@ struct python_layout {
 const struct python_layout *python_layout_of(uint32_t version);
 
 /*
- * Read the layout from the table of offsets that 3.13 and later carry at the beginning of
+ * Read the layout from the table of offsets that 3.13 and 3.14 carry at the beginning of
  * _PyRuntime, of which `bytes` are readable. Returns NULL, or why it is not understood.
  */
 const char *python_layout_read(
@@ -70,26 +75,40 @@ struct python_setup {
 	bool (*define)(void *arg, const struct python_code *code);
 };
 
-struct python_frame {
-	uint64_t address; /* PYTHON_ADDRESS() of the code object and the instruction */
+/* A frame of the interpreter as a walk found it: the words that were read, and what they mean. */
+struct python_step {
+	uint64_t frame, previous, executable, instr, tag; /* the address of the frame, its words */
+	uint64_t code, file, name, lines, mark;           /* its code object, that one's words */
+	uint64_t address; /* PYTHON_ADDRESS() of code object and instruction; 0 = a shim */
 	/* An address within the C frame that runs this Python frame, the same for all Python frames
 	 * of that C frame; 0 = not known. */
 	uint64_t at;
+	uint32_t frames; /* frames that are not shims, from the outermost step to this one */
+	bool leaves;     /* the next step is run by another C frame */
 };
 
-/* Memory of a thread. Zeroed = nothing known. Used by its thread alone. */
+/*
+ * Memory of a thread. Zeroed = nothing known. Used by its thread alone.
+ *
+ * The chain of the last walk is steps[first] to steps[count - 1], the outermost first. Steps before
+ * `kept` are those of the walk before, in the same places. Steps before `first` are beyond the
+ * depth, and may have changed since they were walked.
+ */
 struct python_thread {
-	uint64_t pages[PYTHON_PAGE_SETS][PYTHON_PAGE_WAYS]; /* readable pages, their number + 1 */
+	uint32_t first, count, kept;
+	uint32_t epoch, depth;
+	bool one_each; /* a C frame runs one Python frame */
+	bool more;     /* there are frames outside of steps[0] */
 	uint32_t next_way;
-	uint32_t count;
-	bool one_each;                                /* a C frame runs one Python frame */
-	struct python_frame frames[PYTHON_DEPTH_MAX]; /* innermost first */
-	char text[2][4096];                           /* scratch: a file's and a function's name */
+	uint64_t pages[PYTHON_PAGE_SETS][PYTHON_PAGE_WAYS]; /* readable pages, their number + 1 */
+	uint16_t place[PYTHON_PLACES];                      /* by address: where its step may be */
+	struct python_step steps[PYTHON_STEPS_MAX + PYTHON_FRESH_MAX];
+	char text[2][4096]; /* scratch: a file's and a function's name */
 };
 
 enum python_answer {
-	PYTHON_FRAMES,  /* thread->count frames, more than 0 */
-	PYTHON_CUT,     /* likewise, and there are more than `depth` */
+	PYTHON_FRAMES,  /* all Python frames of the thread, one at least */
+	PYTHON_CUT,     /* likewise, but there are more than `depth` */
 	PYTHON_NOTHING, /* the thread runs no Python code now */
 	PYTHON_WRONG    /* what was read is impossible: the layout is another one */
 };
@@ -98,9 +117,9 @@ enum python_answer {
 void python_init(const struct python_setup *setup);
 
 /*
- * Read the Python frames of the calling thread, at most the `depth` innermost. `unmapped`: the call
- * may have unmapped memory, so the kernel is asked about all pages again. `arg` is passed to
- * `define`. Owning thread, in the guard.
+ * Read the Python frames of the calling thread, at most the `depth` innermost, only as far out as
+ * they differ from those of the last walk. `unmapped`: the call may have unmapped memory, so the
+ * kernel is asked about all pages again. `arg` is passed to `define`. Owning thread, in the guard.
  */
 enum python_answer python_walk(
 	struct python_thread *thread, uint32_t depth, bool unmapped, void *arg);

@@ -3,7 +3,8 @@
 # timeout: 900
 """Python frames in callchains, compared line by line with sys._getframe() in the program itself.
 
-tests/apps/python_zoo.py makes the calls, in each interpreter that is installed. TORTURE=1 compares 100,000 chains in each.
+tests/apps/python_zoo.py makes the calls, in each interpreter that is installed, and in those that PYTHONS=PATH:PATH names. TORTURE=1 compares
+100,000 chains in each.
 """
 import collections
 import glob
@@ -18,13 +19,14 @@ from lib import SRC, TORTURE, Report, folder, main, receipts_agree, run, spool_f
 ZOO = os.path.join(SRC, "tests/apps/python_zoo.py")
 PYTHON_BIT = 1 << 62
 DEPTH = 128
-KNOWN = [f"3.{minor}" for minor in range(8, 14)]
+KNOWN = [f"3.{minor}" for minor in range(8, 15)]
 
 
 def interpreters():
     """Return one interpreter of each version, and those of the system: version -> path."""
     found = {}
-    for python in ["/usr/bin/python3", *sorted(glob.glob(os.path.expanduser("~/.pyenv/versions/3.*/bin/python3"))), sys.executable]:
+    more = os.environ.get("PYTHONS", "").split(":")
+    for python in [*more, "/usr/bin/python3", *sorted(glob.glob(os.path.expanduser("~/.pyenv/versions/3.*/bin/python3"))), sys.executable]:
         said = run([python, "-c", "import sys; print('%d.%d' % sys.version_info[:2], hasattr(sys, 'abiflags') and sys.abiflags)"]) if os.path.exists(python) else None
         if said and said.status == 0:
             version, flags = (said.out.decode().split() + [""])[:2]

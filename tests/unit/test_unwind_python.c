@@ -4,13 +4,14 @@
  * frames, loops, invalid pointers. Nothing may crash, and valid memory gives the right frames.
  */
 #define _GNU_SOURCE
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 
 #include "tap.h"
 #include "unwind/python.h"
 
-#define WORDS 4096u /* of the picture: eight pages, with nothing readable around them */
+#define WORDS 40960u /* of the picture: 80 pages, with nothing readable around them */
 #define ROUNDS 20000u
 
 static uint64_t *picture;
@@ -131,10 +132,25 @@ static void true_picture(uint64_t code[2])
 
 static struct python_thread thread;
 
+/* The frames of the last walk, the innermost first. */
+static struct python_step frames[PYTHON_STEPS_MAX];
+static uint32_t count;
+
+static enum python_answer walk(uint32_t depth, bool unmapped)
+{
+	enum python_answer answer = python_walk(&thread, depth, unmapped, NULL);
+	count = 0;
+	for (uint32_t i = thread.count; i-- > thread.first && answer <= PYTHON_CUT;)
+		if (thread.steps[i].address)
+			frames[count++] = thread.steps[i];
+	return answer;
+}
+
+/* Walk with nothing remembered. */
 static enum python_answer walked(uint32_t depth)
 {
-	memset(&thread.pages, 0, sizeof(thread.pages));
-	return python_walk(&thread, depth, false, NULL);
+	memset(&thread, 0, sizeof(thread));
+	return walk(depth, false);
 }
 
 static void test_true(void)
@@ -144,20 +160,18 @@ static void test_true(void)
 	python_init(&setup);
 	true_picture(code);
 	enum python_answer answer = walked(128);
-	check(answer == PYTHON_FRAMES && thread.count == 3, "three frames are read");
+	check(answer == PYTHON_FRAMES && count == 3, "three frames are read");
 	check(defined_count == 2 && !strcmp(defined_name[0], "inner") &&
 			!strcmp(defined_name[1], "\xe6\xbc\xa2\xe5\xad\x97\xc3\xa9"),
 		"two code objects are defined, in UTF-8");
-	check(PYTHON_INSTRUCTION_OF(thread.frames[2].address) == 3 &&
-			PYTHON_CODE_OF(thread.frames[1].address) ==
-				PYTHON_CODE_OF(thread.frames[2].address),
+	check(PYTHON_INSTRUCTION_OF(frames[2].address) == 3 &&
+			PYTHON_CODE_OF(frames[1].address) == PYTHON_CODE_OF(frames[2].address),
 		"a frame is its code object and instruction");
-	check(thread.frames[0].at == address(STATE + 32) &&
-			thread.frames[1].at == address(STATE + 48) &&
-			thread.frames[2].at == address(STATE + 48),
+	check(frames[0].at == address(STATE + 32) && frames[1].at == address(STATE + 48) &&
+			frames[2].at == address(STATE + 48),
 		"and knows its C frame");
 	check(walked(128) == PYTHON_FRAMES && defined_count == 2, "nothing is defined twice");
-	check(walked(2) == PYTHON_CUT && thread.count == 2, "the depth cuts");
+	check(walked(2) == PYTHON_CUT && count == 2, "the depth cuts");
 	memset(picture + OBJECTS + 84, 0x88, 8);
 	check(walked(128) == PYTHON_FRAMES && defined_count == 3,
 		"an object at the same address with other lines is defined anew");
@@ -165,13 +179,22 @@ static void test_true(void)
 	check(walked(128) == PYTHON_FRAMES && defined_count == 5,
 		"a forked child defines all anew");
 	picture[OBJECTS] = 0;
-	check(walked(128) == PYTHON_FRAMES && PYTHON_CODE_OF(thread.frames[0].address) == 0,
+	check(walked(128) == PYTHON_FRAMES && PYTHON_CODE_OF(frames[0].address) == 0,
 		"an object that is being freed has no name");
 	picture[OBJECTS + 1] = address(TEXT_TYPE);
 	picture[OBJECTS] = 1;
 	python_forked();
-	check(walked(128) == PYTHON_WRONG && !thread.count,
-		"a code object of another type is wrong");
+	check(walked(128) == PYTHON_WRONG && !count, "a code object of another type is wrong");
+	picture[OBJECTS + 1] = address(CODE_TYPE);
+	refuse = true;
+	check(walked(128) == PYTHON_FRAMES && PYTHON_CODE_OF(frames[0].address) == 0,
+		"nor has one whose definition found no room");
+	refuse = false;
+	check(walk(128, false) == PYTHON_FRAMES && PYTHON_CODE_OF(frames[0].address) != 0,
+		"until there is room");
+	picture[OBJECTS] = 0;
+	check(walk(128, false) == PYTHON_FRAMES && PYTHON_CODE_OF(frames[0].address) == 0,
+		"a remembered object that is being freed has no name");
 	finalizing = 1;
 	check(walked(128) == PYTHON_NOTHING, "nothing is read once the interpreter ends");
 	finalizing = 0;
@@ -187,9 +210,252 @@ static void test_unmapped(void)
 	python_forked();
 	walked(128);
 	mprotect(picture, 4096, PROT_NONE);
-	check(python_walk(&thread, 128, true, NULL) == PYTHON_WRONG,
+	check(walk(128, true) == PYTHON_WRONG,
 		"after a call that unmaps, pages are asked for again");
 	mprotect(picture, 4096, PROT_READ | PROT_WRITE);
+}
+
+/* ---- a simulated interpreter ---- */
+
+enum { SIM_DEPTH = 400, SIM_CODES = 12, SIM_CODE = 8192, SIM_CODE_WORDS = 128, SIM_FRAME = 10240 };
+
+/* A frame of the simulated interpreter. `entry`: a C function called it. */
+static struct {
+	uint32_t code, instr, place;
+	bool entry;
+} sim[SIM_DEPTH];
+static uint32_t sim_depth;
+static uint32_t sim_lines[SIM_CODES]; /* the first line of each code object, a new one for each */
+static uint32_t sim_serial;
+static uint32_t line_of_id[1 << 16];
+static struct python_layout sim_layout;
+
+static bool sim_define(void *arg, const struct python_code *code)
+{
+	(void)arg;
+	if (code->id < sizeof(line_of_id) / sizeof(line_of_id[0]))
+		line_of_id[code->id] = code->first_line;
+	return true;
+}
+
+static uint8_t *sim_at(uint32_t word, int16_t offset)
+{
+	return (uint8_t *)(picture + word) + offset;
+}
+
+static void word_put(uint32_t at, int16_t offset, uint64_t value, unsigned bytes)
+{
+	if (offset >= 0)
+		memcpy(sim_at(at, offset), &value, bytes);
+}
+
+/* Put another code object at the place of number `i`: all that tells it from the last one are its
+ * line table and, where versions have it, its number. */
+static void sim_code(uint32_t i)
+{
+	const struct python_layout *l = &sim_layout;
+	uint32_t at = SIM_CODE + i * SIM_CODE_WORDS, bytes = 8 + 8 * (i % 8);
+	sim_lines[i] = ++sim_serial;
+	picture[at] = 1;
+	picture[at + 1] = address(CODE_TYPE);
+	word_put(at, l->code_first_line, sim_lines[i], 4);
+	word_put(at, l->code_file, address(at + 40), 8);
+	word_put(at, l->code_name, address(at + 40), 8);
+	word_put(at, l->code_table, address(at + 80), 8);
+	word_put(at, l->code_version, sim_serial, 4);
+	memset(picture + at + 40, 0, 96);
+	picture[at + 40] = 1;
+	picture[at + 41] = address(TEXT_TYPE);
+	picture[at + 42] = 4;
+	picture[at + 44] = 1u << 2 | 1u << 5 | 1u << 6;
+	memcpy(sim_at(at + 40, l->text), "name", 4);
+	picture[at + 80] = 1;
+	picture[at + 81] = address(BYTES_TYPE);
+	picture[at + 82] = bytes;
+	picture[at + 84 + sim_serial % (bytes / 8)] = sim_serial;
+}
+
+/* Frame n is at SIM_FRAME + 64 * n or 48 words behind that; its shim is 16 or 28, its cframe 40 or
+ * 44 words behind it: all have different places at times. */
+static uint32_t frame_at(uint32_t i)
+{
+	return SIM_FRAME + 64 * i + (sim[i].place & 1 ? 48 : 0);
+}
+
+static uint32_t shim_at(uint32_t i)
+{
+	return SIM_FRAME + 64 * i + (sim[i].place & 2 ? 28 : 16);
+}
+
+static uint32_t cframe_at(uint32_t i)
+{
+	return SIM_FRAME + 64 * i + (sim[i].place & 4 ? 44 : 40);
+}
+
+static void frame_draw(uint32_t i, uint64_t outer)
+{
+	const struct python_layout *l = &sim_layout;
+	uint64_t code = address(SIM_CODE + sim[i].code * SIM_CODE_WORDS);
+	uint32_t at = frame_at(i), instr = sim[i].instr;
+	word_put(at, l->previous, outer, 8);
+	word_put(at, l->code, code | (l->code_tag ? instr % 2 : 0), 8);
+	word_put(at, l->instr,
+		l->unit ? instr * 2 / l->unit : code + (uint64_t)l->code_start + instr * 2,
+		l->unit ? 4 : 8);
+	word_put(at, l->owner, 0, 1);
+	word_put(at, l->is_entry, sim[i].entry, 1);
+}
+
+/* Draw the frames, and where the interpreter says they are. */
+static void sim_draw(void)
+{
+	const struct python_layout *l = &sim_layout;
+	bool shims = l->owner_shim && l->is_entry < 0;
+	uint64_t outer = 0, cframe = address(STATE + 32);
+	for (uint32_t i = 0; i < sim_depth; i++) {
+		if (sim[i].entry && shims) {
+			word_put(shim_at(i), l->previous, outer, 8);
+			word_put(shim_at(i), l->owner, l->owner_shim, 1);
+			outer = address(shim_at(i));
+		}
+		if (sim[i].entry) {
+			word_put(cframe_at(i), l->cframe_previous, cframe, 8);
+			cframe = address(cframe_at(i));
+		}
+		frame_draw(i, outer);
+		outer = address(frame_at(i));
+	}
+	state_now = address(STATE);
+	word_put(STATE, l->tstate_frame, outer, 8);
+	word_put(STATE, l->tstate_cframe, cframe, 8);
+	word_put((uint32_t)((cframe - address(0)) / 8), l->cframe_frame, outer, 8);
+}
+
+/* Replace a code object that no frame refers to. */
+static void sim_recycle(uint32_t code)
+{
+	for (uint32_t i = 0; i < sim_depth; i++)
+		if (sim[i].code == code)
+			return;
+	sim_code(code);
+}
+
+/* Change the interpreter's frames as a running program does. Often a function is called again at
+ * the same place, or another one whose code object is at the same place. */
+static void sim_run(void)
+{
+	uint32_t left = random_next() % 64 ? (uint32_t)random_next() % 6 : sim_depth / 2;
+	sim_depth -= left < sim_depth ? left : sim_depth;
+	for (uint32_t i = 0; i < 3 && sim_depth + i < SIM_DEPTH; i++)
+		if (random_next() % 8 == 0)
+			sim_recycle(sim[sim_depth + i].code);
+	if (sim_depth && random_next() % 2)
+		sim[sim_depth - 1].instr = (uint32_t)random_next() % 3;
+	uint32_t more = random_next() % 64 ? (uint32_t)random_next() % 7 : 100;
+	for (; more && sim_depth < SIM_DEPTH; more--, sim_depth++) {
+		if (random_next() % 3 == 0)
+			continue;
+		if (random_next() % 2)
+			sim[sim_depth].code = (uint32_t)random_next() % SIM_CODES;
+		if (random_next() % 2)
+			sim[sim_depth].instr = (uint32_t)random_next() % 3;
+		if (random_next() % 2)
+			sim[sim_depth].place = (uint32_t)random_next() % 8;
+		sim[sim_depth].entry = !sim_depth || sim_layout.owner < 0 || random_next() % 3 == 0;
+	}
+	if (sim_depth)
+		sim[0].entry = true;
+	for (uint32_t i = 0; sim_layout.owner < 0 && i < sim_depth; i++)
+		sim[i].entry = true;
+	sim_draw();
+}
+
+/* Return true if the walk found frame number `i` from inside. */
+static bool sim_equal(uint32_t i)
+{
+	const struct python_layout *l = &sim_layout;
+	uint32_t number = sim_depth - 1 - i, entry = number;
+	while (!sim[entry].entry)
+		entry--;
+	uint64_t at = l->tstate_cframe >= 0 ? address(cframe_at(entry))
+		: l->owner_shim             ? address(shim_at(entry))
+					    : 0;
+	return PYTHON_INSTRUCTION_OF(frames[i].address) == sim[number].instr + 1 &&
+		line_of_id[PYTHON_CODE_OF(frames[i].address)] == sim_lines[sim[number].code] &&
+		frames[i].at == at;
+}
+
+/* Walks of a thread that remembers are the true chains, whatever was called in between. */
+static void test_remembered(const struct python_layout *layout)
+{
+	struct python_setup setup = setup_of(layout);
+	uint32_t wrong = 0, kept = 0, cut = 0, depth = 128;
+	setup.define = sim_define;
+	sim_layout = *layout;
+	python_init(&setup);
+	python_forked();
+	memset(picture, 0, WORDS * 8);
+	memset(&thread, 0, sizeof(thread));
+	sim_depth = 0;
+	for (uint32_t i = 0; i < SIM_CODES; i++)
+		sim_code(i);
+	for (uint32_t round = 0; round < 4000; round++) {
+		sim_run();
+		if (random_next() % 256 == 0)
+			depth = random_next() % 2 ? 24 : 128;
+		enum python_answer answer = walk(depth, random_next() % 512 == 0);
+		uint32_t wanted = sim_depth < depth ? sim_depth : depth;
+		bool right = count == wanted &&
+			answer ==
+				(!wanted                            ? PYTHON_NOTHING
+						: sim_depth > depth ? PYTHON_CUT
+								    : PYTHON_FRAMES);
+		for (uint32_t i = 0; right && i < count; i++)
+			right = sim_equal(i);
+		wrong += !right;
+		kept += thread.kept > 0;
+		cut += answer == PYTHON_CUT;
+	}
+	char text[100];
+	snprintf(text, sizeof(text), "%x: chains are true, though much is remembered",
+		layout->version);
+	check(wrong == 0 && kept > 2000 && cut > 100, text);
+}
+
+static void test_all_remembered(void)
+{
+	uint64_t table[64] = {0};
+	struct python_layout layout;
+	for (uint32_t version = 0x0308; version <= 0x030c; version++)
+		test_remembered(python_layout_of(version));
+	memcpy(table, "xdebugpy", 8);
+	table[1] = 0x030d00f0;
+	table[23] = 72;  /* current_frame */
+	table[29] = 8;   /* previous */
+	table[31] = 56;  /* instr_ptr */
+	table[33] = 70;  /* owner */
+	table[35] = 112; /* filename */
+	table[37] = 128; /* qualname */
+	table[38] = 136; /* linetable */
+	table[39] = 68;  /* firstlineno */
+	table[43] = 200; /* co_code_adaptive */
+	check(!python_layout_read(table, sizeof(table), 0x030d, &layout),
+		"the table of 3.13 is read");
+	test_remembered(&layout);
+	memset(table + 2, 0, sizeof(table) - 16);
+	table[1] = 0x030e00f0;
+	table[26] = 72;
+	table[32] = 8;
+	table[34] = 56;
+	table[36] = 74;
+	table[40] = 112;
+	table[42] = 128;
+	table[43] = 136;
+	table[44] = 68;
+	table[48] = 208;
+	check(!python_layout_read(table, sizeof(table), 0x030e, &layout),
+		"the table of 3.14 is read");
+	test_remembered(&layout);
 }
 
 static uint64_t any_word(void)
@@ -213,13 +479,14 @@ static void test_wrong(void)
 {
 	static const uint16_t versions[] = {0x0308, 0x0309, 0x030a, 0x030b, 0x030c};
 	uint32_t answers[4] = {0}, longest = 0;
+	bool same = true;
 	for (uint32_t round = 0; round < ROUNDS; round++) {
 		struct python_layout layout = *python_layout_of(versions[random_next() % 5]);
 		uint64_t code[2];
 		true_picture(code);
 		int16_t *offset = &layout.tstate_frame;
 		for (unsigned wrong = random_next() % 3; wrong; wrong--)
-			offset[random_next() % 15] = (int16_t)(random_next() % 256 * 8);
+			offset[random_next() % 16] = (int16_t)(random_next() % 256 * 8);
 		for (unsigned wrong = random_next() % 12; wrong; wrong--)
 			picture[random_next() % 1300] = any_word();
 		if (random_next() % 16 == 0)
@@ -229,15 +496,29 @@ static void test_wrong(void)
 		python_forked();
 		refuse = random_next() % 8 == 0;
 		defined_count = 0;
-		enum python_answer answer = python_walk(
-			&thread, (uint32_t)(random_next() % 200), random_next() % 4 == 0, NULL);
+		uint32_t depth = (uint32_t)(random_next() % 200);
+		enum python_answer answer = walk(depth, random_next() % 4 == 0);
 		answers[answer]++;
-		longest = thread.count > longest ? thread.count : longest;
+		longest = count > longest ? count : longest;
+		/* Remembered or not, the same picture has the same frames. */
+		for (uint32_t again = 0; again < 2; again++) {
+			struct python_step first[PYTHON_DEPTH_MAX];
+			uint32_t first_count = count;
+			memcpy(first, frames, sizeof(first));
+			if (again)
+				memset(&thread, 0, sizeof(thread));
+			same &= walk(depth, false) == answer && count == first_count;
+			for (uint32_t i = 0; i < count; i++)
+				same &= refuse ||
+					(frames[i].address == first[i].address &&
+						frames[i].at == first[i].at);
+		}
 	}
 	refuse = false;
 	check(answers[PYTHON_WRONG] > ROUNDS / 10 && answers[PYTHON_FRAMES] > ROUNDS / 100,
 		"wrong pictures are read without a crash");
 	check(longest <= PYTHON_DEPTH_MAX && answers[PYTHON_CUT] > 0, "loops end at the depth");
+	check(same, "what is remembered changes no answer");
 }
 
 static void test_offsets(void)
@@ -249,7 +530,7 @@ static void test_offsets(void)
 	memcpy(table, "xdebugpy", 8);
 	table[1] = 0x030d00f0;
 	check(!python_layout_read(table, sizeof(table), 0x030d, &layout), "a table is read");
-	check(python_layout_read(table, sizeof(table), 0x030e, &layout) &&
+	check(python_layout_read(table, sizeof(table), 0x030f, &layout) &&
 			python_layout_read(table, 64, 0x030d, &layout),
 		"not of another version, nor a short one");
 	table[2] = 1;
@@ -263,7 +544,7 @@ static void test_offsets(void)
 			continue;
 		accepted++;
 		const int16_t *offset = &layout.tstate_frame;
-		for (uint32_t i = 0; i < 15; i++)
+		for (uint32_t i = 0; i < 16; i++)
 			inside &= offset[i] >= -1 && offset[i] <= 2048;
 	}
 	check(inside && accepted && accepted < ROUNDS, "offsets out of range are refused");
@@ -276,6 +557,7 @@ int main(void)
 	picture_map();
 	test_true();
 	test_unmapped();
+	test_all_remembered();
 	test_wrong();
 	test_offsets();
 	return tap_done();

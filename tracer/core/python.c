@@ -179,8 +179,9 @@ bool python_take(struct thread *t, struct callchain_thread *native, uint32_t fla
 	if (__builtin_expect(__atomic_load_n(&state, __ATOMIC_ACQUIRE) != STATE_ON, 0) && !check())
 		return false;
 	struct memory *memory = memory_for(t);
-	if (!memory)
+	if (!memory || !callchain_has_room(native))
 		return false;
+	uint32_t known = merged_begin(&memory->merged);
 	bool unmapped = t->unmapped;
 	enum python_answer answer = python_walk(&memory->python, depth, unmapped, t);
 	if (__builtin_expect(answer == PYTHON_WRONG, 0)) {
@@ -192,8 +193,8 @@ bool python_take(struct thread *t, struct callchain_thread *native, uint32_t fla
 	if (answer == PYTHON_NOTHING)
 		return false;
 	callchain_take(native, depth, flags | CALLCHAIN_NAMELESS, ret_result);
-	*ret_id = merged_take(&memory->merged, &interpreter, native, ret_result, &memory->python,
-		answer == PYTHON_CUT);
+	*ret_id = merged_take(&memory->merged, known, &interpreter, native, ret_result,
+		&memory->python, answer == PYTHON_CUT);
 	if (answer == PYTHON_CUT && ret_result->end == CALLCHAIN_WHOLE)
 		ret_result->end = CALLCHAIN_CUT;
 	return true;
