@@ -11,27 +11,10 @@ import os
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from lib import BUILD, app, main, recorded, run, tap  # noqa: E402
+from _packages import PACKAGES, SMALL, fetch  # noqa: E402
+from lib import app, main, recorded, run, tap  # noqa: E402
 
-PACKAGES = os.environ.get("NVTX_PACKAGES") or os.path.join(BUILD, "nvtx-packages")
-SMALL = ("nvtx==0.2.17", "nvidia-nvtx-cu12==12.1.105")  # the last wheel with libnvToolsExt
 NCCL = ("nvidia-nccl-cu12==2.28.9",)
-fetched = {}
-
-
-def fetch(packages):
-    """Install packages. Return None, or the reason why they cannot be installed."""
-    if packages not in fetched:
-        stamp = os.path.join(PACKAGES, "-".join(packages).replace("=", ""))
-        if not os.path.exists(stamp):
-            result = run([sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--disable-pip-version-check", "--target", PACKAGES, *packages],
-                         env=dict(os.environ, PIP_RETRIES="1"), limit=400)
-            if result.status == 0:
-                open(stamp, "w").close()
-            fetched[packages] = None if result.status == 0 else "not to be had from PyPI: " + result.err.decode(errors="replace").strip().splitlines()[-1]
-        else:
-            fetched[packages] = None
-    return fetched[packages]
 
 
 def library(pattern):

@@ -14,6 +14,7 @@ import sys
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from lib import TRACE, app, clean_env, folder, main, run, spool_folder, tap, trace, traced_env, wait_spool_gone  # noqa: E402
 import _browser  # noqa: E402
+from _page import ABOUT, CANVAS, about, find_event, next_match, search, shows  # noqa: E402
 import _made_database as made  # noqa: E402
 import libdevice as device  # noqa: E402
 
@@ -342,15 +343,6 @@ def colors_in(browser, selector):
                             "const d = new Uint32Array(c.getContext('2d').getImageData(0, 0, c.width, c.height).data.buffer); return new Set(d).size; })()")
 
 
-def shows(browser, name, path):
-    browser.open(path)
-    urls, wrong = browser.requests()
-    failed = browser.evaluate("document.documentElement.dataset.failed || ''")
-    tap.ok(not failed and not wrong and all(url.startswith("file://") and url.endswith(os.path.basename(path)) for url in urls),
-           f"{name}: shown without a complaint, and without asking for anything", (failed, wrong, urls))
-    browser.wait("!document.querySelector('.timeline .status') || document.querySelector('.timeline .status').textContent !== ''")
-
-
 def in_view_ns(browser):
     """Return the time span that the line below the timeline says is in view."""
     return in_view_ns_of(text_of(browser, VIEW))
@@ -423,29 +415,6 @@ def browser_hover(browser):
     picture(browser, "calls-all", whole=True)
 
 
-CANVAS = ".timeline .scroller canvas"
-ABOUT = ".timeline .details"
-
-
-def find_event(browser, *texts):
-    """Move the pointer over the timeline until the tip has all the texts; return where."""
-    x, y, width, height = browser.box(CANVAS)
-    for down in range(30, int(height), 8):
-        for part in range(16, 100, 2):
-            at = x + width * part / 100, y + down
-            browser.mouse("mouseMoved", *at)
-            shown = browser.evaluate("(() => { const t = document.querySelector('.tip'); return t && !t.hidden ? t.textContent : ''; })()")
-            if all(text in shown for text in texts):
-                return at
-    raise RuntimeError(f"no event with {texts}")
-
-
-def about(browser):
-    """Return what the page says about the selected event: a dict of its lines, and the frames of its callchain."""
-    lines = browser.evaluate(f"[...document.querySelectorAll('{ABOUT} dt')].map((t) => [t.textContent, t.nextElementSibling.textContent])")
-    return dict(lines), browser.evaluate(f"[...document.querySelectorAll('{ABOUT} ol li')].map((f) => f.textContent)")
-
-
 def browser_details(browser):
     """A click shows all that the report has about an event."""
     shows(browser, "a report of calls", page("calls", REPORT)[1])
@@ -471,16 +440,6 @@ def browser_details(browser):
         next_match(browser)
     tap.ok(lines.get("errno") == "EISDIR" and lines["returned"] == "-1" and lines["file"] == PLACE and re.fullmatch(r"fd = [0-9]+, \w+, \w+", lines["arguments"]),
            "a call that failed has its errno, descriptor and file", lines)
-
-
-def search(browser, text):
-    browser.evaluate(f"(() => {{ const i = document.querySelector('.timeline input'); i.value = {json.dumps(text)}; i.dispatchEvent(new Event('input')); }})()")
-    browser.wait("document.querySelector('.timeline .matches').textContent.endsWith(' found')")
-    next_match(browser)
-
-
-def next_match(browser):
-    browser.evaluate("document.querySelector('.timeline input').dispatchEvent(new KeyboardEvent('keydown', {key: 'Enter'}))")
 
 
 def browser_launch(browser):
