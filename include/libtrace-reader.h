@@ -21,7 +21,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define LIBTRACE_READER_VERSION 2u
+#define LIBTRACE_READER_VERSION 3u
 
 #define LIBTRACE_READER_API __attribute__((visibility("default")))
 
@@ -213,6 +213,8 @@ struct libtrace_event_filter {
 	uint64_t start_ns, end_ns; /* start_ns <= start of the event < end_ns, relative to the start
 				    * of the session */
 	uint32_t no_symbols;       /* 1: callchains as addresses only */
+	uint32_t callchains; /* frames of callchains: 0 all, 1 without Python frames, 2 only those
+			      * of Python. Since version 3 */
 };
 
 struct libtrace_events;

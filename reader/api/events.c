@@ -58,6 +58,8 @@ static int events_read(struct libtrace_events *e, struct libtrace_report *report
 	cursor_init(&e->cursor, &report->report, &e->contents, &all);
 	e->no_symbols = filter->no_symbols;
 	int error = contents_read(&e->contents, &report->report, &visitor);
+	if (filter->callchains <= CALLCHAINS_PYTHON)
+		contents_choose_callchains(&e->contents, filter->callchains);
 	times_set(e, filter);
 	nvtx_payloads_ready(&e->payloads);
 	cursor_start(&e->cursor);

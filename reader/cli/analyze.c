@@ -16,6 +16,7 @@
 #include "reader/cli/base/message.h"
 #include "reader/cli/base/names_near.h"
 #include "reader/cli/base/options.h"
+#include "reader/cli/base/select.h"
 #include "reader/cli/database/rows.h"
 #include "reader/cli/database/stats.h"
 
@@ -294,6 +295,7 @@ int command_analyze(const struct options *o)
 	};
 	if (o->value[OPT_analyze_list])
 		return rules_list();
+	select_callchains(o->value[OPT_analyze_callchains]);
 	if (a.rows && strcmp(a.rows, "all") != 0 &&
 		!rows_shown(&(struct analysis){.rows = a.rows}, NULL)) {
 		cli_error("invalid argument '%s' for --rows: want an integer of at least 1, or all",

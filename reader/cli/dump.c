@@ -54,6 +54,7 @@ int command_dump(const struct options *o)
 	const char *file = option_file(o);
 	const struct select_options by = {OPT_dump_nvtx_include, OPT_dump_nvtx_exclude,
 		OPT_dump_nvtx_scope, o->value[OPT_dump_filter_time], true};
+	select_callchains(o->value[OPT_dump_callchains]);
 	if (!file || filter_fill(&filter, o) || select_by(o, &by) ||
 		input_open_events(&r, file, o->value[OPT_dump_no_wait]))
 		return STATUS_FAILED;

@@ -8,6 +8,7 @@
 #include "reader/cli/commands.h"
 #include "reader/cli/base/message.h"
 #include "reader/cli/base/options.h"
+#include "reader/cli/base/select.h"
 #include "reader/cli/database/open.h"
 #include "reader/cli/database/rows.h"
 #include "reader/cli/base/stop.h"
@@ -18,6 +19,7 @@ int command_query(const struct options *o)
 	const struct sql_open_form form = {.no_symbols = o->value[OPT_query_no_symbols],
 		.symbol_path = o->value[OPT_query_symbol_path],
 		.no_wait = o->value[OPT_query_no_wait]};
+	select_callchains(o->value[OPT_query_callchains]);
 	if (o->argc != 2) {
 		cli_error("want FILE and SQL; see 'trace help query'");
 		return STATUS_FAILED;

@@ -32,7 +32,8 @@ struct report {
 	/* Reduce a batch to the rows that readers get; the choice is valid until the next batch.
 	 * Returns false if no row is left. NULL = readers get all rows (selection.h). */
 	bool (*choose_rows)(void *user, struct event_batch *b);
-	void *choose_user; /* owned by the caller; lives as long as the report is read */
+	void *choose_user;   /* owned by the caller; lives as long as the report is read */
+	unsigned callchains; /* enum callchain_view (reader/symbols/callchains.h) */
 };
 
 /* Apply the row filter of the report, if it has one, to a batch. Returns false if no row is

@@ -326,6 +326,12 @@ static int take_block(struct pass *pass)
 	return error;
 }
 
+void contents_choose_callchains(struct contents *c, enum callchain_view view)
+{
+	for (size_t i = 0; i < c->processes.count; i++)
+		callchain_nodes_choose(&c->processes.rows[i]->callchains, view);
+}
+
 int contents_read(
 	struct contents *c, const struct report *r, const struct contents_visitor *visitor)
 {
@@ -341,6 +347,7 @@ int contents_read(
 	}
 	c->tally = pass.walk.tally;
 	walk_stop(&pass.walk);
+	contents_choose_callchains(c, r->callchains);
 	return error ? error : details_merge(c);
 }
 

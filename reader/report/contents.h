@@ -82,6 +82,10 @@ static inline void contents_report_problem(
 void contents_init(struct contents *c);
 void contents_release(struct contents *c);
 
+/* Reduce the callchains of all processes to the frames of the view, once, after contents_read() of
+ * a report that does not have the choice itself (struct report). */
+void contents_choose_callchains(struct contents *c, enum callchain_view view);
+
 /* Read the whole report into `c`. Returns 0, a negative errno of a system failure, or what the
  * visitor returned. Damage is reported to visitor->problem and skipped. */
 int contents_read(

@@ -123,6 +123,36 @@ int callchain_nodes_add(
 	return 0;
 }
 
+static void node_choose(const struct callchain_nodes *n, enum callchain_view view, uint32_t *parent,
+	uint64_t *address)
+{
+	const bool is_python = (*address & ADDRESS_PYTHON) != 0;
+	uint32_t callers_parent;
+	uint64_t callers_address = 0;
+	const bool has_caller = callchain_node(n, *parent, &callers_parent, &callers_address);
+	if (view == CALLCHAINS_PYTHON && is_python) {
+		if (callers_address == CALLCHAIN_NO_PYTHON)
+			*parent = 0;
+	} else if (view == CALLCHAINS_PYTHON) {
+		*address = has_caller ? callers_address : CALLCHAIN_NO_PYTHON;
+		*parent = has_caller ? callers_parent : *parent;
+	} else if (is_python) {
+		*address = CALLCHAIN_FOLDED_PYTHON;
+		if (callers_address == CALLCHAIN_FOLDED_PYTHON)
+			*parent = callers_parent;
+	}
+}
+
+void callchain_nodes_choose(struct callchain_nodes *n, enum callchain_view view)
+{
+	if (view == CALLCHAINS_MERGED)
+		return;
+	/* A node's callers precede it, so they have been reduced already. */
+	for (uint32_t i = 0; i < n->count; i++)
+		for (uint32_t k = 0; k < n->pieces[i].count; k++)
+			node_choose(n, view, &n->pieces[i].parents[k], &n->pieces[i].addresses[k]);
+}
+
 bool callchain_node(
 	const struct callchain_nodes *n, uint32_t id, uint32_t *ret_parent, uint64_t *ret_address)
 {

@@ -5,7 +5,7 @@
  *
  * Format: Callchains entries of docs/FORMAT.md. A node takes 12 bytes. A writer that took over may
  * define nodes again; lost blocks leave gaps. callchain_nodes_release() at the end. One thread
- * while nodes are added, then any thread.
+ * while nodes are added or chosen, then any thread.
  */
 #ifndef READER_SYMBOLS_CALLCHAINS_H
 #define READER_SYMBOLS_CALLCHAINS_H
@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "common/frame_address.h"
 #include "report.pb-c.h"
 
 /* Maximum number of frames read of a callchain. Parents have smaller ids, so every callchain ends,
@@ -32,6 +33,17 @@ struct callchain_nodes {
 	uint32_t count, capacity;
 };
 
+/* The frames of callchains that readers get. Addresses that stand for frames left out follow. */
+enum callchain_view {
+	CALLCHAINS_MERGED, /* all: Python frames in place of the interpreter's own */
+	CALLCHAINS_NATIVE, /* consecutive Python frames are one: CALLCHAIN_FOLDED_PYTHON */
+	CALLCHAINS_PYTHON  /* Python frames; CALLCHAIN_NO_PYTHON if the callchain has none */
+};
+
+#define CALLCHAIN_FOLDED (ADDRESS_PYTHON | UINT64_C(1) << 61)
+#define CALLCHAIN_FOLDED_PYTHON CALLCHAIN_FOLDED
+#define CALLCHAIN_NO_PYTHON (CALLCHAIN_FOLDED | 1)
+
 /* Free all nodes and leave the table empty. */
 void callchain_nodes_release(struct callchain_nodes *n);
 
@@ -39,6 +51,11 @@ void callchain_nodes_release(struct callchain_nodes *n);
  * invalid nodes are skipped. */
 int callchain_nodes_add(
 	struct callchain_nodes *n, const Libtrace__Callchains *entry, const char **ret_cause);
+
+/* Reduce all callchains to the frames of the view. Ids keep their callchains; a node that is left
+ * out becomes a copy of its nearest caller that is not. Call it once, after all nodes were added.
+ */
+void callchain_nodes_choose(struct callchain_nodes *n, enum callchain_view view);
 
 /* Look up node `id`. Returns false, with the results unchanged, if the file does not define it. */
 bool callchain_node(

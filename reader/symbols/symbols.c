@@ -10,6 +10,7 @@
 #include "common/array.h"
 #include "reader/report/contents.h"
 #include "reader/symbols/binary.h"
+#include "reader/symbols/callchains.h"
 #include "reader/symbols/jit.h"
 
 /* A binary opened once, by path and build-id, for all processes that mapped it. */
@@ -175,12 +176,27 @@ static const struct symbol *of_place(
 	return symbol;
 }
 
+/* Return the symbol of an address that stands for frames left out (callchains.h). */
+static const struct symbol *of_folded(struct symbols *s, uint64_t address)
+{
+	const struct symbol_frame frame = {
+		.function = address == CALLCHAIN_NO_PYTHON ? "[native code]" : "[Python]"};
+	struct symbol *symbol = symbol_new(s, &frame, 1);
+	if (!symbol)
+		return NULL;
+	symbol->is_python = true;
+	symbol->module = frame.function;
+	return symbol;
+}
+
 /* Return the symbol of a Python frame: "function (file.py:line)". */
 static const struct symbol *of_python(struct symbols *s, const struct process *p, uint64_t address)
 {
 	const struct python_row *row = python_codes_find(&p->python, address);
 	struct symbol_frame frame = {0};
 	uint32_t instruction = PYTHON_INSTRUCTION_OF(address);
+	if ((address & CALLCHAIN_FOLDED) == CALLCHAIN_FOLDED)
+		return of_folded(s, address);
 	if (row) {
 		struct string_ref table = string_table_get(&s->contents->strings, row->table);
 		const char *name = string_text(s, row->name);

@@ -90,7 +90,10 @@ static void take_result(struct libtrace_report *report, size_t index)
 
 static void take_events(struct libtrace_report *report)
 {
-	const struct libtrace_event_filter all = {0}, some = {.name = "r*", .end_ns = 1000000};
+	const struct libtrace_event_filter all = {0},
+					   some = {.name = "r*",
+						   .end_ns = 1000000,
+						   .callchains = 2};
 	for (unsigned i = 0; i < 2; i++) {
 		struct libtrace_events *events;
 		char *text = NULL;

@@ -10,6 +10,7 @@
 static struct contents contents;
 static unsigned problems;
 static char last_problem[256];
+static enum callchain_view view; /* of the reports that are read back */
 
 static void note_problem(void *user, uint64_t offset, const char *cause)
 {
@@ -29,8 +30,10 @@ static struct process *read_back(struct make_report *m)
 	problems = 0;
 	*last_problem = 0;
 	contents_init(&contents);
-	if (report_open_memory(&report, m->data, m->bytes, &cause) ||
-		contents_read(&contents, &report, &visitor))
+	if (report_open_memory(&report, m->data, m->bytes, &cause))
+		abort();
+	report.callchains = view;
+	if (contents_read(&contents, &report, &visitor))
 		abort();
 	report_close(&report);
 	return process_get(&contents.processes, 1);
@@ -256,8 +259,72 @@ static void modules_have_a_limit(void)
 	done(&m);
 }
 
+#define PY(n) (ADDRESS_PYTHON | (n))
+
+static bool chain_is(const struct process *p, uint32_t id, const uint64_t *wanted, uint32_t count)
+{
+	uint64_t chain[8];
+	bool whole;
+	return callchain_addresses(&p->callchains, id, chain, 8, &whole) == count && whole &&
+		!memcmp(chain, wanted, count * sizeof(*chain));
+}
+
+/* Return the process with these callchains, in a view: main (1) calls Python (2, 3), which calls C
+ * (4), which calls Python (5) and that C (6); 7 is another C function that main calls, 12 a Python
+ * function whose caller is not in the report. */
+static struct process *chains_of_two_kinds(struct make_report *m, enum callchain_view chosen)
+{
+	const uint32_t parents[] = {0, 1, 2, 3, 4, 5, 1};
+	const uint64_t addresses[] = {0x100, PY(2), PY(3), 0x400, PY(5), 0x600, 0x700};
+	const uint32_t unknown = 9;
+	const uint64_t python = PY(12);
+	view = chosen;
+	make_init(m, false);
+	make_callchains(m, 1, 1, 7, parents, addresses);
+	make_callchains(m, 1, 12, 1, &unknown, &python);
+	struct process *p = read_back(m);
+	view = CALLCHAINS_MERGED;
+	return p;
+}
+
+static void frames_are_chosen(void)
+{
+	struct make_report m;
+	uint64_t chain[8];
+	bool whole;
+	struct process *p = chains_of_two_kinds(&m, CALLCHAINS_MERGED);
+	const uint64_t merged[] = {0x600, PY(5), 0x400, PY(3), PY(2), 0x100};
+	check(chain_is(p, 6, merged, 6), "merged: all frames");
+	done(&m);
+
+	p = chains_of_two_kinds(&m, CALLCHAINS_NATIVE);
+	const uint64_t native[] = {
+		0x600, CALLCHAIN_FOLDED_PYTHON, 0x400, CALLCHAIN_FOLDED_PYTHON, 0x100};
+	check(chain_is(p, 6, native, 5), "native: Python frames in a row are one");
+	check(chain_is(p, 3, native + 3, 2) && chain_is(p, 2, native + 3, 2),
+		"native: also at the inner end");
+	check(chain_is(p, 7, (const uint64_t[]){0x700, 0x100}, 2), "native: others are whole");
+	check(callchain_addresses(&p->callchains, 12, chain, 8, &whole) == 1 && !whole &&
+			chain[0] == CALLCHAIN_FOLDED_PYTHON,
+		"native: a caller that is not in the report is missed");
+	done(&m);
+
+	p = chains_of_two_kinds(&m, CALLCHAINS_PYTHON);
+	const uint64_t python[] = {PY(5), PY(3), PY(2)};
+	check(chain_is(p, 6, python, 3) && chain_is(p, 5, python, 3), "python: nothing else");
+	check(chain_is(p, 4, python + 1, 2), "python: the frames that called C");
+	check(chain_is(p, 7, (const uint64_t[]){CALLCHAIN_NO_PYTHON}, 1) &&
+			chain_is(p, 1, (const uint64_t[]){CALLCHAIN_NO_PYTHON}, 1),
+		"python: a callchain without Python is one frame");
+	check(callchain_addresses(&p->callchains, 12, chain, 8, &whole) == 1 && !whole &&
+			chain[0] == PY(12),
+		"python: a caller that is not in the report is missed");
+	done(&m);
+}
+
 int main(void)
 {
+	frames_are_chosen();
 	chain_leads_outwards();
 	nodes_reported_again();
 	holes_are_kept();

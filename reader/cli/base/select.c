@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * select.c - the selection of events that options ask for: NVTX ranges and a window of time.
+ * select.c - the selection of events that options ask for: NVTX ranges and a window of time; and of
+ * frames of callchains.
  */
 #define _GNU_SOURCE
 #include "reader/cli/base/select.h"
@@ -13,6 +14,7 @@
 
 static struct nvtx_filter filter;
 static struct selection_spec wanted;
+static enum callchain_view callchains;
 
 static int filter_add(const char *text, enum option_id option)
 {
@@ -75,6 +77,13 @@ int select_by(const struct options *o, const struct select_options *by)
 	return status;
 }
 
+void select_callchains(const char *view)
+{
+	callchains = !view || !strcmp(view, "merged") ? CALLCHAINS_MERGED
+		: !strcmp(view, "native")             ? CALLCHAINS_NATIVE
+						      : CALLCHAINS_PYTHON;
+}
+
 const struct nvtx_filter *select_filter(void)
 {
 	return wanted.filter;
@@ -94,6 +103,7 @@ void select_note_empty(const struct cli_report *r)
 
 int select_report(struct cli_report *r)
 {
+	r->report.callchains = callchains;
 	if (!wanted.filter && !wanted.has_window)
 		return STATUS_OK;
 	int error = selection_read(&r->selection, &wanted, &r->report);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * select.h - the options --nvtx-include, --nvtx-exclude and --filter-time of commands that read
- * reports.
+ * select.h - the options --nvtx-include, --nvtx-exclude, --filter-time and --callchains of commands
+ * that read reports.
  *
- * select_by() stores the selection; every report that is opened after it gets this selection
- * (selection.h). Global state; one thread.
+ * select_by() and select_callchains() store the selection; every report that is opened after it
+ * gets this selection (selection.h). Global state; one thread.
  */
 #ifndef READER_CLI_BASE_SELECT_H
 #define READER_CLI_BASE_SELECT_H
@@ -27,6 +27,9 @@ struct select_options {
 /* Store the selection that the options ask for. Returns STATUS_OK, or STATUS_FAILED after a
  * message. */
 int select_by(const struct options *o, const struct select_options *by);
+
+/* Store which frames of callchains to read: "merged", "native" or "python"; NULL = merged. */
+void select_callchains(const char *view);
 
 /* Parse the NVTX filter alone, for results that are not rows. *ret_filter is NULL if no expression
  * is given; otherwise it lives as long as the program. Returns STATUS_OK, or STATUS_FAILED after a

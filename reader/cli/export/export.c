@@ -191,7 +191,8 @@ static int export_parquet(const struct options *o)
 {
 	struct python_arguments a = {0};
 	static const enum option_id passed[] = {OPT_export_output, OPT_export_force_overwrite,
-		OPT_export_symbol_path, OPT_export_filter_time, OPT_export_no_symbols};
+		OPT_export_symbol_path, OPT_export_filter_time, OPT_export_no_symbols,
+		OPT_export_callchains};
 	int error = 0;
 	for (size_t i = 0; !error && i < sizeof(passed) / sizeof(passed[0]); i++)
 		if (o->value[passed[i]])
@@ -238,6 +239,7 @@ int command_export(const struct options *o)
 		OPT_export_nvtx_scope, o->value[OPT_export_filter_time], false};
 	if (select_by(o, &by))
 		return STATUS_FAILED;
+	select_callchains(o->value[OPT_export_callchains]);
 	if (!strcmp(format->name, "sqlite"))
 		return export_database(o, format);
 	if (!strcmp(format->name, "parquet"))

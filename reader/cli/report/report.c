@@ -15,6 +15,7 @@
 #include "reader/cli/base/message.h"
 #include "reader/cli/base/options.h"
 #include "reader/cli/base/output.h"
+#include "reader/cli/base/select.h"
 #include "reader/cli/report/page.h"
 #include "reader/cli/report/text.h"
 #include "reader/cli/base/stop.h"
@@ -186,6 +187,7 @@ static int text_file(const struct options *o, const char *file, void *count)
 int command_report(const struct options *o)
 {
 	int count = 0;
+	select_callchains(o->value[OPT_report_callchains]);
 	if (o->value[OPT_report_html] && o->value[OPT_report_text]) {
 		cli_error("--html and --text exclude each other");
 		return STATUS_FAILED;

@@ -294,6 +294,7 @@ int command_stats(const struct options *o)
 	struct output output = {.list = o->value[OPT_stats_report]};
 	const struct select_options by = {
 		OPT_stats_nvtx_include, OPT_stats_nvtx_exclude, OPT_stats_nvtx_scope, NULL, false};
+	select_callchains(o->value[OPT_stats_callchains]);
 	if (!list_is_known(output.list) || !form_make(o, &output.form) || select_by(o, &by))
 		return STATUS_FAILED;
 	bool to_stdout = !name || !strcmp(name, "-");

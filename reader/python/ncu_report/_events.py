@@ -11,6 +11,7 @@ from ._library import Handle, check, lib, text_of
 if TYPE_CHECKING:
     import pandas
 
+CALLCHAINS = ("merged", "native", "python")  # frames that callchains can have
 _ROWS = 1000  # rows read at a time
 
 
@@ -54,6 +55,7 @@ class _Filter(ctypes.Structure):
         ("start_ns", ctypes.c_uint64),
         ("end_ns", ctypes.c_uint64),
         ("no_symbols", ctypes.c_uint32),
+        ("callchains", ctypes.c_uint32),
     ]
 
 
@@ -75,9 +77,15 @@ def events(
     start_ns: int,
     end_ns: int,
     symbols: bool,
+    callchains: str,
 ) -> Iterator[Event]:
-    """Iterate over the events of a report (a handle) that pass the filter. Raises ValueError for an unknown kind."""
-    wanted = _Filter(_bytes(kind), _bytes(name), pid, tid, start_ns, end_ns, not symbols)
+    """Iterate over the events of a report (a handle) that pass the filter. Raises ValueError for an unknown kind, or
+    for frames that are not one of CALLCHAINS.
+    """
+    if callchains not in CALLCHAINS:
+        raise ValueError(f"callchains '{callchains}' is not one of {', '.join(CALLCHAINS)}")
+    frames = CALLCHAINS.index(callchains)
+    wanted = _Filter(_bytes(kind), _bytes(name), pid, tid, start_ns, end_ns, not symbols, frames)
     handle = ctypes.c_void_p()
     error = lib.libtrace_events_open(report.pointer, ctypes.byref(wanted), ctypes.byref(handle))
     if error == -errno.EINVAL:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from _ctypes import _CData
 
 NAME = "libtrace-reader.so"
-VERSION = 2  # version of the interface: LIBTRACE_READER_VERSION
+VERSION = 3  # version of the interface: LIBTRACE_READER_VERSION
 
 
 def _places() -> List[str]:

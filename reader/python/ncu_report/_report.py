@@ -538,14 +538,16 @@ class IContext(IBaseContext):
         start_ns: int = 0,
         end_ns: int = 0,
         symbols: bool = True,
+        callchains: str = "merged",
     ) -> Iterator[Event]:
         """Return the events in order of their start: of a kind ("osrt_call", "nvtx_range", "cuda_kernel"; None: all),
         of functions that match a shell pattern, of a process, of a thread, of a time range (ns since the start of the
-        session; 0: any). Callchains have the names that `trace symbolize` stored, or with symbols=False addresses only.
+        session; 0: any). Callchains have the names that `trace symbolize` stored, or with symbols=False addresses only;
+        callchains is "merged", "native" (without Python frames) or "python" (nothing else).
 
-        Raises ValueError for an unknown kind.
+        Raises ValueError for an unknown kind, or unknown callchains.
         """
-        return events(self._report.handle, kind, name, pid, tid, start_ns, end_ns, symbols)
+        return events(self._report.handle, kind, name, pid, tid, start_ns, end_ns, symbols, callchains)
 
     def api_calls(self, **filters: Any) -> Iterator[Event]:
         """Return calls of the OS runtime and of the CUDA API. Filters are those of events()."""

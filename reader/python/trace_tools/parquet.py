@@ -33,7 +33,7 @@ TYPES: dict[str, pyarrow.DataType] = {
 def export_database(given: argparse.Namespace, path: str, database: str) -> int:
     options = [
         f"--{name.replace('_', '-')}={value}"
-        for name in ("symbol_path", "filter_time")
+        for name in ("symbol_path", "filter_time", "callchains")
         if (value := getattr(given, name))
     ]
     options += ["--no-symbols"] if given.no_symbols is not None else []
@@ -118,6 +118,7 @@ def main(argv: list[str]) -> int:
     p.add_argument("--output")
     p.add_argument("--force-overwrite", choices=("true", "false"), default="false")
     p.add_argument("--symbol-path")
+    p.add_argument("--callchains")
     p.add_argument("--filter-time")
     p.add_argument("--no-symbols", nargs="?", const="")
     given = p.parse_args(argv)
