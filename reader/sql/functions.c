@@ -16,6 +16,7 @@
 #include "common/array.h"
 #include "reader/stats/durations.h"
 #include "reader/stats/osrt_class.h"
+#include "reader/symbols/python.h"
 
 #define VALUES_HELD (1u << 17) /* values of a median kept in memory: 1 MiB */
 #define SIGN (1ull << 63)
@@ -257,6 +258,17 @@ static void api_name(sqlite3_context *context, int count, sqlite3_value **values
 	sqlite3_result_text(context, text, version ? bytes - 6 : bytes, SQLITE_TRANSIENT);
 }
 
+static void python_place_value(sqlite3_context *context, int count, sqlite3_value **values)
+{
+	(void)count;
+	const char *symbol = (const char *)sqlite3_value_text(values[0]),
+		   *module = (const char *)sqlite3_value_text(values[1]);
+	size_t bytes;
+	const char *place = symbol && module ? python_place(symbol, module, &bytes) : NULL;
+	if (place)
+		sqlite3_result_text(context, place, (int)bytes, SQLITE_TRANSIENT);
+}
+
 /* Replace each number in a text by '#', as profile.py of trace_tools does for `trace diff`. */
 static void numbers_merged(sqlite3_context *context, int count, sqlite3_value **values)
 {
@@ -392,6 +404,7 @@ int functions_add(struct sql *s)
 		{"enum_label", 2, NULL, NULL, NULL, enum_label},
 		{"errno_name", 1, NULL, NULL, NULL, errno_name},
 		{"osrt_arguments", 2, NULL, NULL, NULL, osrt_arguments_value},
+		{"python_place", 2, NULL, NULL, NULL, python_place_value},
 		{"osrt_class", 1, NULL, NULL, NULL, osrt_class_value},
 	};
 	const int flags = SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_DIRECTONLY;

@@ -14,6 +14,8 @@
  *   argument(name)         the value of an argument of the current report; 1 if it has no value;
  *                          NULL if it is not present
  *   enum_label(table, id)  the label of an ENUM_* table as this program exports it, or NULL
+ *   python_place(symbol, module)
+ *                          "file.py:42" of a Python frame of the program itself, or NULL
  *   missing_column(table, column)
  *                          fails; views.c writes it for a column that the database lacks
  *

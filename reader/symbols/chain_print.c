@@ -116,14 +116,14 @@ static void place_text(
 		const struct symbol *s = address & ADDRESS_PYTHON
 			? symbols_find(symbols, p, address, ns, NULL)
 			: NULL;
-		const char *file = s ? s->frames[0].file : NULL;
-		if (!file || !s->frames[0].line || python_file_is_library(file))
+		size_t bytes;
+		const char *place = s && s->frames[0].function
+			? python_place(s->frames[0].function, s->module, &bytes)
+			: NULL;
+		if (!place)
 			continue;
-		const char *slash = strrchr(file, '/');
 		fputs_unlocked(" at ", out);
-		part(out, slash ? slash + 1 : file);
-		putc_unlocked(':', out);
-		print_u64(out, s->frames[0].line);
+		print_json_part(out, place, bytes);
 		return;
 	}
 }

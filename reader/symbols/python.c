@@ -161,3 +161,23 @@ bool python_file_is_library(const char *file)
 			return true;
 	return library && library[11] >= '2' && library[11] <= '9';
 }
+
+const char *python_place(const char *symbol, const char *module, size_t *ret_bytes)
+{
+	const char *slash = strrchr(module, '/'), *file = slash ? slash + 1 : module;
+	const size_t bytes = strlen(symbol), name = strlen(file);
+	size_t digits = 0;
+	if (!bytes || symbol[bytes - 1] != ')')
+		return NULL;
+	while (digits + 1 < bytes && (unsigned)symbol[bytes - 2 - digits] - '0' < 10)
+		digits++;
+	/* " (" before the file, ":" and the line behind it, ")" */
+	if (!digits || bytes < name + digits + 4)
+		return NULL;
+	const char *place = symbol + bytes - 2 - digits - name;
+	if (strncmp(place - 2, " (", 2) || memcmp(place, file, name) || place[name] != ':' ||
+		python_file_is_library(module))
+		return NULL;
+	*ret_bytes = name + 1 + digits;
+	return place;
+}

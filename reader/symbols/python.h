@@ -53,4 +53,8 @@ uint32_t python_line(const uint8_t *table, uint32_t bytes, uint32_t lines, uint3
  * not to a program. */
 bool python_file_is_library(const char *file);
 
+/* Return the "file.py:42" in the symbol of a Python frame, "function (file.py:42)", and its length;
+ * NULL if it has no line, or if `module`, the file, belongs to an installation of Python. */
+const char *python_place(const char *symbol, const char *module, size_t *ret_bytes);
+
 #endif

@@ -17,6 +17,32 @@ static uint32_t line(const char *table, uint32_t bytes, uint32_t lines, uint32_t
 	return found;
 }
 
+static bool place_is(const char *symbol, const char *module, const char *wanted)
+{
+	size_t bytes = 0;
+	const char *place = python_place(symbol, module, &bytes);
+	return wanted ? place && bytes == strlen(wanted) && !memcmp(place, wanted, bytes) : !place;
+}
+
+static void places(void)
+{
+	check(place_is("f (a.py:42)", "/home/me/a.py", "a.py:42") &&
+			place_is("f.<locals>.<lambda> (a.py:1)", "a.py", "a.py:1") &&
+			place_is("<module> (<string>:3)", "<string>", "<string>:3") &&
+			place_is("f (a (1).py:7)", "/x/a (1).py", "a (1).py:7"),
+		"the place of a Python frame");
+	check(place_is("f (os.py:42)", "/usr/lib/python3.11/os.py", NULL) &&
+			place_is("f (a.py)", "/home/me/a.py", NULL) &&
+			place_is("f (a.py:)", "/home/me/a.py", NULL) &&
+			place_is("f (b.py:4)", "/home/me/a.py", NULL) &&
+			place_is("f(a.py:4)", "/home/me/a.py", NULL),
+		"frames of libraries, without a line, or of other languages have none");
+	check(place_is("", "", NULL) && place_is(")", "", NULL) && place_is("1)", "a", NULL) &&
+			place_is(":1)", "", NULL) && place_is("(:1)", "", NULL) &&
+			place_is("a:1)", "a", NULL) && place_is("(a:1)", "a", NULL),
+		"texts that are too short have none");
+}
+
 int main(void)
 {
 	/* 4 bytes of line 100, 6 of 101, then 3 lines back */
@@ -59,5 +85,6 @@ int main(void)
 			!python_file_is_library("<string>") && !python_file_is_library("") &&
 			!python_file_is_library("/lib/pythonic/a.py"),
 		"files of the library and of programs");
+	places();
 	return tap_done();
 }

@@ -32,11 +32,14 @@ held AS (
   FROM convoys AS c JOIN OSRT_CALLS AS h ON h.globalTid = c.holder_tid AND h.start < c."end" AND h."end" > c.start
        AND h.object IS NOT c.object
   GROUP BY c.globalTid, c.lock)
-SELECT c.waited, c.waits, c.threads, c.longest, c.pid, CASE WHEN c.object IS NOT NULL THEN printf('0x%llx', c.object) END, c.name,
+SELECT c.waited, c.waits, c.threads, c.longest, c.pid, CASE WHEN c.object IS NOT NULL THEN printf('0x%llx', c.object) END,
+       c.name || coalesce(' at ' || w.place, ''),
        (SELECT group_concat(text, ' < ') FROM (
          SELECT text FROM FRAMES WHERE id = c.chain ORDER BY stackDepth LIMIT 8)),
-       c.holder, (SELECT n.name FROM THREAD_NAMES AS n WHERE n.globalTid = c.holder_tid LIMIT 1), h.name,
+       c.holder, (SELECT n.name FROM THREAD_NAMES AS n WHERE n.globalTid = c.holder_tid LIMIT 1),
+       h.name || coalesce(' at ' || p.place, ''),
        (SELECT group_concat(text, ' < ') FROM (
          SELECT text FROM FRAMES WHERE id = h.chain ORDER BY stackDepth LIMIT 8))
 FROM convoys AS c LEFT JOIN held AS h ON h.globalTid = c.globalTid AND h.lock = c.lock
+     LEFT JOIN OSRT_PLACES AS w ON w.id = c.chain LEFT JOIN OSRT_PLACES AS p ON p.id = h.chain
 ORDER BY c.waited DESC;

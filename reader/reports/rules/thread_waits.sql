@@ -17,10 +17,11 @@ waiting AS (
   SELECT f.*, sum(f.ns) OVER thread AS waited, row_number() OVER (PARTITION BY f.globalTid ORDER BY f.ns DESC, f.name) AS place
   FROM functions AS f WINDOW thread AS (PARTITION BY f.globalTid))
 SELECT w.waited, min(100.0, 100.0 * w.waited / l.ns), w.pid, w.tid,
-       (SELECT n.name FROM THREAD_NAMES AS n WHERE n.globalTid = w.globalTid LIMIT 1), w.name, w.ns,
+       (SELECT n.name FROM THREAD_NAMES AS n WHERE n.globalTid = w.globalTid LIMIT 1),
+       w.name || coalesce(' at ' || p.place, ''), w.ns,
        (SELECT group_concat(text, ' < ') FROM (
          SELECT text FROM FRAMES WHERE id = w.chain ORDER BY stackDepth LIMIT 8))
-FROM waiting AS w JOIN lives AS l ON l.globalTid = w.globalTid
+FROM waiting AS w JOIN lives AS l ON l.globalTid = w.globalTid LEFT JOIN OSRT_PLACES AS p ON p.id = w.chain
 WHERE w.place = 1 AND w.waited >= 100000000 AND 2 * w.waited >= l.ns
 ORDER BY w.waited DESC, w.tid
 LIMIT coalesce(argument('rows'), 20);

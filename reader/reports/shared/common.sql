@@ -14,6 +14,17 @@ SELECT NULL, c.start, c.start + c.duration, c.duration, c.globalTid, c.globalTid
 FROM LIBTRACE_CODEXL_CALL AS c LEFT JOIN StringIds AS s ON s.id = c.nameId
 WHERE c.api = 0 AND c.parts & 2;
 
+-- Innermost line of a callchain that is Python of the program itself, not of the standard library or a package.
+CREATE TEMP VIEW CUDA_PLACES AS
+SELECT f.id, min(f.stackDepth), python_place(s.value, m.value) AS place
+FROM CUDA_CALLCHAINS AS f JOIN StringIds AS s ON s.id = f.symbol JOIN StringIds AS m ON m.id = f.module
+WHERE python_place(s.value, m.value) IS NOT NULL GROUP BY f.id;
+
+CREATE TEMP VIEW OSRT_PLACES AS
+SELECT f.id, min(f.stackDepth), python_place(s.value, m.value) AS place
+FROM OSRT_CALLCHAINS AS f JOIN StringIds AS s ON s.id = f.symbol JOIN StringIds AS m ON m.id = f.module
+WHERE python_place(s.value, m.value) IS NOT NULL GROUP BY f.id;
+
 -- Names of shared files whose tables are already filled.
 CREATE TEMP TABLE PREPARED (what TEXT PRIMARY KEY) WITHOUT ROWID;
 

@@ -39,9 +39,10 @@ LIMIT argument('most') + 0;
 
 CREATE TEMP VIEW PAGE_CALLS_DETAILS AS
 SELECT c.track, c.row, c.start, c."end", c.name, r.correlation AS "#correlation", coalesce(nullif(r.callchainId, 0), x.callchainId) AS "#cuda chain",
-       r.returnValue AS "returned", r.correlation AS "correlation id"
+       p.place AS "called at", r.returnValue AS "returned", r.correlation AS "correlation id"
 FROM PAGE_CHOSEN AS c
      JOIN CUPTI_ACTIVITY_KIND_RUNTIME AS r ON r.id = c.event >> 4
+     LEFT JOIN CUDA_PLACES AS p ON p.id = r.callchainId
      LEFT JOIN (SELECT globalTid, correlation, callchainId FROM CUPTI_ACTIVITY_KIND_RUNTIME WHERE eventClass = 67 AND correlation <> 0) AS x
      ON x.globalTid = r.globalTid AND x.correlation = r.correlation
 WHERE c.event & 15 = 1 ORDER BY c."end" - c.start DESC;
@@ -53,11 +54,12 @@ FROM OSRT_FILE_ACCESS_EVENTS AS e JOIN OSRT_FILE_ACCESS_DESCRIPTORS AS d ON d.fi
 
 CREATE TEMP VIEW PAGE_OSRT_DETAILS AS
 SELECT c.track, c.row, c.start, c."end", c.name, nullif(o.callchainId, 0) AS "#chain", nullif(f.object, 0) AS "#object", nullif(f.holderTid, 0) AS "#holder",
-       osrt_arguments(s.value, f.object) AS "arguments", p.path AS "file", o.returnValue AS "returned", errno_name(f.errno) AS "errno"
+       l.place AS "called at", osrt_arguments(s.value, f.object) AS "arguments", p.path AS "file", o.returnValue AS "returned", errno_name(f.errno) AS "errno"
 FROM PAGE_CHOSEN AS c
      JOIN OSRT_API AS o ON o.id = c.event >> 4
      LEFT JOIN StringIds AS s ON s.id = o.nameId
      LEFT JOIN LIBTRACE_OSRT_CALL AS f ON f.id = o.id
+     LEFT JOIN OSRT_PLACES AS l ON l.id = o.callchainId
      LEFT JOIN PAGE_FILES AS p ON p.thread = o.globalTid & 0xffffffffffff AND p.start = o.start
 WHERE c.event & 15 = 2 ORDER BY c."end" - c.start DESC;
 
@@ -97,7 +99,7 @@ SELECT id, nullif(callchainId, 0) AS chain FROM LIBTRACE_NVTX_MARK UNION ALL SEL
 UNION ALL SELECT id, nullif(callchainId, 0) FROM LIBTRACE_NVTX_START_END;
 
 CREATE TEMP VIEW PAGE_NVTX_DETAILS AS
-SELECT c.track, c.row, c.start, c."end", c.name, n.chain AS "#chain",
+SELECT c.track, c.row, c.start, c."end", c.name, n.chain AS "#chain", l.place AS "ended at",
        coalesce(e.uint64Value, e.int64Value, e.doubleValue, e.uint32Value, e.int32Value, e.floatValue) AS "payload", coalesce(e.jsonText, j.value) AS "JSON",
        nullif(e.category, 0) AS "category", CASE WHEN e.color <> 0 THEN printf('#%08x', e.color & 0xffffffff) END AS "color (ARGB)",
        CASE WHEN e.eventType IN (60, 71) THEN e.globalTid & 0xffffff END AS "started by thread", nullif(e.endGlobalTid, e.globalTid) & 0xffffff AS "ended by thread"
@@ -105,6 +107,7 @@ FROM PAGE_CHOSEN AS c
      JOIN NVTX_EVENTS AS e ON e.id = c.event >> 4
      LEFT JOIN StringIds AS j ON j.id = e.jsonTextId
      LEFT JOIN PAGE_NVTX_CHAINS AS n ON n.id = e.id
+     LEFT JOIN OSRT_PLACES AS l ON l.id = n.chain
 WHERE c.event & 15 = 0 ORDER BY c."end" - c.start DESC;
 
 CREATE TEMP VIEW PAGE_MPI_DETAILS AS

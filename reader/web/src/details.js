@@ -7,6 +7,7 @@ import { duration, element, grouped, moment } from './dom.js';
 const WITHIN_MOST = 12; // events listed for a merged event
 const NEXT_MOST = 64; // waits that are searched for the next owner of a lock
 const PYTHON = /^py::(.*?):(.*)$/; // Python frame, as `python -X perf` names it
+const PYTHON_LINE = /^(.*) \(([^()]*)\)$/; // Python frame, as the tracer names it: its module is its file
 
 // The details of a timeline, indexed on first use, so that a page opens fast.
 export class Details {
@@ -178,8 +179,8 @@ export function value(record, label) {
 }
 
 function frame([symbol, module, line]) {
-	const python = symbol.match(PYTHON);
-	if (python) return element('li', {}, python[1], element('small', {}, ` Python, ${python[2]}`));
+	const python = symbol.match(module && line.startsWith(`${module}:`) ? PYTHON_LINE : PYTHON);
+	if (python) return element('li', { title: line }, python[1], element('small', {}, ` Python, ${python[2]}`));
 	return element(
 		'li',
 		{},
