@@ -11,8 +11,8 @@
 #include "common/spool.h"
 #include "reader/export/sqlite/export_state.h"
 
-/* limit of the tracer; further frames of a hostile file are left out */
-#define CHAIN_FRAMES_MAX 128u
+/* limit of the tracer, native and Python frames; further frames of a hostile file are left out */
+#define CHAIN_FRAMES_MAX 256u
 
 #define METHOD_BITS (2 * CALLCHAIN_IS_LOST - 1) /* all bits of callchain_method */
 

@@ -9,8 +9,8 @@
 #include "common/array.h"
 #include "common/utf8.h"
 
-/* limit of the tracer; further frames of a hostile file are left out */
-#define CHAIN_FRAMES_MAX 128u
+/* limit of the tracer, native and Python frames; further frames of a hostile file are left out */
+#define CHAIN_FRAMES_MAX 256u
 #define CHAIN_NUMBERS_MAX (4 * CHAIN_FRAMES_MAX) /* including inlined functions */
 
 /* Field numbers of the messages written (perfetto.protos). */
