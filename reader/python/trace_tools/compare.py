@@ -54,6 +54,7 @@ class Finding:
     why: str = ""
     presence: str = ""  # new, vanished, renamed
     formerly: str = ""  # path of a renamed item in the base runs
+    lines: str = ""  # of a callchain through Python: its innermost lines, "train.py:42 (was train.py:40)"
     p: float = math.nan  # corrected
     ratio: float = math.nan
     interval: tuple[float, float] | None = None
@@ -130,6 +131,14 @@ def values_of(profiles: list[Profile], keys: list[Key]) -> dict[str, Reals]:
     return found
 
 
+def lines_text(base: list[Profile], other: list[Profile], key: Key) -> str:
+    """Return the lines of Python that an item had in the runs of both sides; those of the base runs if they differ."""
+    was, now = (
+        ", ".join(sorted(set().union(*(p.items[key].lines for p in side if key in p.items)))) for side in (base, other)
+    )
+    return f"{now} (was {was})" if was and now and was != now else now or was
+
+
 class Table:
     """All metrics of all items as columns of numbers, one row a run."""
 
@@ -159,6 +168,7 @@ class Table:
                 f = Finding(
                     key, metric, float(before[metric][i]), float(after[metric][i]), formerly=formerly.get(key, "")
                 )
+                f.lines = lines_text(base, other, key) if key.kind == "chain" else ""
                 f.presence = "new" if key in new else "vanished" if key in gone else "renamed" if f.formerly else ""
                 f.why = (
                     "in no run of one side, or only in some runs"

@@ -70,6 +70,8 @@ SYNC_TYPES = dict(enumerate(("Unknown", "Event sync", "Stream wait sync", "Strea
 # Before schema 3.17 nsys numbered waits in its own way, and labels of its ENUM table are those of other numbers.
 OLD_SYNC_TYPES = {1: "Context sync", 2: "Event sync", 3: "Stream sync"}
 PUSH_POP, START_END = (59, 70), (60, 71)
+PYTHON_FRAME = re.compile(r"(.*) \(([^()]*)(:\d+)\)")  # its module is the path of the file
+PYTHON_LIBRARY = re.compile(r"/(site|dist)-packages/|/lib/python[2-9]|^<frozen ")  # as in reader/symbols/python.c
 
 
 @dataclasses.dataclass
@@ -78,6 +80,7 @@ class Item:
     total_ns: int = 0
     typical_ns: float = float("nan")  # median over the instances; for a range, the time without its children
     bytes: int = 0
+    lines: set[str] = dataclasses.field(default_factory=set)  # of a callchain: "train.py:42", its innermost in Python
 
 
 @dataclasses.dataclass
@@ -190,6 +193,18 @@ class Timeline:
             return numpy.zeros(len(times), numpy.int64)
         place = numpy.searchsorted(self.times, times, side="right") - 1
         return numpy.where(place >= 0, self.paths[numpy.maximum(place, 0)], 0)
+
+
+def frame_name(symbol: str, module: str) -> tuple[str, str]:
+    """Return the name of a frame that is the same in all runs of a program, and its line if it is Python of the program
+    itself: lines move when a file is edited, its functions keep their names.
+    """
+    if symbol.startswith("0x"):  # addresses differ between runs
+        return f"[{os.path.basename(module)}]", ""
+    python = PYTHON_FRAME.fullmatch(symbol)
+    if not python or python[2] != os.path.basename(module):
+        return symbol, ""
+    return f"{python[1]} ({python[2]})", "" if PYTHON_LIBRARY.search(module) else python[2] + python[3]
 
 
 class Reader:
@@ -392,21 +407,31 @@ class Reader:
         chosen = numpy.isin(name, whole)
         if not chosen.any():
             return
-        lines: collections.defaultdict[int, list[str]] = collections.defaultdict(list)
+        frames: collections.defaultdict[int, list[str]] = collections.defaultdict(list)
+        lines: dict[int, str] = {}
         for number, symbol, module in self.db.rows(
             "OSRT_CALLCHAINS", "SELECT id, symbol, module FROM OSRT_CALLCHAINS ORDER BY id, stackDepth"
         ):
-            text = self.text(symbol)
-            if text.startswith("0x"):  # addresses differ between runs
-                text = f"[{os.path.basename(self.text(module))}]"
-            lines[number].append(text)
+            text, line = frame_name(self.text(symbol), self.text(module))
+            frames[number].append(text)
+            if line:
+                lines.setdefault(number, line)
+        names = Names()
+        names_of = {int(n): names.add(" < ".join(frames.get(int(n), ["?"]))) for n in numpy.unique(chain[chosen])}
         self.add(
             "chain",
             tid[chosen] >> 24,
             numpy.zeros(chosen.sum(), numpy.int64),
-            (chain[chosen], lambda number: " < ".join(lines.get(number, ["?"]))),
+            (numpy.array([names_of[int(n)] for n in chain[chosen]]), lambda number: names.texts[number]),
             ns[chosen],
         )
+        lines_of: collections.defaultdict[str, set[str]] = collections.defaultdict(set)
+        for number, name_ in names_of.items():
+            if number in lines:
+                lines_of[names.texts[name_]].add(lines[number])
+        for key, item in self.profile.items.items():
+            if key.kind == "chain":
+                item.lines |= lines_of.get(key.name, set())
 
     # ---- CUDA ----
 

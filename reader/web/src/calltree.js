@@ -2,6 +2,7 @@
 // Trees of callchains: built from the data of one report, or of two that are compared. A node has a value for each
 // side: the time and the number of the calls whose callchain ends there.
 
+const PYTHON_LINE = /^(.* \([^()]*):\d+\)$/; // "function (file.py:42)": a line moves when the file is edited
 const CUT = '[Max depth]'; // stands for the missing outer frames of cut callchains
 
 const none = (sides) => Array.from({ length: sides }, () => ({ self: 0, count: 0 }));
@@ -59,13 +60,16 @@ function joinCut(process) {
 	return joined;
 }
 
+// Return the name of a function. Two reports have Python functions in common, not their lines.
+const textOf = (text, sides) => (sides === 2 ? text.replace(PYTHON_LINE, '$1)') : text);
+
 // Build the tree of one report. names: of processes, by number.
 function treeOf(data, names, side, sides) {
 	const texts = new Map(data.texts),
 		root = make('all', none(sides)),
 		nodes = [root];
 	for (const [parent, id, isProcess, self, count] of data.nodes) {
-		const name = isProcess ? names.get(id) || `process ${id % 0x1000000}` : texts.get(id) || '(no name)';
+		const name = isProcess ? names.get(id) || `process ${id % 0x1000000}` : textOf(texts.get(id) || '(no name)', sides);
 		const node = make(name, none(sides), !!isProcess);
 		node.sides[side] = { self, count };
 		nodes[parent].children.push(node);

@@ -19,7 +19,8 @@ function percent(ratio) {
 	return `${ratio < 1 ? '\u2212' : '+'}${Math.abs(100 * (ratio - 1)).toFixed(2)} %`;
 }
 
-const nameOf = ({ path, kind, name }) => (path ? `${path}${kind === 'range' ? '/' : ': '}${name}` : name);
+const nameOf = ({ path, kind, name, lines }) =>
+	(path ? `${path}${kind === 'range' ? '/' : ': '}${name}` : name) + (lines ? ` at ${lines}` : '');
 
 function metricTable(metric, findings) {
 	const unit = / \(ns\)$/.test(metric) ? ' (ns)' : '';
