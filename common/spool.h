@@ -162,9 +162,30 @@ enum record_kind {
 				 follow, b =  duration in ns; payload these columns as varints */
 	REC_CUDA_CUBIN = 0xf22, /* a piece of a module's code, no event: a = hash; payload struct
 				   cuda_cubin, bytes */
-	REC_CPU_SAMPLE = 0xf30  /* a = CPU << 48 | periods that it stands for, b = ns of processor
-				   time since the thread's last sample; RECORD_NESTED: it
-				   interrupted the tracer, and has no callchain */
+	REC_CPU_SAMPLE = 0xf30, /* a = CPU << 48 | function << 32 | periods that it stands for, b =
+				   ns of processor time since the thread's last sample; function: 0
+				   or that of the call that was open; RECORD_NESTED: it interrupted
+				   the tracer, and has no callchain */
+	REC_THREAD_TIME = 0xf31 /* a = enum thread_time_flag, b = ns of processor time of the
+				   thread; payload struct thread_time */
+};
+
+/* Which counters of a thread's reading are known, and when it was taken. Names in FORMAT.md. */
+enum thread_time_flag {
+	TIME_FIRST = 1,   /* at the start of the thread, or of the program */
+	TIME_LAST = 2,    /* at its end */
+	TIME_DELAY = 4,   /* run_delay_ns is known */
+	TIME_COUNTS = 8,  /* switches and faults are known */
+	TIME_STOPPED = 16 /* set by the writer: the process was stopped by a signal */
+};
+
+/* The kernel's counters of a thread, since the kernel's start of that thread. */
+struct thread_time {
+	uint64_t run_delay_ns; /* time that it was runnable without a CPU */
+	uint64_t created;      /* TIME_FIRST without TIME_DELAY: tick at which its creation began; 0
+				  = not known */
+	uint64_t voluntary, involuntary; /* context switches */
+	uint64_t minor_faults, major_faults;
 };
 
 #define NVTX_HAS_ATTRIBUTES 0x8000u
@@ -396,12 +417,16 @@ struct lane {
 	uint64_t gap_first_tick, gap_last_tick,
 		gap_count; /* open gap: becomes a REC_GAP when there is room again */
 	uint64_t gap_reason;
-	uint64_t unused;
-	uint64_t ranges;     /* file offset of NVTX_RANGES_BYTES for open NVTX ranges; 0 = none */
-	uint32_t ranges_top; /* bytes of `ranges` in use */
+	uint64_t thread_tick; /* when the thread's counters were first read; 0 = never */
+	uint64_t ranges;      /* file offset of NVTX_RANGES_BYTES for open NVTX ranges; 0 = none */
+	uint32_t ranges_top;  /* bytes of `ranges` in use */
 	uint32_t ranges_pad;
 	struct cuda_open cuda_open; /* the CUDA API call in progress, the outermost if nested */
 	uint64_t chunk[LANE_CHUNKS_MAX]; /* see lane_chunk_entry() */
+	uint64_t thread_waits; /* its voluntary switches then */
+	/* The thread's counters when another thread ended the process: tick (0 = not read, stored
+	 * last), ns of processor time, run_delay_ns */
+	uint64_t end_tick, end_cpu_ns, end_delay_ns;
 	struct record nested[NESTED_RECORDS];
 	uint32_t nested_whole[NESTED_RECORDS]; /* 1 + number of the record; stored last */
 	/* written by the consumer */
@@ -479,6 +504,14 @@ struct cpu_counts {
 	uint32_t pad;
 };
 
+/* What became of the readings of threads' counters; written by the threads. */
+struct thread_time_counts {
+	uint32_t is_on;
+	uint32_t pad;
+	uint64_t threads; /* threads whose counters were read at their start */
+	uint64_t inexact; /* threads that ended without a reading of run_delay_ns */
+};
+
 struct python_definition {
 	uint32_t table; /* the line table, as a name of the spool; 0 = none */
 	uint32_t lines; /* enum python_lines */
@@ -532,6 +565,7 @@ struct spool_header {
 	uint64_t nvtx_span_chunk[NVTX_SPAN_CHUNKS_MAX]; /* offsets of the tables; 0 = none yet */
 	uint64_t cuda_offset; /* offset of struct cuda_page; 0 = CUDA was not used */
 	struct cpu_counts cpu;
+	struct thread_time_counts thread_time;
 };
 _Static_assert(sizeof(struct spool_header) <= SPOOL_HEADER_BYTES, "the header must fit its place");
 

@@ -21,6 +21,7 @@ struct start {
 	libtrace_start_fn function;
 	thrd_start_t c11_function;
 	void *argument;
+	uint64_t created; /* tick */
 	uint32_t parent_tid;
 	uint32_t taken;
 	uint32_t names_given;
@@ -59,6 +60,7 @@ static struct start thread_begin(void *argument)
 	struct start start = *(struct start *)argument;
 	start_give(argument);
 	thread_self.parent_tid = start.parent_tid;
+	thread_self.created = start.created;
 	thread_self.names_given = start.names_given;
 	thread_stack_set(&thread_self, (uint64_t)(uintptr_t)__builtin_frame_address(0) + 512,
 		start.stack_bytes);
@@ -99,6 +101,7 @@ static struct start *start_make(
 	if (!start)
 		return NULL;
 	start->argument = argument;
+	start->created = clock_ticks();
 	start->parent_tid = creator->tid;
 	start->names_given = __atomic_load_n(&thread_names_given, __ATOMIC_RELAXED);
 	start->stack_bytes = stack_bytes(attributes);

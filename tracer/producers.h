@@ -41,11 +41,21 @@ static inline void producers_thread_start(struct thread *t, uint64_t blocked)
 #include "tracer/producers.def"
 }
 
+/* Record what is known of the calling thread at its start, after its first record. With a lane,
+ * thread.busy set. */
+static inline void producers_thread_started(struct thread *t)
+{
+#define PRODUCER(name, is_default, describe, start, ready, thread_start, thread_started, ...) \
+	thread_started;
+#include "tracer/producers.def"
+}
+
 /* Record, with `flag`, the calls whose frames are below `sp` (0 = all): they were left without
  * returning. Owning thread, with a lane; not yet busy. */
 static inline void producers_calls_left(struct thread *t, uint64_t sp, enum record_flag flag)
 {
-#define PRODUCER(name, is_default, describe, start, ready, thread_start, calls_left, ...) \
+#define PRODUCER(                                                                                \
+	name, is_default, describe, start, ready, thread_start, thread_started, calls_left, ...) \
 	calls_left;
 #include "tracer/producers.def"
 }
@@ -53,8 +63,8 @@ static inline void producers_calls_left(struct thread *t, uint64_t sp, enum reco
 /* Record what the calling thread leaves open at its end. With a lane, thread.busy set. */
 static inline void producers_thread_end(struct thread *t)
 {
-#define PRODUCER(                                                                            \
-	name, is_default, describe, start, ready, thread_start, calls_left, thread_end, ...) \
+#define PRODUCER(name, is_default, describe, start, ready, thread_start, thread_started, \
+	calls_left, thread_end, ...)                                                     \
 	thread_end;
 #include "tracer/producers.def"
 }
@@ -63,8 +73,8 @@ static inline void producers_thread_end(struct thread *t)
  * parent's spool remains, and no lock is held. thread.busy set; async-signal-safe. */
 static inline void producers_forked(void)
 {
-#define PRODUCER(name, is_default, describe, start, ready, thread_start, calls_left, thread_end, \
-	forked, ...)                                                                             \
+#define PRODUCER(name, is_default, describe, start, ready, thread_start, thread_started, \
+	calls_left, thread_end, forked, ...)                                             \
 	forked;
 #include "tracer/producers.def"
 }
@@ -73,8 +83,8 @@ static inline void producers_forked(void)
  * it ends. Not busy; perhaps in a signal handler. */
 static inline void producers_flush(bool is_last)
 {
-#define PRODUCER(name, is_default, describe, start, ready, thread_start, calls_left, thread_end, \
-	forked, flush)                                                                           \
+#define PRODUCER(name, is_default, describe, start, ready, thread_start, thread_started, \
+	calls_left, thread_end, forked, flush)                                           \
 	flush;
 #include "tracer/producers.def"
 }

@@ -25,6 +25,7 @@
 #include "writer/base/writer.h"
 #include "writer/diagnostics.h"
 #include "writer/process/process.h"
+#include "writer/sched/readings.h"
 #include "writer/spool/liveness.h"
 #include "writer/tree.h"
 #include "writer/windows.h"
@@ -153,11 +154,15 @@ static int pass(struct follow *f)
 	struct spool *waiting[EXIT_POLL_FDS];
 	uint32_t count = 0;
 	uint64_t fullest;
+	int error = 0;
 	for (uint32_t i = 0; i < w->spools.count && count < EXIT_POLL_FDS; i++)
 		if (is_announced(w->spools.all[i]))
 			waiting[count++] = w->spools.all[i];
 	tree_look(w, &fullest);
-	int error = tree_drain(w);
+	for (uint32_t i = 0; i < count && !error; i++)
+		error = readings_last(w, waiting[i], clock_monotonic_ns());
+	if (!error)
+		error = tree_drain(w);
 	if (!error)
 		error = writer_flush(w, false);
 	for (uint32_t i = 0; i < count && !error; i++) {
@@ -280,6 +285,8 @@ static int turn(struct follow *f)
 	bool due = pass_is_due(f, now);
 	if (w->report.is_sealed)
 		error = writer_flush(w, false);
+	if (!error && !w->report.is_sealed)
+		error = readings_look(w, now);
 	if (!error && due)
 		error = pass(f);
 	if (!error && died)

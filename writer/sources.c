@@ -22,6 +22,7 @@
 #include "writer/nvtx/runs.h"
 #include "writer/osrt/open.h"
 #include "writer/osrt/records.h"
+#include "writer/sched/readings.h"
 
 record_put *sources_record(uint32_t kind)
 {

@@ -233,7 +233,8 @@ static void samples_become_rows(void)
 	struct lane *lane = fake_lane(&s);
 	thread_put(&s, lane, pid, pid, THREAD_MAIN);
 	fake_put(&s, lane, now + 10, REC_CALLCHAIN, 5, CALLCHAIN_RULES | CALLCHAIN_IS_LOST);
-	fake_put(&s, lane, now + 10, REC_CPU_SAMPLE, UINT64_C(63) << 48 | 2, 20000000);
+	fake_put(&s, lane, now + 10, REC_CPU_SAMPLE, UINT64_C(63) << 48 | UINT64_C(60) << 32 | 2,
+		20000000);
 	fake_put(&s, lane, now + 20, REC_CPU_SAMPLE | (uint64_t)RECORD_NESTED << RECORD_FLAGS_SHIFT,
 		1, 10000000);
 	s.header->cpu = (struct cpu_counts){.hz = 97,
@@ -251,6 +252,8 @@ static void samples_become_rows(void)
 			batch_value(b, 2, 0) == 63 && batch_value(b, 3, 0) == 2 &&
 			batch_value(b, 4, 0) == 20000000 && batch_value(b, 5, 0) == 0,
 		"a sample has its time, CPU, periods and processor time");
+	tap(b && !strcmp(text_of(batch_value(b, 8, 0)), fn_name(60)) && batch_value(b, 8, 1) == 0,
+		"and the function of the call in progress");
 	tap(b && batch_value(b, 6, 0) == 5 && batch_value(b, 7, 0) == 33, "and its callchain");
 	tap(b && batch_value(b, 5, 1) == RECORD_NESTED && batch_value(b, 6, 1) == 0 &&
 			batch_value(b, 7, 1) == 0,
@@ -260,6 +263,61 @@ static void samples_become_rows(void)
 			r->cpu->frequency == 97 && !r->cpu->has_process_ns && r->cpu->off &&
 			strstr(r->cpu->off, "filter"),
 		"the receipt has the process's counts, and why samples ended");
+	report_release(&report);
+	clean(&t);
+}
+
+/* Readings of a thread at its start, whose wait for a CPU began with its creation, at its end, and
+ * of a thread whose process another one ended. */
+static void readings_become_rows(void)
+{
+	struct fake_tree t;
+	struct fake_spool s;
+	uint32_t pid = dead_process(&t, &s, CLOCK_KIND_MONOTONIC);
+	struct lane *lane = fake_lane(&s);
+	struct thread_time first = {.created = now - 400, .voluntary = 1, .minor_faults = 10},
+			   last = {.run_delay_ns = 5000,
+				   .voluntary = 2,
+				   .involuntary = 3,
+				   .minor_faults = 20,
+				   .major_faults = 4};
+	thread_put(&s, lane, pid, pid, THREAD_MAIN);
+	fake_put_long(&s, lane, now, REC_THREAD_TIME, TIME_FIRST | TIME_COUNTS, 100, &first,
+		sizeof(first));
+	fake_put_long(&s, lane, now + 50, REC_THREAD_TIME,
+		TIME_LAST | TIME_COUNTS | TIME_DELAY | 0xff00, 7000, &last, sizeof(last));
+	fake_put_long(&s, lane, now + 60, REC_THREAD_TIME, TIME_LAST, 8000, NULL, 0);
+	lane->end_tick = now + 70;
+	lane->end_cpu_ns = 9000;
+	lane->end_delay_ns = 6000;
+	s.header->end_tick = now + 80;
+	s.header->state = SPOOL_EXITED;
+	s.header->thread_time = (struct thread_time_counts){.is_on = 1, .threads = 1, .inexact = 2};
+	tap_equal(recover_quietly(&t), 0, "recover readings");
+	tap(report_read(&report, t.report) && !report.bad_blocks, "the report opens");
+	uint32_t process = report_process_of(&report, pid);
+	const Libtrace__EventBatch *b = batch_of(EVENT_THREAD_TIME, process, 0);
+	tap(b && b->count == 3 && batch_value(b, 1, 0) == (int64_t)now &&
+			batch_value(b, 2, 0) == (TIME_FIRST | TIME_COUNTS | TIME_DELAY) &&
+			batch_value(b, 3, 0) == 100 && batch_value(b, 4, 0) == 300 &&
+			batch_value(b, 5, 0) == 1 && batch_value(b, 7, 0) == 10,
+		"a new thread waited for a CPU since its creation");
+	tap(b && batch_value(b, 2, 1) == (TIME_LAST | TIME_COUNTS | TIME_DELAY) &&
+			batch_value(b, 3, 1) == 7000 && batch_value(b, 4, 1) == 5000 &&
+			batch_value(b, 5, 1) == 2 && batch_value(b, 6, 1) == 3 &&
+			batch_value(b, 7, 1) == 20 && batch_value(b, 8, 1) == 4,
+		"its end has all counters, and no flag that is not its own");
+	tap(b && batch_value(b, 2, 2) == TIME_LAST && batch_value(b, 4, 2) == 0,
+		"a record without payload says that nothing else is known");
+	b = batch_of(EVENT_THREAD_TIME, process, 1);
+	tap(b && b->count == 1 && batch_value(b, 1, 0) == (int64_t)now + 70 &&
+			batch_value(b, 2, 0) == (TIME_LAST | TIME_DELAY) &&
+			batch_value(b, 3, 0) == 9000 && batch_value(b, 4, 0) == 6000,
+		"a thread that was ended has the reading of the one that ended it");
+	const Libtrace__Receipt *r = report_receipt(&report, process);
+	tap(r && r->thread_time && r->thread_time->threads == 1 && r->thread_time->inexact == 2 &&
+			r->produced == r->written,
+		"the receipt has the process's counts");
 	report_release(&report);
 	clean(&t);
 }
@@ -594,6 +652,7 @@ int main(void)
 	all_open_ranges_become_rows();
 	records_become_rows();
 	samples_become_rows();
+	readings_become_rows();
 	cuda_rows_become_rows();
 	code_is_kept_whole_or_not_at_all();
 	a_report_with_code_is_gone_on_with();

@@ -52,6 +52,7 @@ static const struct option options[] = {
 #define PRODUCER(name, ...) {"LIBTRACE_TRACE", KIND_LIST, 0, #name, AT(name)},
 #include "tracer/producers.def"
 	{"LIBTRACE_SAMPLE", KIND_WORD, 0, "process-tree", AT(cpu)},
+	{"LIBTRACE_THREAD_TIME", KIND_WORD, 0, "process-tree", AT(sched)},
 	{"LIBTRACE_SAMPLING_FREQUENCY", KIND_NUMBER, 1, NULL, UP_TO(SAMPLE_HZ_MAX, sample_hz)},
 	{"LIBTRACE_FORCE_OVERWRITE", KIND_BOOL, 0, NULL, AT(overwrite)},
 	{"LIBTRACE_FOLLOW", KIND_BOOL, 0, NULL, AT(follow)},
@@ -280,6 +281,8 @@ void config_read(struct config *c, char **envp)
 		if (value && !option_apply(c, &options[i], value) && !c->bad)
 			c->bad = options[i].name;
 	}
+	if (!config_lookup(envp, "LIBTRACE_THREAD_TIME"))
+		c->sched |= c->cpu;
 	if (!c->sample_hz) {
 		c->sample_hz = SAMPLE_HZ;
 		c->bad = c->bad ? c->bad : "LIBTRACE_SAMPLING_FREQUENCY";

@@ -53,6 +53,7 @@ void thread_forget(struct thread *t)
 	if (old.spare)
 		old.spare->lane = NULL; /* a frame that a handler interrupted may return to it */
 	*t = (struct thread){.parent_tid = old.tid,
+		.created = old.created,
 		.fast = NO_LANE,
 		.stack_low = old.stack_low,
 		.stack_high = old.stack_high};
@@ -148,6 +149,7 @@ bool thread_is_dead(uint32_t tid)
 void thread_forking(struct thread *t, enum fork_state state)
 {
 	t->fork_state = state;
+	t->created = clock_ticks();
 	t->set_aside = t->lane;
 	t->fast = NO_LANE;
 	t->lane = NULL;

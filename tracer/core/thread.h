@@ -78,6 +78,8 @@ struct thread {
 	uint32_t lanes_seen;       /* lease_given_back at that time */
 	struct samples *samples;   /* CPU samples (tracer/cpu/cpu.h); NULL = none are taken.
 				      tracer/cpu/sample.c knows its place */
+	uint64_t created; /* tick at which its creation began, by pthread_create() or fork();
+			     0 = not known */
 };
 
 extern __thread struct thread thread_self

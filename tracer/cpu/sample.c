@@ -54,6 +54,14 @@ static bool put(struct thread *t, const struct registers_all *from, struct recor
 	return true;
 }
 
+/* Return the function of the call in progress, 0 = none. A call whose frame is not above the
+ * interrupted code has been left. */
+static uint64_t open_function(const struct thread *t, const struct registers_all *from)
+{
+	const struct open_call *open = t->lane ? &t->lane->open : NULL;
+	return open && open->sp > from->r[CFI_SP] ? open->kind & RECORD_KIND_MASK : 0;
+}
+
 /* If the record cannot be written, its time and periods are added to the next sample. Time while
  * the capture gate is closed belongs to no sample. */
 void cpu_sample(struct thread *t, const struct registers_all *from, uint64_t periods)
@@ -68,8 +76,8 @@ void cpu_sample(struct thread *t, const struct registers_all *from, uint64_t per
 	/* The time while the timer was stopped is in no sample. */
 	if (ns > (periods + 1) * cpu_period_ns)
 		ns = (periods + 1) * cpu_period_ns;
-	const struct record record = {
-		clock_ticks(), REC_CPU_SAMPLE, processor() << 48 | periods, ns};
+	const struct record record = {clock_ticks(), REC_CPU_SAMPLE,
+		processor() << 48 | open_function(t, from) << 32 | (periods & UINT32_MAX), ns};
 	if (!put(t, from, record)) {
 		t->samples->owed = (uint32_t)periods;
 		if (session.spool)

@@ -59,9 +59,12 @@ static struct lane *attach(struct thread *t, uint64_t blocked)
 	producers_thread_start(t, blocked);
 	thread_use_lane(t, lane);
 	thread_put_start(t, session.pid, t->tid, t->gone ? THREAD_RESUMED : start_flags(t));
-	if (t->gone)
+	if (t->gone) {
 		__atomic_store_n(&lane->state, LANE_PARTING, __ATOMIC_RELEASE);
-	else if (thread_end_key_usable)
+		return lane;
+	}
+	producers_thread_started(t);
+	if (thread_end_key_usable)
 		libc.pthread_setspecific(thread_end_key, t);
 	return lane;
 }

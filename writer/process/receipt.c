@@ -123,8 +123,20 @@ static void cpu_fill(Libtrace__CpuReceipt *r, const struct cpu_counts *counts)
 	r->off = (char *)(uintptr_t)off_text(c.off);
 }
 
+static void thread_time_fill(Libtrace__ThreadTimeReceipt *r, const struct spool *spool)
+{
+	const struct thread_time_counts c = spool_header(spool)->thread_time;
+	libtrace__thread_time_receipt__init(r);
+	r->has_threads = r->has_readings = r->has_inexact = 1;
+	r->threads = c.threads;
+	r->readings = spool->readings;
+	r->inexact = c.inexact;
+	r->off = (char *)(uintptr_t)spool->readings_off;
+}
+
 void receipt_put(struct writer *w, struct spool *spool, uint64_t unaccounted)
 {
+	Libtrace__ThreadTimeReceipt thread_time;
 	Libtrace__Receipt receipt = LIBTRACE__RECEIPT__INIT;
 	Libtrace__CpuReceipt cpu;
 	Libtrace__Drop drops[DROP_REASONS], *list[DROP_REASONS];
@@ -160,6 +172,10 @@ void receipt_put(struct writer *w, struct spool *spool, uint64_t unaccounted)
 	if (h->cpu.hz) {
 		cpu_fill(&cpu, &h->cpu);
 		receipt.cpu = &cpu;
+	}
+	if (h->thread_time.is_on) {
+		thread_time_fill(&thread_time, spool);
+		receipt.thread_time = &thread_time;
 	}
 	put_receipt(w, &receipt, &sum, dropped);
 }

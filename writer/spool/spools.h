@@ -56,7 +56,9 @@ struct spool {
 	uint64_t latest_tick;   /* end of the latest call that was read */
 	uint32_t breaks_before; /* breaks of the clock when the spool was found */
 	struct last_exec exec;
-	bool has_nvtx; /* ranges or marks were read */
+	bool has_nvtx;            /* ranges or marks were read */
+	uint64_t readings;        /* rows of the kernel's counters of threads (writer/sched/) */
+	const char *readings_off; /* why no more are read; NULL = they are */
 
 	/* limits against false claims */
 	uint64_t data_bytes;    /* data of the file at the last check, without holes */

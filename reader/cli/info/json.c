@@ -51,6 +51,7 @@ static void print_session(FILE *out, const struct info *i)
 	fputs("}", out);
 }
 
+/* Why a source recorded nothing, or no more; null if it did. */
 static void print_cpu(FILE *out, const Libtrace__CpuReceipt *c)
 {
 	fprintf(out, ", \"cpu\": {\"frequency\": %" PRIu64, c->frequency);
@@ -64,6 +65,15 @@ static void print_cpu(FILE *out, const Libtrace__CpuReceipt *c)
 	number_member(out, "blocked", c->blocked);
 	number_member(out, "threads_refused", c->threads_refused);
 	text_member(out, "off", c->off);
+	fputs("}", out);
+}
+
+static void print_thread_time(FILE *out, const Libtrace__ThreadTimeReceipt *t)
+{
+	fprintf(out, ", \"thread_time\": {\"threads\": %" PRIu64, t->threads);
+	number_member(out, "readings", t->readings);
+	number_member(out, "inexact", t->inexact);
+	text_member(out, "off", t->off);
 	fputs("}", out);
 }
 
@@ -93,6 +103,8 @@ static void print_receipt(FILE *out, const Libtrace__Receipt *t)
 	fputs("]", out);
 	if (t->cpu)
 		print_cpu(out, t->cpu);
+	if (t->thread_time)
+		print_thread_time(out, t->thread_time);
 	fputs("}", out);
 }
 

@@ -161,6 +161,20 @@ static void print_cpu(FILE *out, const Libtrace__CpuReceipt *c, unsigned indent)
 	fputs("\n", out);
 }
 
+/* Print what became of the readings of threads' counters. */
+static void print_thread_time(FILE *out, const Libtrace__ThreadTimeReceipt *t, unsigned indent)
+{
+	fprintf(out, "%*sthread times: %" PRIu64 " thread%s", (int)indent, "", t->threads,
+		t->threads == 1 ? "" : "s");
+	print_part(out, t->readings, "readings while they lived");
+	print_part(out, t->inexact, "ended without an exact time without a CPU");
+	if (t->off) {
+		fputs("; no readings: ", out);
+		print_text(out, t->off, strlen(t->off));
+	}
+	fputs("\n", out);
+}
+
 /* Return whether the short form should show this receipt, too. */
 static bool is_remarkable(const Libtrace__Receipt *r)
 {
@@ -214,6 +228,8 @@ static void print_process(FILE *out, const struct process *p, unsigned depth, bo
 		print_receipt(out, p->receipt, indent + 4);
 	if (p->receipt && p->receipt->cpu && (verbose || cpu_is_remarkable(p->receipt->cpu)))
 		print_cpu(out, p->receipt->cpu, indent + 4);
+	if (p->receipt && p->receipt->thread_time && (verbose || p->receipt->thread_time->off))
+		print_thread_time(out, p->receipt->thread_time, indent + 4);
 }
 
 /* A process in order of start. Its parent is the latest earlier process with the parent's pid, so
@@ -325,11 +341,19 @@ static void add_cpu(Libtrace__CpuReceipt *sum, const Libtrace__CpuReceipt *c)
 	sum->threads_refused += c->threads_refused;
 }
 
+static void add_thread_time(Libtrace__ThreadTimeReceipt *sum, const Libtrace__ThreadTimeReceipt *t)
+{
+	sum->threads += t->threads;
+	sum->readings += t->readings;
+	sum->inexact += t->inexact;
+}
+
 /* Print the sum of all receipts. */
 static void print_total(FILE *out, const struct process_list *l)
 {
 	Libtrace__Receipt total = LIBTRACE__RECEIPT__INIT;
 	Libtrace__CpuReceipt cpu = LIBTRACE__CPU_RECEIPT__INIT;
+	Libtrace__ThreadTimeReceipt times = LIBTRACE__THREAD_TIME_RECEIPT__INIT;
 	uint64_t drops[REASONS_TOLD + 1] = {0}, receipts = 0;
 	for (size_t n = 0; n < l->count; n++) {
 		const Libtrace__Receipt *r = l->rows[n]->receipt;
@@ -353,12 +377,16 @@ static void print_total(FILE *out, const struct process_list *l)
 		add_drops(r, drops);
 		if (r->cpu)
 			add_cpu(&cpu, r->cpu);
+		if (r->thread_time)
+			add_thread_time(&times, r->thread_time);
 	}
 	fputs("\nall processes together:\n", out);
 	if (receipts) {
 		print_receipt(out, &total, 2);
 		if (cpu.frequency)
 			print_cpu(out, &cpu, 2);
+		if (times.threads)
+			print_thread_time(out, &times, 2);
 		print_drops(out, drops);
 	} else {
 		fputs("  receipt: none\n", out);

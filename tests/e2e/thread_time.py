@@ -1,0 +1,149 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# timeout: 600
+"""The account of every thread's time, against programs that know where theirs went."""
+import csv
+import io
+import json
+import os
+import re
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from lib import TORTURE, Report, app, clean_env, folder, main, receipts_agree, run, spool_folder, tap, trace, traced_env, wait_spool_gone  # noqa: E402
+
+PARTS = ("Running", "Runnable", "Blocked", "Stopped", "Unknown")
+SLACK_NS = 3e6  # of processor time: what a thread does before and after its own measurement
+MS = "4000" if TORTURE else "1500"
+
+
+class Accounted:
+    """A mode of tests/apps/accounted.c, run with CPU samples and, thereby, with readings of threads' counters."""
+
+    def __init__(self, *mode, **options):
+        self.folder, self.spool = folder(), spool_folder()
+        self.path = os.path.join(self.folder, "r.rep")
+        options = {"LIBTRACE_SAMPLE": "process-tree", **options}
+        self.result = run([app("accounted"), *mode], env={**traced_env(self.path, self.spool, **options), "APP_FACTS": "1"}, cwd=self.folder)
+        self.text = self.result.out.decode(errors="replace")
+        wait_spool_gone(self.spool, 30)
+        self.report = Report(self.path)
+        self.info = json.loads(trace("info", "--json", self.path).out or b"{}")
+
+    def receipts(self):
+        return [(p.get("receipt") or {}).get("thread_time") for p in self.info.get("processes", [])]
+
+    def wrong(self):
+        if self.result.hung or self.result.status not in (0, 7):
+            return f"status {self.result.status}\n{self.text}{self.result.err.decode(errors='replace')}"
+        return self.text if "FAIL" in self.text else receipts_agree(self.report)
+
+    def facts(self):
+        """What each thread measured: (name, tid, wall, cpu, delay, slept, read_cpu)."""
+        found = re.findall(r"facts: (\w+) (\d+) (\d+) (\d+) (\d+) (\d+) (\d+)", self.text)
+        return [(name, *map(int, numbers)) for name, *numbers in found]
+
+    def rows(self, report="thread_time_sum"):
+        text = trace("stats", "-r", report, "-f", "csv", self.path).out.decode()
+        return list(csv.DictReader(io.StringIO(text)))
+
+    def of(self, tid):
+        """The row of a thread, its times as numbers."""
+        rows = [r for r in self.rows() if int(r["TID"]) == tid]
+        return {key: int(rows[0][f"{key} (ns)"]) for key in ("Life", *PARTS)} if len(rows) == 1 else {}
+
+
+def near(got, wanted, life):
+    return abs(got - wanted) <= 0.01 * life + SLACK_NS
+
+
+def compare(run_of, kinds):
+    """Each thread's row against what the thread measured itself."""
+    facts = [f for f in run_of.facts() if f[0] in kinds]
+    rows = {tid: run_of.of(tid) for _, tid, *_ in facts}
+    bad = {"sum": [], "running": [], "runnable": [], "unknown": []}
+    for name, tid, wall, cpu, delay, _, _ in facts:
+        row = rows[tid]
+        if not row:
+            bad["sum"].append((name, tid))
+            continue
+        note = (name, tid, cpu, delay, row)
+        if abs(sum(row[part] for part in PARTS) - row["Life"]) > 0.01 * row["Life"]:
+            bad["sum"].append(note)
+        if not near(row["Running"], cpu, row["Life"]):
+            bad["running"].append(note)
+        # The thread may also have waited for a CPU before and after its own measurement.
+        if not -0.01 * row["Life"] <= row["Runnable"] - delay <= 0.01 * row["Life"] + row["Life"] - wall:
+            bad["runnable"].append(note)
+        if row["Unknown"] > 0.02 * row["Life"]:
+            bad["unknown"].append(note)
+    tap.ok(facts and not bad["sum"], "the parts add up to the life of each thread, within 1 %", bad["sum"] or run_of.text)
+    tap.ok(facts and not bad["running"], "running is the thread's processor time, within 1 %", bad["running"])
+    tap.ok(facts and not bad["runnable"], "runnable is the thread's time without a CPU, within 1 %", bad["runnable"])
+    tap.ok(facts and not bad["unknown"], "at most 2 % are unknown", bad["unknown"])
+    return facts
+
+
+def threads():
+    a = Accounted("threads", MS)
+    tap.ok(not a.wrong(), "more threads than CPUs: the report is sound", a.wrong())
+    facts = compare(a, ("computes", "sleeps", "mixes", "reads", "locks", "short"))
+    tap.ok(len(facts) == 37 and len([f for f in facts if f[0] == "short"]) == 30, "of all threads", len(facts))
+    sleeper = next(tid for name, tid, *_ in facts if name == "sleeps")
+    slept = next(slept for name, _, _, _, _, slept, _ in facts if name == "sleeps")
+    row = a.of(sleeper)
+    tap.ok(row and row["Blocked"] + row["Runnable"] >= 0.98 * slept and row["Blocked"] > 0, "a sleeper is blocked, or waits for a CPU", (row, slept))
+    names = {r["Name"]: int(r["Total Time (ns)"]) for r in a.rows("offcpu_sum")}
+    whole = sum(int(r["Life (ns)"]) - int(r["Running (ns)"]) for r in a.rows())
+    tap.ok(abs(sum(names.values()) - whole) <= 0.001 * whole and {"nanosleep", "pthread_mutex_lock", "pthread_join"} <= set(names),
+           "stats -r offcpu_sum names all the time off the CPUs", (names, whole))
+    sched = {int(r["TID"]): r for r in a.rows("sched_sum")}
+    tap.ok(sleeper in sched and int(sched[sleeper]["Voluntary Switches"]) >= 20 and int(sched[sleeper]["Minor Faults"]) < 200, "stats -r sched_sum counts switches", sched.get(sleeper))
+    receipt = a.receipts()[0]
+    tap.ok(receipt and receipt["threads"] == 38 and receipt["readings"] > 10 and receipt["off"] is None, "the receipt counts threads and readings", receipt)
+
+
+def processes():
+    a = Accounted("processes", MS)
+    tap.ok(not a.wrong(), "forked and executed programs: the report is sound", a.wrong())
+    facts = [f for f in a.facts() if f[0] == "mixes"]
+    rows = [a.of(tid) for _, tid, *_ in facts]
+    # The second one computed for 50 ms before its exec, and is the same thread of the kernel.
+    before = (0, 50e6)
+    tap.ok(len(rows) == 2 and all(r and near(r["Running"], f[3] + extra, r["Life"]) for r, f, extra in zip(rows, facts, before)), "running", (rows, facts))
+    tap.ok(all(r and r["Unknown"] <= 0.02 * r["Life"] and abs(sum(r[part] for part in PARTS) - r["Life"]) <= 0.01 * r["Life"] for r in rows), "sum and unknown", rows)
+    tap.ok(rows and -0.01 * rows[0]["Life"] <= rows[0]["Runnable"] - facts[0][4] <= 0.01 * rows[0]["Life"] + rows[0]["Life"] - facts[0][2], "runnable", (rows[:1], facts[:1]))
+
+
+def stopped():
+    a = Accounted("stopped", MS)
+    facts = compare(a, ("stopped",))
+    row = a.of(facts[0][1]) if facts else {}
+    # The writer looks ten times a second.
+    tap.ok(row and abs(row["Stopped"] - 0.5e6 * int(MS)) <= 220e6, "a stopped process is neither blocked nor unknown", row)
+
+
+def unknown():
+    """What cannot be known is not made up."""
+    a = Accounted("raw", MS)
+    name, tid, wall, cpu, delay, *_ = a.facts()[0]
+    row = a.of(tid)
+    tap.ok(row and near(row["Unknown"], wall - cpu - delay, row["Life"]) and row["Unknown"] > 0.5 * row["Life"], f"{name}: a wait in no recorded call is unknown", (row, a.facts()))
+
+
+def options():
+    plain = run([app("accounted"), "threads", "200"], env=clean_env())
+    a = Accounted("threads", "200", LIBTRACE_THREAD_TIME="process-tree", LIBTRACE_SAMPLE="none")
+    same = plain.out == "\n".join(line for line in a.text.split("\n") if not line.startswith("facts:")).encode()
+    tap.ok(same and not a.wrong() and a.receipts()[0] and "cpu" not in a.info["processes"][0]["receipt"], "--thread-time alone", a.wrong() or a.receipts())
+    rows = a.rows()
+    tap.ok(rows and all(abs(sum(int(r[f"{part} (ns)"]) for part in PARTS) - int(r["Life (ns)"])) <= 0.01 * int(r["Life (ns)"]) for r in rows), "adds up without samples, too", rows)
+    a = Accounted("threads", "200", LIBTRACE_THREAD_TIME="none")
+    tap.ok(a.receipts() == [None] and not a.wrong(), "--thread-time=none", a.receipts())
+    told = trace("stats", "-r", "thread_time_sum", a.path)
+    tap.ok(b"--thread-time" in told.out + told.err, "stats says what is missing", told.out + told.err)
+    text = trace("info", "-v", Accounted("alone", "100").path).out.decode()
+    tap.ok(re.search(r"thread times: 1 thread", text), "trace info prints the receipt", text)
+
+
+main(threads, processes, stopped, unknown, options)

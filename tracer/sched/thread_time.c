@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * thread_time.c - readings of the kernel's counters of threads: processor time, time that they were
+ * runnable without a CPU, context switches, page faults.
+ *
+ * While a thread lives, the writer reads its counters (writer/sched/). Those of an ended thread are
+ * gone, so the thread itself reads them at its end. Its time without a CPU is in a file of /proc
+ * only, which is opened outside of the program's descriptor table. That takes 30 us, and a wait for
+ * a CPU where others want it, too. So a thread does it only if it lived at least READ_LIFE_NS, and
+ * waited for something: else it was runnable all the time that it did not run.
+ */
+#define _GNU_SOURCE
+#include "tracer/sched/hooks.h"
+
+#include <sys/resource.h>
+
+#include "common/clock.h"
+#include "common/sys.h"
+#include "common/text.h"
+#include "tracer/base/unshared_fds.h"
+#include "tracer/core/lane.h"
+#include "tracer/core/spool_file.h"
+#include "tracer/core/state.h"
+
+#define READ_LIFE_NS UINT64_C(100000000)
+/* One more thread is read for each such part of the process's life: a file takes 6 us. */
+#define READ_NEXT_NS UINT64_C(6000000)
+
+static uint64_t delay_at_start; /* run_delay_ns of the main thread when the program began */
+static bool delay_at_start_is_known;
+
+#define COUNT(member) __atomic_add_fetch(&session.spool->thread_time.member, 1, __ATOMIC_RELAXED)
+
+/* ---- schedstat: "processor time in ns, run_delay in ns, times run" ---- */
+
+struct schedstat {
+	uint64_t cpu_ns, delay_ns;
+};
+
+static const char *number_parse(const char *s, uint64_t *ret_number)
+{
+	uint64_t number = 0;
+	while (*s == ' ')
+		s++;
+	for (; *s >= '0' && *s <= '9'; s++)
+		number = number * 10 + (uint64_t)(*s - '0');
+	*ret_number = number;
+	return s;
+}
+
+/* Read the file. Return false if there is none, or if the kernel counts nothing: all are 0. */
+static bool schedstat_read(const char *path, struct schedstat *ret)
+{
+	char text[96];
+	uint64_t times_run;
+	if (sys_read_file(path, text, sizeof(text)) <= 0)
+		return false;
+	number_parse(number_parse(number_parse(text, &ret->cpu_ns), &ret->delay_ns), &times_run);
+	return times_run != 0;
+}
+
+static bool schedstat_of(uint32_t tid, struct schedstat *ret)
+{
+	char path[64];
+	size_t at = text_append(path, sizeof(path), 0, "/proc/self/task/");
+	at = text_append_number(path, sizeof(path), at, tid, 10);
+	text_append(path, sizeof(path), at, "/schedstat");
+	return schedstat_read(path, ret);
+}
+
+/* ---- reading at the end, in a task that has its own descriptor table ---- */
+
+struct last_reading {
+	uint32_t self;   /* the thread that ends */
+	uint32_t others; /* maximum number of other threads to read, too */
+	struct schedstat own;
+	bool own_is_known;
+};
+
+/* Store the counters of other threads in their lanes. */
+static void others_read(uint32_t self, uint32_t most)
+{
+	uint32_t count = __atomic_load_n(&session.spool->lane_count, __ATOMIC_ACQUIRE);
+	for (uint32_t i = 0; i < count && i < SPOOL_LANES_MAX && most; i++) {
+		struct lane *lane = spool_file_at(
+			__atomic_load_n(&session.spool->lane_offset[i], __ATOMIC_ACQUIRE));
+		struct schedstat stat;
+		uint32_t tid = lane ? __atomic_load_n(&lane->tid, __ATOMIC_RELAXED) : 0;
+		if (!tid || tid == self ||
+			__atomic_load_n(&lane->state, __ATOMIC_ACQUIRE) != LANE_LEASED)
+			continue;
+		most--;
+		if (!schedstat_of(tid, &stat) || lane->tid != tid)
+			continue;
+		lane->end_cpu_ns = stat.cpu_ns;
+		lane->end_delay_ns = stat.delay_ns;
+		__atomic_store_n(&lane->end_tick, clock_ticks(), __ATOMIC_RELEASE);
+	}
+}
+
+static void last_read(void *argument)
+{
+	struct last_reading *reading = argument;
+	reading->own_is_known = schedstat_of(reading->self, &reading->own);
+	others_read(reading->self, reading->others);
+}
+
+/* ---- records ---- */
+
+static bool may_read(const struct thread *t)
+{
+	return session.spool && session.spool->thread_time.is_on && !session.restricted &&
+		t == &thread_self && t->lane && !t->vfork_pid && !t->shared;
+}
+
+/* Read the counters that need no file. Return the flag that says so. */
+static uint64_t usage_read(struct thread_time *time)
+{
+	struct rusage usage;
+	if (SYS2(SYS_getrusage, RUSAGE_THREAD, &usage) != 0)
+		return 0;
+	time->voluntary = (uint64_t)usage.ru_nvcsw;
+	time->involuntary = (uint64_t)usage.ru_nivcsw;
+	time->minor_faults = (uint64_t)usage.ru_minflt;
+	time->major_faults = (uint64_t)usage.ru_majflt;
+	return TIME_COUNTS;
+}
+
+static void put(struct thread *t, uint64_t flags, const struct thread_time *time, uint64_t tick)
+{
+	lane_put(t, tick, REC_THREAD_TIME, flags, sys_clock_ns(CLOCK_THREAD_CPUTIME_ID), time,
+		sizeof(*time));
+}
+
+static void last_put(struct thread *t, uint32_t others)
+{
+	struct last_reading reading = {.self = t->tid, .others = others};
+	uint64_t life = clock_ticks() - t->lane->thread_tick;
+	struct thread_time time = {0};
+	uint64_t flags = TIME_LAST | usage_read(&time);
+	bool waited = !(flags & TIME_COUNTS) || time.voluntary != t->lane->thread_waits;
+	if ((waited || others) && life >= session_ticks(READ_LIFE_NS) &&
+		unshared_fds_run(last_read, &reading) && reading.own_is_known) {
+		time.run_delay_ns = reading.own.delay_ns;
+		flags |= TIME_DELAY;
+	} else if (waited) {
+		COUNT(inexact);
+	}
+	put(t, flags, &time, clock_ticks());
+}
+
+/* ---- hooks ---- */
+
+void sched_describe(struct spool_header *spool)
+{
+	spool->thread_time.is_on = session.config.sched;
+}
+
+void sched_start(void)
+{
+	struct schedstat stat;
+	if (!session.config.sched || !schedstat_read("/proc/thread-self/schedstat", &stat))
+		return;
+	delay_at_start = stat.delay_ns;
+	delay_at_start_is_known = true;
+}
+
+void sched_thread_started(struct thread *t)
+{
+	struct thread_time time = {.created = t->created};
+	uint64_t flags = TIME_FIRST;
+	if (!may_read(t))
+		return;
+	flags |= usage_read(&time);
+	t->lane->thread_tick = clock_ticks();
+	t->lane->thread_waits = time.voluntary;
+	t->lane->end_tick = 0;
+	if (!session.spool->forked && t->tid == session.pid && delay_at_start_is_known) {
+		time.run_delay_ns = delay_at_start;
+		flags |= TIME_DELAY;
+	}
+	COUNT(threads);
+	put(t, flags, &time, t->lane->thread_tick);
+}
+
+void sched_thread_end(struct thread *t)
+{
+	if (may_read(t))
+		last_put(t, 0);
+}
+
+void sched_flush(void)
+{
+	struct thread *t = &thread_self;
+	if (!may_read(t) || !thread_try_enter(t))
+		return;
+	uint64_t parts =
+		(clock_ticks() - session.spool->first.tick) / (session_ticks(READ_NEXT_NS) + 1);
+	last_put(t, parts < SPOOL_LANES_MAX ? (uint32_t)parts : SPOOL_LANES_MAX);
+	thread_give(t);
+}

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * readings.c - readings of the kernel's counters of threads as rows.
+ *
+ * /proc/PID/task/TID/schedstat has the processor time of a thread, the time that it was runnable
+ * without a CPU, and how often it ran. Every user may read it, also that of a process that is not
+ * dumpable. The file stays open while its thread lives, up to KEPT_MAX files.
+ */
+#define _GNU_SOURCE
+#include "writer/sched/readings.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "writer/base/output.h"
+#include "writer/spool/liveness.h"
+
+#define LOOK_NS UINT64_C(90000000) /* a little less than the writer's long sleep */
+#define SHARE UINT64_C(1000)       /* of the time, one part may be spent on readings */
+#define KEPT_MAX 256u
+
+/* The thread of a lane, as last read. */
+struct look {
+	uint32_t tid;
+	int file; /* 1 + the descriptor; 0 = not kept */
+	uint64_t row_ns, cpu_ns, delay_ns;
+	bool stopped;
+};
+
+struct readings {
+	struct look *looks; /* one for each lane */
+	uint32_t count;
+	uint64_t due_ns;
+};
+
+static uint32_t kept; /* files that are open */
+
+static void look_forget(struct look *look)
+{
+	if (look->file) {
+		close(look->file - 1);
+		kept--;
+	}
+	*look = (struct look){0};
+}
+
+static void readings_release(void *data)
+{
+	struct readings *r = data;
+	for (uint32_t i = 0; i < r->count; i++)
+		look_forget(&r->looks[i]);
+	free(r->looks);
+}
+
+/* ---- reading ---- */
+
+/* Read the file of a thread. Returns 0 or a negative errno. */
+static int file_read(struct look *look, uint32_t pid, uint64_t *ret_cpu, uint64_t *ret_delay)
+{
+	char path[64], text[96];
+	uint64_t times_run = 0;
+	int fd = look->file - 1;
+	snprintf(path, sizeof(path), "/proc/%u/task/%u/schedstat", pid, look->tid);
+	if (fd < 0)
+		fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	ssize_t bytes = pread(fd, text, sizeof(text) - 1, 0);
+	int error = bytes < 0 ? -errno : 0;
+	if (!look->file && !error && kept < KEPT_MAX) {
+		look->file = fd + 1;
+		kept++;
+	} else if (!look->file) {
+		close(fd);
+	}
+	text[bytes > 0 ? bytes : 0] = 0;
+	if (!error &&
+		sscanf(text, "%" SCNu64 " %" SCNu64 " %" SCNu64, ret_cpu, ret_delay, &times_run) !=
+			3)
+		error = -EIO;
+	return error ? error : times_run ? 0 : -ENODATA;
+}
+
+static const char *off_text(int error)
+{
+	return error == -EACCES || error == -EPERM
+		? "/proc does not show the process to the writer (hidepid)"
+		: error == -ENODATA ? "the kernel does not count (schedstat is all zeros)"
+				    : NULL;
+}
+
+static bool is_stopped(const struct spool *spool)
+{
+	char state = '?';
+	uint64_t start_ns;
+	return !process_stat(spool->host_pid, &state, &start_ns) && (state == 'T' || state == 't');
+}
+
+static void row_put(struct writer *w, struct spool *spool, struct lane_view *view,
+	const struct look *look, uint64_t ns)
+{
+	struct batch *b = w->rows.batches[EVENT_THREAD_TIME];
+	if (!batch_row_add(b, ns))
+		return;
+	batch_set(b, THREAD_TIME_FLAGS, TIME_DELAY | (look->stopped ? TIME_STOPPED : 0));
+	batch_set(b, THREAD_TIME_CPU_TIME, look->cpu_ns);
+	batch_set(b, THREAD_TIME_RUN_DELAY, look->delay_ns);
+	b->process = spool->id;
+	b->tid = look->tid;
+	block_put_batch(&w->report.block, b);
+	b->count = 0;
+	block_note_events(&w->report.block, 1, ns, ns);
+	view->own.produced++;
+	view->own.written++;
+	w->totals.events++;
+	lane_mark(w, spool, view);
+}
+
+/* Return the thread that has the lane; 0 = none whose counters are to be read. */
+static uint32_t thread_of(struct spool *spool, const struct lane_view *view)
+{
+	const struct lane *lane = view->closed ? NULL : lane_of(spool, view);
+	if (!lane || __atomic_load_n(&lane->state, __ATOMIC_ACQUIRE) != LANE_LEASED ||
+		!__atomic_load_n(&lane->thread_tick, __ATOMIC_RELAXED))
+		return 0;
+	return __atomic_load_n(&lane->tid, __ATOMIC_RELAXED);
+}
+
+/*
+ * Read the counters of the lane's thread. A row is written if they have changed, and the last row
+ * is older than a thousandth of the process's life, so that a day's rows are bounded.
+ */
+static int lane_look(struct writer *w, struct spool *spool, struct readings *r, uint32_t index,
+	bool stopped, bool is_last)
+{
+	struct lane_view *view = spool->lanes[index];
+	struct look *look = &r->looks[index];
+	uint64_t cpu_ns, delay_ns, now = clock_monotonic_ns();
+	uint32_t tid = thread_of(spool, view);
+	if (tid != look->tid)
+		look_forget(look);
+	if (!tid || (!is_last && now - look->row_ns < (now - spool->start_ns) / SHARE))
+		return 0;
+	look->tid = tid;
+	int error = file_read(look, spool->host_pid, &cpu_ns, &delay_ns);
+	now = clock_monotonic_ns();
+	if (error) {
+		look_forget(look); /* mostly it has ended */
+		spool->readings_off = off_text(error);
+		return 0;
+	}
+	if (cpu_ns == look->cpu_ns && delay_ns == look->delay_ns && stopped == look->stopped)
+		return 0;
+	error = writer_make_room(w);
+	if (error || thread_of(spool, view) != tid)
+		return error;
+	look->row_ns = now;
+	look->cpu_ns = cpu_ns;
+	look->delay_ns = delay_ns;
+	look->stopped = stopped;
+	row_put(w, spool, view, look, now);
+	spool->readings++;
+	return 0;
+}
+
+static struct readings *readings_make(struct spool *spool)
+{
+	struct readings *r = slot_get(&spool->slots[SLOT_READINGS], sizeof(*r), readings_release);
+	if (!r || r->count >= spool->lane_count)
+		return r;
+	struct look *looks = realloc(r->looks, spool->lane_count * sizeof(*looks));
+	if (!looks)
+		return NULL;
+	memset(looks + r->count, 0, (spool->lane_count - r->count) * sizeof(*looks));
+	r->looks = looks;
+	r->count = spool->lane_count;
+	return r;
+}
+
+static int spool_read(struct writer *w, struct spool *spool, uint64_t now_ns, bool is_last)
+{
+	int error = 0;
+	if (!spool_header(spool)->thread_time.is_on || spool->dead || spool->finished)
+		return 0;
+	struct readings *r = readings_make(spool);
+	if (!r || spool->readings_off || (!is_last && now_ns < r->due_ns))
+		return 0;
+	if (!spool->same_namespace) {
+		spool->readings_off = "the process has a pid namespace of its own";
+		return 0;
+	}
+	bool stopped = !is_last && is_stopped(spool);
+	for (uint32_t i = 0; i < r->count && !error; i++)
+		error = lane_look(w, spool, r, i, stopped, is_last);
+	uint64_t wait_ns = (clock_monotonic_ns() - now_ns) * SHARE;
+	r->due_ns = now_ns + (wait_ns > LOOK_NS ? wait_ns : LOOK_NS);
+	return error;
+}
+
+int readings_look(struct writer *w, uint64_t now_ns)
+{
+	int error = 0;
+	for (uint32_t i = 0; i < w->spools.count && !error; i++)
+		if (w->spools.all[i]->host_pid)
+			error = spool_read(w, w->spools.all[i], now_ns, false);
+	return error;
+}
+
+int readings_last(struct writer *w, struct spool *spool, uint64_t now_ns)
+{
+	return spool->host_pid ? spool_read(w, spool, now_ns, true) : 0;
+}
+
+/* ---- readings of the threads themselves ---- */
+
+uint32_t thread_time_put(struct segment *s, const struct record_at *at)
+{
+	const struct record *r = at->r;
+	struct thread_time time = {0};
+	uint64_t ns = segment_ns(s, r->tick),
+		 flags = r->a & (TIME_FIRST | TIME_LAST | TIME_DELAY | TIME_COUNTS);
+	memcpy(&time, at->payload, at->bytes < sizeof(time) ? at->bytes : sizeof(time));
+	if (!(flags & TIME_DELAY) && time.created && time.created < r->tick) {
+		/* A thread cannot wait before its first instruction, but for a CPU. */
+		uint64_t created_ns = segment_ns(s, time.created);
+		time.run_delay_ns = ns > created_ns + r->b ? ns - created_ns - r->b : 0;
+		flags |= TIME_DELAY;
+	}
+	struct batch *b = segment_row_add(s, EVENT_THREAD_TIME, ns);
+	batch_set(b, THREAD_TIME_FLAGS, flags);
+	batch_set(b, THREAD_TIME_CPU_TIME, r->b);
+	batch_set(b, THREAD_TIME_RUN_DELAY, flags & TIME_DELAY ? time.run_delay_ns : 0);
+	batch_set(b, THREAD_TIME_VOLUNTARY, time.voluntary);
+	batch_set(b, THREAD_TIME_INVOLUNTARY, time.involuntary);
+	batch_set(b, THREAD_TIME_MINOR_FAULTS, time.minor_faults);
+	batch_set(b, THREAD_TIME_MAJOR_FAULTS, time.major_faults);
+	return at->slots;
+}
+
+/* The reading that another thread took when it ended the process. */
+void thread_time_end_put(struct ending *e)
+{
+	uint64_t tick = __atomic_load_n(&e->lane->end_tick, __ATOMIC_ACQUIRE);
+	if (!ending_has_thread(e) || !tick || tick > e->end_tick)
+		return;
+	struct batch *b = ending_row_add(e, EVENT_THREAD_TIME, ending_ns(e, tick));
+	batch_set(b, THREAD_TIME_FLAGS, TIME_LAST | TIME_DELAY);
+	batch_set(b, THREAD_TIME_CPU_TIME, e->lane->end_cpu_ns);
+	batch_set(b, THREAD_TIME_RUN_DELAY, e->lane->end_delay_ns);
+}
