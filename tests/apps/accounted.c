@@ -10,6 +10,8 @@
  *   stopped MS   a child that is stopped for half of its life
  *   raw MS       a thread that waits in raw system calls
  *   alone MS     the main thread computes and sleeps
+ *   crowd MS N   N threads that compute 0.1 ms in 10 ms; then 2,000 threads that do nothing, whose
+ *                creation and end are timed: tests/bench/thread_time.py
  */
 #include "app.h"
 
@@ -224,6 +226,41 @@ static void threads(void)
 	check(1, "threads");
 }
 
+static void *is_idle(void *unused)
+{
+	struct timespec time = {0, 10000000};
+	for (uint64_t until = wall_ns() + ms * 1000000u; wall_ns() < until;) {
+		compute(100000);
+		nanosleep(&time, NULL);
+	}
+	return unused;
+}
+
+static void *does_nothing(void *unused)
+{
+	return unused;
+}
+
+static void crowd(long count)
+{
+	pthread_t all[1000], one;
+	uint64_t least = UINT64_MAX;
+	for (long i = 0; i < count && i < 1000; i++)
+		require(!pthread_create(&all[i], NULL, is_idle, NULL), "thread");
+	for (long i = 0; i < count && i < 1000; i++)
+		pthread_join(all[i], NULL);
+	for (int round = 0; round < 20; round++) {
+		uint64_t before = wall_ns();
+		for (int i = 0; i < 100; i++) {
+			require(!pthread_create(&one, NULL, does_nothing, NULL), "thread");
+			pthread_join(one, NULL);
+		}
+		uint64_t took = (wall_ns() - before) / 100;
+		least = took < least ? took : least;
+	}
+	say("facts: thread %llu", (unsigned long long)least);
+}
+
 static void wait_for(pid_t pid, const char *what)
 {
 	int status = -1;
@@ -280,6 +317,8 @@ int main(int argc, char **argv)
 		processes(argv);
 	else if (!strcmp(mode, "stopped"))
 		stopped();
+	else if (!strcmp(mode, "crowd"))
+		crowd(argc > 3 ? atol(argv[3]) : 8);
 	else if (!strcmp(mode, "raw")) {
 		require(!pthread_create(&thread, NULL, waits_raw, NULL), "thread");
 		pthread_join(thread, NULL);

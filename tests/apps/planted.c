@@ -3,13 +3,16 @@
  * planted.c - wastes time in one way, so that a rule of `trace analyze` has to find it; without an
  * argument it wastes none.
  *
- *     planted [convoy | waits | tiny | crowd | starts]
+ *     planted [convoy | waits | tiny | crowd | rawsleep | starts | hot | even | faults | moves]
  */
 #include "app.h"
 
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdint.h>
+#include <sched.h>
 #include <spawn.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <time.h>
 
@@ -103,6 +106,25 @@ static void crowd(void)
 	threads_run(processors < 16 ? (int)(3 * processors) : 48, spinner, CROWD_MS);
 }
 
+/* Sleep in a call that no wrapper sees. */
+static void *raw_sleeper(void *unused)
+{
+	const struct timespec nap = {0, CROWD_MS * 1000000};
+	long result = SYS_nanosleep;
+	__asm__ volatile("syscall" : "+a"(result) : "D"(&nap), "S"(NULL) : "rcx", "r11", "memory");
+	return unused;
+}
+
+static void rawsleep(void)
+{
+	pthread_t threads[64];
+	long count = 4 * sysconf(_SC_NPROCESSORS_ONLN);
+	for (int i = 0; i < count && i < 64; i++)
+		require(!pthread_create(&threads[i], NULL, raw_sleeper, NULL), "a thread starts");
+	for (int i = 0; i < count && i < 64; i++)
+		pthread_join(threads[i], NULL);
+}
+
 static void starts(void)
 {
 	extern char **environ;
@@ -113,6 +135,83 @@ static void starts(void)
 		if (require(!posix_spawnp(&child, "true", NULL, NULL, arguments, environ),
 			    "a program starts"))
 			waitpid(child, &status, 0);
+	}
+}
+
+static uint64_t cpu_ms(void)
+{
+	struct timespec now;
+	syscall(SYS_clock_gettime, CLOCK_THREAD_CPUTIME_ID, &now);
+	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+__attribute__((noinline)) static void spin(void)
+{
+	for (volatile int i = 0; i < 1000000; i++)
+		;
+	__asm__ volatile("");
+}
+
+/* Compute in one function. */
+static void hot(void)
+{
+	while (cpu_ms() < 1500)
+		spin();
+}
+
+/* Compute in four functions alike. */
+#define EVEN(name)                                        \
+	__attribute__((noinline)) static void name(void)  \
+	{                                                 \
+		for (volatile int i = 0; i < 100000; i++) \
+			;                                 \
+		__asm__ volatile("");                     \
+	}
+EVEN(even_a)
+EVEN(even_b)
+EVEN(even_c)
+EVEN(even_d)
+
+static void even(void)
+{
+	while (cpu_ms() < 1500) {
+		even_a();
+		even_b();
+		even_c();
+		even_d();
+	}
+}
+
+/* Allocate memory, touch each page once, and give it back, again and again. */
+static void faults(void)
+{
+	const size_t bytes = 4u << 20;
+	for (int i = 0; i < 60; i++) {
+		char *memory = mmap(
+			NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		require(memory != MAP_FAILED && !madvise(memory, bytes, MADV_NOHUGEPAGE), "mmap");
+		for (size_t at = 0; at < bytes; at += 4096)
+			((volatile char *)memory)[at] = 1;
+		munmap(memory, bytes);
+	}
+}
+
+/* Change the CPU every few ms. */
+static void moves(void)
+{
+	cpu_set_t all, one;
+	int cpu = 0;
+	sched_getaffinity(0, sizeof(all), &all);
+	while (cpu_ms() < 1500) {
+		uint64_t until = cpu_ms() + 5;
+		do
+			cpu = (cpu + 1) % CPU_SETSIZE;
+		while (!CPU_ISSET(cpu, &all));
+		CPU_ZERO(&one);
+		CPU_SET(cpu, &one);
+		sched_setaffinity(0, sizeof(one), &one);
+		while (cpu_ms() < until)
+			spin();
 	}
 }
 
@@ -132,7 +231,8 @@ int main(int argc, char **argv)
 		const char *name;
 		void (*run)(void);
 	} modes[] = {{"convoy", convoy}, {"waits", waits}, {"tiny", tiny}, {"crowd", crowd},
-		{"starts", starts}};
+		{"starts", starts}, {"rawsleep", rawsleep}, {"hot", hot}, {"even", even},
+		{"faults", faults}, {"moves", moves}};
 	void (*run)(void) = calm;
 	for (size_t i = 0; argc > 1 && i < sizeof(modes) / sizeof(modes[0]); i++)
 		if (!strcmp(modes[i].name, argv[1]))

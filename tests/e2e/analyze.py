@@ -45,9 +45,9 @@ def found(path, *options):
     return {rule for rule, rows in findings(path, *options).items() if rows}
 
 
-def traced(mode):
-    spool, report = spool_folder(), os.path.join(PLACE, mode + ".rep")
-    result = run([app("planted"), mode], env=traced_env(report, spool, threshold=0))
+def traced(mode, name=None, **options):
+    spool, report = spool_folder(), os.path.join(PLACE, (name or mode) + ".rep")
+    result = run([app("planted"), mode], env=traced_env(report, spool, threshold=0, **options))
     wait_spool_gone(spool)
     if result.status != 0:
         raise RuntimeError(f"planted {mode}: {result}")
@@ -62,6 +62,37 @@ def on_programs():
         have, expected = found(traced(mode)), {rule} if rule else set()
         more = {"thread_waits"} if mode in ("convoy", "starts") else set()
         tap.ok(expected <= have <= expected | more, f"planted {mode}: {rule or 'nothing'} is found", have)
+
+
+def on_samples():
+    """Check the rules about CPU samples and threads' counters: each finds its defect, and none where there is no such defect."""
+    sampled = {"LIBTRACE_SAMPLE": "process-tree"}
+    rules = {"hot_function", "migrations", "page_faults"}
+    for mode, expected, name in (("hot", {"hot_function"}, "spin"), ("faults", {"page_faults"}, None), ("even", set(), None), ("waits", set(), None)):
+        have = findings(traced(mode, **sampled))
+        # Others may make a thread wait for a CPU, or move it.
+        tap.ok({rule for rule in rules - {"migrations"} if have[rule]} - ({"hot_function"} if mode == "faults" else set()) == expected, f"planted {mode}: {sorted(expected) or 'nothing'} is found", have)
+        if name:
+            tap.ok([row["Function"] for row in have["hot_function"]] == [name] and f"{name} < hot < main" in have["hot_function"][0]["Most Frequent Callchain"], "the hot function is named, with its callers", have["hot_function"])
+        if mode == "faults":
+            tap.ok(have["page_faults"] and have["page_faults"][0]["Minor Faults"] >= 60 * 1024, "page faults are counted", have["page_faults"])
+    if len(os.sched_getaffinity(0)) > 1:
+        row = findings(traced("moves", LIBTRACE_SAMPLING_FREQUENCY="250", **sampled))["migrations"]
+        tap.ok(len(row) == 1 and row[0]["CPUs Seen"] == len(os.sched_getaffinity(0)), "a thread that migrates is found", row)
+    else:
+        tap.skip("a thread that migrates", "needs two CPUs")
+
+
+def by_the_counters():
+    """More threads than CPUs, by the kernel's counters: who does not want a CPU does not count, though it is in no recorded call."""
+    report = traced("crowd", "crowd-counted", LIBTRACE_THREAD_TIME="process-tree")
+    have = findings(report)
+    row = have["oversubscription"][0] if have["oversubscription"] else {}
+    tap.ok(row and row["Most Running"] >= row["Avg Running"] > row["CPUs"] >= 1, "too many threads are found", have["oversubscription"])
+    tap.ok(len(have["cpu_waits"]) >= 2 * row.get("CPUs", 1) and all(r["Waited (ns)"] >= 1e8 for r in have["cpu_waits"]), "they wait for CPUs", have["cpu_waits"])
+    for options, expected in (({}, True), ({"LIBTRACE_THREAD_TIME": "process-tree"}, False)):
+        rows = findings(traced("rawsleep", f"raw-{expected}", **options))
+        tap.ok(bool(rows["oversubscription"]) == expected and not rows["cpu_waits"], f"threads that sleep in no recorded call {'look as if they ran' if expected else 'do not run, by their counters'}", rows["oversubscription"])
 
 
 def convoy_told():
@@ -183,7 +214,7 @@ def text():
     tap.ok(" ** Lock Convoys (lock_convoy): warning" in out and "split it." in out and "No CUDA data: " in out and "tiny_io: nothing found" in out,
            "text prints findings with advice, and one line for each rule without findings", out)
     rules = trace("analyze", "--list").out.decode().splitlines()
-    tap.ok(len(rules) == 11 and any(line.split()[:2] == ["gpu_gaps", "warning"] for line in rules), "the rules are listed", rules)
+    tap.ok(len(rules) == 15 and any(line.split()[:2] == ["gpu_gaps", "warning"] for line in rules), "the rules are listed", rules)
 
 
 def many_gaps(gaps=41):
@@ -317,4 +348,4 @@ def nsys_itself():
         tap.ok(ours == theirs and theirs, f"{rule} of nsys itself: {len(theirs)} rows", (ours[:3], theirs[:3], done.err))
 
 
-main(on_programs, convoy_told, sleepers_do_not_run, time_after_the_last_call_counts, no_word_of_cuda, short_processes, convoy_of_nsys, exit_status, times_of_nsight_compute, text, texts_are_folded, later_rows_are_folded, rows_are_counted, on_databases, on_fixtures, nsys_itself)
+main(on_programs, on_samples, by_the_counters, convoy_told, sleepers_do_not_run, time_after_the_last_call_counts, no_word_of_cuda, short_processes, convoy_of_nsys, exit_status, times_of_nsight_compute, text, texts_are_folded, later_rows_are_folded, rows_are_counted, on_databases, on_fixtures, nsys_itself)

@@ -30,13 +30,13 @@ struct look {
 	uint32_t tid;
 	int file; /* 1 + the descriptor; 0 = not kept */
 	uint64_t row_ns, cpu_ns, delay_ns;
-	bool stopped;
+	bool stopped; /* in the last row */
 };
 
 struct readings {
 	struct look *looks; /* one for each lane */
 	uint32_t count;
-	uint64_t due_ns;
+	uint64_t due_ns, looked_ns;
 };
 
 static uint32_t kept; /* files that are open */
@@ -116,6 +116,7 @@ static void row_put(struct writer *w, struct spool *spool, struct lane_view *vie
 	block_put_batch(&w->report.block, b);
 	b->count = 0;
 	block_note_events(&w->report.block, 1, ns, ns);
+	spool->readings++;
 	view->own.produced++;
 	view->own.written++;
 	w->totals.events++;
@@ -137,7 +138,7 @@ static uint32_t thread_of(struct spool *spool, const struct lane_view *view)
  * is older than a thousandth of the process's life, so that a day's rows are bounded.
  */
 static int lane_look(struct writer *w, struct spool *spool, struct readings *r, uint32_t index,
-	bool stopped, bool is_last)
+	bool is_last, bool *ret_ran)
 {
 	struct lane_view *view = spool->lanes[index];
 	struct look *look = &r->looks[index];
@@ -155,17 +156,39 @@ static int lane_look(struct writer *w, struct spool *spool, struct readings *r, 
 		spool->readings_off = off_text(error);
 		return 0;
 	}
-	if (cpu_ns == look->cpu_ns && delay_ns == look->delay_ns && stopped == look->stopped)
+	if (cpu_ns == look->cpu_ns && delay_ns == look->delay_ns)
 		return 0;
+	*ret_ran = true;
 	error = writer_make_room(w);
 	if (error || thread_of(spool, view) != tid)
 		return error;
 	look->row_ns = now;
 	look->cpu_ns = cpu_ns;
 	look->delay_ns = delay_ns;
-	look->stopped = stopped;
+	look->stopped = false;
 	row_put(w, spool, view, look, now);
-	spool->readings++;
+	return 0;
+}
+
+/* Note that a process in which no thread has run is stopped. Each thread has been so since the look
+ * before this one. */
+static int stop_look(struct writer *w, struct spool *spool, struct readings *r, uint64_t since_ns)
+{
+	int error = 0;
+	if (!is_stopped(spool))
+		return 0;
+	for (uint32_t i = 0; i < r->count && !error; i++) {
+		struct look *look = &r->looks[i];
+		if (look->stopped || !look->row_ns ||
+			thread_of(spool, spool->lanes[i]) != look->tid)
+			continue;
+		error = writer_make_room(w);
+		if (error)
+			return error;
+		look->stopped = true;
+		look->row_ns = since_ns > look->row_ns ? since_ns : look->row_ns + 1;
+		row_put(w, spool, spool->lanes[i], look, look->row_ns);
+	}
 	return 0;
 }
 
@@ -195,9 +218,12 @@ static int spool_read(struct writer *w, struct spool *spool, uint64_t now_ns, bo
 		spool->readings_off = "the process has a pid namespace of its own";
 		return 0;
 	}
-	bool stopped = !is_last && is_stopped(spool);
+	bool ran = false;
 	for (uint32_t i = 0; i < r->count && !error; i++)
-		error = lane_look(w, spool, r, i, stopped, is_last);
+		error = lane_look(w, spool, r, i, is_last, &ran);
+	if (!error && !ran && !is_last)
+		error = stop_look(w, spool, r, r->looked_ns);
+	r->looked_ns = now_ns;
 	uint64_t wait_ns = (clock_monotonic_ns() - now_ns) * SHARE;
 	r->due_ns = now_ns + (wait_ns > LOOK_NS ? wait_ns : LOOK_NS);
 	return error;

@@ -2,10 +2,10 @@
 -- More Running Threads than CPUs
 -- severity: warning
 -- columns: Oversubscribed (ns), Share (%), CPUs, Avg Running, Most Running, Threads
--- needs: OSRT_API
+-- needs: OSRT_API LIBTRACE_THREAD_TIME
 -- data: OS Runtime trace
--- before: osrt
--- advice: For at least 20 % of the time, and 50 ms, more threads were runnable than the machine has CPUs. A thread counts as runnable unless it is in a recorded call of 10 us or more.
+-- before: osrt thread_time
+-- advice: For at least 20 % of the time, and 50 ms, more threads were runnable than the machine has CPUs: by the kernel's counters where the report has them (--thread-time); else a thread counts as runnable unless it is in a recorded call of 10 us or more.
 -- advice: Use fewer threads (OMP_NUM_THREADS, pool sizes), or one shared pool. A container may have even fewer CPUs.
 
 WITH lives AS MATERIALIZED (SELECT * FROM THREAD_LIFETIMES),
@@ -16,13 +16,16 @@ calls AS (
 changes AS (
   SELECT start AS time, 1 AS change FROM lives UNION ALL SELECT "end", -1 FROM lives
   UNION ALL SELECT start, -1 FROM calls UNION ALL SELECT "end", 1 FROM calls),
+-- Counters tell parts of CPUs: two tenths are no thread.
+counted AS MATERIALIZED (SELECT EXISTS (SELECT 1 FROM THREAD_READINGS) AS is_known),
 moments AS (
   SELECT lead(time) OVER so_far - time AS ns, sum(change) OVER so_far AS running
-  FROM changes WINDOW so_far AS (ORDER BY time ROWS UNBOUNDED PRECEDING)),
+  FROM (SELECT time, change FROM changes WHERE NOT (SELECT is_known FROM counted)
+        UNION ALL SELECT start, cpus FROM CPU_DEMANDS UNION ALL SELECT "end", -cpus FROM CPU_DEMANDS) WINDOW so_far AS (ORDER BY time ROWS UNBOUNDED PRECEDING)),
 cpus AS MATERIALIZED (SELECT max(1, value + 0) AS count FROM TARGET_INFO_SYSTEM_ENV WHERE name = 'CpuCores' LIMIT 1),
 over AS (
-  SELECT sum(CASE WHEN running > cpus.count THEN ns END) AS ns, sum(ns) AS all_ns, cpus.count AS cpus,
-         1.0 * sum(CASE WHEN running > cpus.count THEN ns * running END) / sum(CASE WHEN running > cpus.count THEN ns END) AS mean,
+  SELECT sum(CASE WHEN running > cpus.count + 0.2 THEN ns END) AS ns, sum(ns) AS all_ns, cpus.count AS cpus,
+         1.0 * sum(CASE WHEN running > cpus.count + 0.2 THEN ns * running END) / sum(CASE WHEN running > cpus.count + 0.2 THEN ns END) AS mean,
          max(CASE WHEN ns > 0 THEN running END) AS most
   FROM moments CROSS JOIN cpus)
 SELECT ns, 100.0 * ns / all_ns, cpus, mean, most, (SELECT count(*) FROM lives)

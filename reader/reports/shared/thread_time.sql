@@ -24,6 +24,14 @@ SELECT t.globalTid, t.timestamp AS time, t.which, t.cpuTime AS cpu, CASE WHEN t.
        lead(t.timestamp) OVER (PARTITION BY t.globalTid ORDER BY t.timestamp) AS following
 FROM LIBTRACE_THREAD_TIME AS t;
 
+-- CPUs that each thread wanted between two readings: running or waiting for one.
+DROP VIEW IF EXISTS temp.CPU_DEMANDS;
+CREATE TEMP VIEW CPU_DEMANDS AS
+SELECT globalTid, before AS start, time AS "end", min(1.0, 1.0 * (cpu - cpu_before + coalesce(delay - delay_before, 0)) / (time - before)) AS cpus
+FROM (SELECT globalTid, time, cpu, delay, lag(time) OVER so_far AS before, lag(cpu) OVER so_far AS cpu_before, lag(delay) OVER so_far AS delay_before
+      FROM THREAD_READINGS WINDOW so_far AS (PARTITION BY globalTid, life ORDER BY time))
+WHERE time > before;
+
 -- Counters from the first reading of a life to its last. A wait before the first reading is no part of the life; the
 -- time from a thread's creation may exceed it. A thread that never waited voluntarily was runnable all the time that it
 -- did not run.
@@ -51,7 +59,9 @@ CREATE TEMP TABLE OUTER_CALLS AS
 SELECT globalTid, start, "end", nameId, chain
 FROM (SELECT *, max("end") OVER (PARTITION BY globalTid ORDER BY start, "end" DESC ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before
       FROM (SELECT globalTid, start, "end", nameId, nullif(callchainId, 0) AS chain FROM OSRT_API WHERE eventClass = 27
-            UNION ALL SELECT globalTid, start, start + duration, nameId, NULL FROM LIBTRACE_OSRT_UNFINISHED))
+            UNION ALL SELECT globalTid, start, start + duration, nameId, NULL FROM LIBTRACE_OSRT_UNFINISHED)
+      -- nothing to account for, as in databases of nsys
+      WHERE EXISTS (SELECT 1 FROM LIBTRACE_THREAD_TIME))
 WHERE before IS NULL OR start >= before;
 
 -- Time in calls by thread and function: recorded ones, with the callchain of the longest, and those that were only
