@@ -51,7 +51,6 @@ static void print_session(FILE *out, const struct info *i)
 	fputs("}", out);
 }
 
-/* Why a source recorded nothing, or no more; null if it did. */
 static void print_cpu(FILE *out, const Libtrace__CpuReceipt *c)
 {
 	fprintf(out, ", \"cpu\": {\"frequency\": %" PRIu64, c->frequency);
