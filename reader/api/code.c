@@ -111,7 +111,7 @@ static int text_copy(const char *text, char **ret_text)
 static int code_disassemble(struct api_code *c)
 {
 	if (!c->was_run)
-		c->run_error = nvdisasm_run(&c->text, c->module.cubin.data, c->module.cubin.bytes);
+		c->run_error = nvdisasm_run(&c->text, &c->module.cubin);
 	c->was_run = true;
 	return c->run_error;
 }

@@ -10,13 +10,12 @@ an nvdisasm is installed (NVIDIA's module has its own). Otherwise a stand-in pri
 import json
 import os
 import re
-import shutil
 import struct
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from lib import folder, main, run, tap  # noqa: E402
-from libpeers import ncu_python  # noqa: E402
+from libpeers import ncu_python, nvdisasm_folder  # noqa: E402
 from ncu_report import FIXTURES, LIBRARY, PACKAGE, REPORTS  # noqa: E402
 from source_page import tool, with_source  # noqa: E402
 
@@ -101,10 +100,10 @@ def as_theirs():
     if not package or not REPORTS:
         tap.skip("code as NVIDIA's module has it", "no ncu_report in PEERS or /tmp/peers, or no fixtures")
         return
-    found = shutil.which("nvdisasm") or shutil.which("nvdisasm", path="/usr/local/cuda/bin")
+    found = nvdisasm_folder()
     for path in REPORTS:
         name = os.path.basename(path)
-        (theirs, their_files), (ours, our_files) = answers(path, package), answers(path, PACKAGE, tools=found and os.path.dirname(found))
+        (theirs, their_files), (ours, our_files) = answers(path, package), answers(path, PACKAGE, tools=found)
         wrong = [f"{a}, ours {b}" for a, b in zip(theirs, ours) if a[:2] + a[3:] != b[:2] + b[3:]]
         wrong += [] if len(theirs) == len(ours) and their_files == our_files else ["number of answers, or source files"]
         known = sum(bool(row[3]) + bool(row[4]) for row in ours)

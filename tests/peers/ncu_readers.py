@@ -3,8 +3,8 @@
 # timeout: 300
 """Check that programs that read reports of Nsight Compute also read ours, and get the same from our module and pages as from NVIDIA's.
 
-VIEWERS names a virtual environment with tests/peers/viewers.txt in it (default: build/viewers). perfdigest (github.com/onlyxItachi/PerfDigest-MCP) and nsightful
-(github.com/brycelelbach/nsightful) are read from the folders in READERS, which has the form of PYTHONPATH. Readers that are absent are skipped."""
+VIEWERS names a virtual environment with tests/peers/viewers.txt in it (default: build/viewers). nsightful (github.com/brycelelbach/nsightful), which is not on
+PyPI, is read from the folders in READERS, which has the form of PYTHONPATH. Readers that are absent are skipped."""
 import json
 import os
 import sys
@@ -105,7 +105,7 @@ def nsight_python_reads_our_export():
 
 def perfdigest_says_the_same():
     if not has("perfdigest.adapters.nsight.pri_reader"):
-        tap.skip("perfdigest", "READERS names no folder with it")
+        tap.skip("perfdigest", "not in VIEWERS or READERS")
         return
     for path in REPORTS:
         ours, theirs = asked(PERFDIGEST, path, **OURS), asked(PERFDIGEST, path)

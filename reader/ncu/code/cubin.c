@@ -10,6 +10,8 @@
 #include "reader/ncu/code/cubin_lines.h"
 #include "reader/ncu/code/cubin_sections.h"
 
+#define STO_CUDA_ENTRY 0x10 /* flag of st_other: a kernel */
+
 static int functions_read(struct cubin *c)
 {
 	struct cubin_section symbols, names, code;
@@ -34,7 +36,9 @@ static int functions_read(struct cubin *c)
 			.symbol = (uint32_t)i,
 			.offset = is_absolute ? 0 : symbol.st_value,
 			.bytes = symbol.st_size,
-			.address = is_absolute ? symbol.st_value : 0};
+			.address = is_absolute ? symbol.st_value : 0,
+			.is_kernel = symbol.st_other & STO_CUDA_ENTRY,
+			.is_local = ELF64_ST_BIND(symbol.st_info) == STB_LOCAL};
 	}
 	return 0;
 }
@@ -49,6 +53,43 @@ int cubin_read(struct cubin *c, const uint8_t *data, size_t bytes)
 		return -EBADMSG;
 	int error = functions_read(c);
 	return error ? error : cubin_lines_read(c);
+}
+
+static void sections_hide(const struct cubin *c, uint8_t *copy)
+{
+	struct cubin_section s;
+	Elf64_Ehdr h;
+	if (!cubin_copy_at(c, 0, &h, sizeof(h)))
+		return;
+	for (uint32_t i = 0; i < h.e_shnum; i++)
+		if (cubin_section_at(c, i, &s) && strstr(s.name, ".debug_"))
+			memset(copy + h.e_shoff + i * sizeof(Elf64_Shdr) +
+					offsetof(Elf64_Shdr, sh_type),
+				0, sizeof(Elf64_Word));
+}
+
+int cubin_unplace(const struct cubin *c, uint8_t **ret_copy)
+{
+	struct cubin_section symbols;
+	bool is_placed = false;
+	*ret_copy = NULL;
+	for (size_t i = 0; i < c->function_count; i++)
+		is_placed |= c->functions[i].address != 0;
+	if (!is_placed || !cubin_section_named(c, ".symtab", &symbols))
+		return 0;
+	uint8_t *copy = malloc(c->bytes);
+	if (!copy)
+		return -ENOMEM;
+	memcpy(copy, c->data, c->bytes);
+	sections_hide(c, copy);
+	for (size_t i = 0; i < c->function_count; i++)
+		if (c->functions[i].address)
+			memset(copy + (symbols.data - c->data) +
+					c->functions[i].symbol * sizeof(Elf64_Sym) +
+					offsetof(Elf64_Sym, st_value),
+				0, sizeof(Elf64_Addr));
+	*ret_copy = copy;
+	return 0;
 }
 
 void cubin_release(struct cubin *c)

@@ -23,6 +23,7 @@ struct cubin_function {
 	uint32_t symbol;            /* index in .symtab */
 	uint64_t offset, bytes;     /* position in its section */
 	uint64_t address;           /* address in the process; 0 = the symbol has none */
+	bool is_kernel, is_local;   /* an entry point; a helper function of the compiler */
 };
 
 /* The source line from `offset` of a function up to the next entry of the same function. */
@@ -55,6 +56,12 @@ struct cubin {
  * are skipped. Release it in any case. */
 int cubin_read(struct cubin *c, const uint8_t *data, size_t bytes);
 void cubin_release(struct cubin *c);
+
+/* Copy the cubin as the linker wrote it, for programs that do not read cubins whose symbols have
+ * addresses of the process: function symbols are offsets again, and sections for debuggers, which
+ * also have addresses, are hidden. *ret_copy: the caller frees it; NULL = no symbol has an address.
+ * Returns 0 or -ENOMEM. */
+int cubin_unplace(const struct cubin *c, uint8_t **ret_copy);
 
 /* Return the source line of an instruction; NULL = not known. */
 const struct cubin_line *cubin_line_at(

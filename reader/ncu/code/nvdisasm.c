@@ -6,6 +6,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <poll.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,12 +18,13 @@
 
 #include "common/array.h"
 
+#define SILENCE_MS 60000 /* nvdisasm may loop forever on a damaged cubin */
 #define CUBIN_FD 3 /* descriptor in the program that is started */
 
 extern char **environ;
 
-/* Create a file without a name that contains the cubin. */
-static int cubin_file(const uint8_t *cubin, size_t bytes)
+/* Create a file without a name that contains the bytes. */
+static int file_of(const uint8_t *cubin, size_t bytes)
 {
 	int fd = memfd_create("cubin", MFD_CLOEXEC);
 	if (fd < 0)
@@ -36,6 +39,15 @@ static int cubin_file(const uint8_t *cubin, size_t bytes)
 		cubin += written;
 		bytes -= (size_t)written;
 	}
+	return fd;
+}
+
+static int cubin_file(const struct cubin *c)
+{
+	uint8_t *copy;
+	int error = cubin_unplace(c, &copy);
+	int fd = error ? error : file_of(copy ? copy : c->data, c->bytes);
+	free(copy);
 	return fd;
 }
 
@@ -73,6 +85,7 @@ static int output_read(struct nvdisasm *d, int fd)
 {
 	size_t used = 0, capacity = 0;
 	for (;;) {
+		struct pollfd ready = {fd, POLLIN, 0};
 		if (used + 1 >= capacity) {
 			capacity = capacity ? 2 * capacity : 65536;
 			char *more = capacity <= NVDISASM_BYTES_MAX ? realloc(d->output, capacity)
@@ -81,6 +94,8 @@ static int output_read(struct nvdisasm *d, int fd)
 				return -ENOMEM;
 			d->output = more;
 		}
+		if (!poll(&ready, 1, SILENCE_MS))
+			return -EIO;
 		ssize_t bytes = read(fd, d->output + used, capacity - used - 1);
 		if (bytes < 0 && errno == EINTR)
 			continue;
@@ -181,12 +196,12 @@ static int output_parse(struct nvdisasm *d)
 	return error;
 }
 
-int nvdisasm_run(struct nvdisasm *d, const uint8_t *cubin, size_t bytes)
+int nvdisasm_run(struct nvdisasm *d, const struct cubin *cubin)
 {
 	int ends[2], status = 0;
 	pid_t pid;
 	*d = (struct nvdisasm){0};
-	int file = cubin_file(cubin, bytes);
+	int file = cubin_file(cubin);
 	if (file < 0)
 		return file;
 	if (pipe2(ends, O_CLOEXEC)) {
@@ -199,6 +214,8 @@ int nvdisasm_run(struct nvdisasm *d, const uint8_t *cubin, size_t bytes)
 	if (!error) {
 		error = output_read(d, ends[0]);
 		close(ends[0]);
+		if (error)
+			kill(pid, SIGKILL);
 		while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 			;
 		if (!error)

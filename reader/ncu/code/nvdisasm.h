@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "reader/ncu/code/cubin.h"
+
 #define NVDISASM_BYTES_MAX (256u << 20) /* size of its output */
 
 struct nvdisasm_line {
@@ -33,8 +35,8 @@ struct nvdisasm {
 };
 
 /* Run `nvdisasm` of PATH, or else that of /usr/local/cuda. Returns 0; -ENOENT if there is none;
- * -EIO if it failed; -ENOMEM. Release it in any case. */
-int nvdisasm_run(struct nvdisasm *d, const uint8_t *cubin, size_t bytes);
+ * -EIO if it failed, or printed nothing for a minute; -ENOMEM. Release it in any case. */
+int nvdisasm_run(struct nvdisasm *d, const struct cubin *cubin);
 void nvdisasm_release(struct nvdisasm *d);
 
 /* Return the instruction at an offset of a section; NULL = unknown. */

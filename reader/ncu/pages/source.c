@@ -87,13 +87,19 @@ static void value_cell(
 
 /* ---- instructions ---- */
 
-static const char *instruction_at(const struct source_page *p, size_t row)
+/* Print the instruction of a row, with the address that a jump leads to in place of its label. */
+static void code_cell(struct source_page *p, size_t row)
 {
 	const struct cubin_function *code = p->function->code;
-	const char *text = code
-		? nvdisasm_at(&p->code, code->section, code->offset + row * p->table.step)
-		: NULL;
-	return text ? text : "";
+	char *text = NULL;
+	int error = code ? nvdisasm_text(&p->code, code->section,
+				   code->offset + row * p->table.step,
+				   p->table.address - code->offset, &text)
+			 : 0;
+	cell(p, text ? text : "");
+	free(text);
+	if (!p->error)
+		p->error = error;
 }
 
 static void instruction_row(struct source_page *p, size_t row, bool with_line)
@@ -105,7 +111,7 @@ static void instruction_row(struct source_page *p, size_t row, bool with_line)
 		cell(p, "");
 	}
 	cell(p, address);
-	cell(p, instruction_at(p, row));
+	code_cell(p, row);
 	for (size_t i = 0; i < p->shown; i++)
 		value_cell(p, &p->columns.list[i], source_table_at(&p->table, row, i));
 	row_end(p);
@@ -322,15 +328,28 @@ static void lines_print(struct source_page *p)
 	free(rows);
 }
 
+static bool is_own_function(const struct source_page *p, const struct module_function *f)
+{
+	const char *mangled = p->result->kernel_mangled_name;
+	return mangled && !strcmp(mangled, f->name);
+}
+
+/* Return whether ncu prints the function of a result without metrics by instruction: other kernels
+ * and helper functions of the compiler are left out. */
+static bool is_listed(const struct module_function *f)
+{
+	return f->code && !f->code->is_kernel && !f->code->is_local;
+}
+
 /* Print a function. Functions that the kernel did not run have no values and are skipped; the
  * kernel's own function is always printed. */
 static void function_print(struct source_page *p, const struct module_function *f)
 {
-	const char *mangled = p->result->kernel_mangled_name;
 	p->function = f;
 	p->error = source_table_fill(&p->table, &p->columns, f, p->module.instruction_bytes);
 	if (!p->error && p->table.rows &&
-		(p->table.is_used || (mangled && !strcmp(mangled, f->name)))) {
+		(p->table.is_used || is_own_function(p, f) ||
+			(!p->columns.count && is_listed(f)))) {
 		if (p->d->source_view == SOURCE_LINES)
 			lines_print(p);
 		else
@@ -359,7 +378,7 @@ static int module_use(struct source_page *p, uint64_t reference)
 	int error = ncu_module_read(&p->module, &p->d->results, reference);
 	if (error || !p->module.has_code)
 		return error;
-	error = nvdisasm_run(&p->code, p->module.cubin.data, p->module.cubin.bytes);
+	error = nvdisasm_run(&p->code, &p->module.cubin);
 	if (error && error != -ENOMEM && !was_printed) {
 		cli_note(error == -ENOENT
 				? "instructions have no text, since nvdisasm is not installed"
@@ -384,6 +403,29 @@ static struct module_function whole_kernel(const struct source_page *p)
 	return f;
 }
 
+static int by_symbol(const void *a, const void *b)
+{
+	const struct module_function *const *x = a, *const *y = b;
+	const uint32_t first = (*x)->code ? (*x)->code->symbol : 0;
+	const uint32_t second = (*y)->code ? (*y)->code->symbol : 0;
+	return first < second ? -1 : first > second;
+}
+
+/* Print the functions of the module: by address; without metrics by symbol, as ncu does. */
+static void functions_print(struct source_page *p)
+{
+	const size_t count = p->module.function_count;
+	const struct module_function **order = calloc(count + 1, sizeof(const void *));
+	p->error = order ? 0 : -ENOMEM;
+	for (size_t i = 0; order && i < count; i++)
+		order[i] = &p->module.functions[i];
+	if (order && !p->columns.count)
+		qsort(order, count, sizeof(const void *), by_symbol);
+	for (size_t i = 0; !p->error && i < count; i++)
+		function_print(p, order[i]);
+	free(order);
+}
+
 static int print_result(struct details *d, size_t id, const Ncu__ProfileResult *r, void *user)
 {
 	struct source_page *p = user;
@@ -391,16 +433,16 @@ static int print_result(struct details *d, size_t id, const Ncu__ProfileResult *
 	p->error = source_columns_make(&p->columns, &d->results, r);
 	if (!p->error && !d->csv)
 		details_text_launch(d, id, r);
-	if (!p->error && !p->columns.count)
-		cli_note("result %zu has no metrics by instruction", id);
-	else if (!p->error)
+	if (!p->error)
 		p->error = module_use(p, r->source ? r->source->reference : 0);
 	if (!p->error && p->columns.count && !p->module.function_count) {
 		const struct module_function whole = whole_kernel(p);
 		function_print(p, &whole);
 	}
-	for (size_t i = 0; !p->error && p->columns.count && i < p->module.function_count; i++)
-		function_print(p, &p->module.functions[i]);
+	if (!p->error && !p->columns.count && !p->module.function_count)
+		cli_note("result %zu has neither metrics by instruction nor instructions", id);
+	if (!p->error)
+		functions_print(p);
 	source_columns_release(&p->columns);
 	return p->error;
 }
