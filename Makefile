@@ -28,8 +28,9 @@ CFLAGS ?= -O2 -g
 comma := ,
 SAN_TAG := $(if $(SAN),-$(subst $(comma),-,$(SAN)))
 CONFIG := $(notdir $(firstword $(CC)))$(SAN_TAG)
-# Programs, libraries and tests of a sanitizer build have folders of their own.
-P := $(O)$(if $(SAN),/san$(SAN_TAG))
+# Programs, libraries and tests of a sanitizer build have folders of their own, and so have the files of a release.
+RELEASE := $(if $(filter release wheel dist,$(MAKECMDGOALS)),1)
+P := $(O)$(if $(SAN),/san$(SAN_TAG))$(if $(RELEASE),/release)
 OBJ := $(O)/obj/$(CONFIG)
 GEN := $(O)/gen
 LIBDIR := $(P)/lib/libtrace
@@ -70,6 +71,14 @@ SAN_FLAGS := $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize
 PROG_FLAGS = $(CFLAGS) $(SAN_FLAGS) -fPIC -fvisibility=hidden -pthread $(COMMON_FLAGS) $(PROTOBUFC_CFLAGS) $(ZSTD_CFLAGS) $(SYMBOL_CFLAGS) $(SQLITE_CFLAGS) $(CUDA_CFLAGS)
 PROG_LINK = $(CFLAGS) $(SAN_FLAGS) -pthread $(LDFLAGS)
 # The sanitizers cannot be linked statically.
+# A release is stripped, so that its build-ids do not depend on the folder of the build. Its shared objects are linked with stand-ins of the
+# C library (scripts/gen-old-libc), so that they run with glibc OLDEST_LIBC and later.
+OLDEST_LIBC := 2.17
+OLD_LIBC := $(O)/old-libc
+PROG_SHARED = $(PROG_LINK) $(if $(RELEASE),-s -nostdlib -Wl$(comma)--gc-sections)
+LIBC = $(if $(RELEASE),$(OLD_LIBC)/libc.so.6 -Wl$(comma)--as-needed $(OLD_LIBC)/libm.so.6 $(OLD_LIBC)/ld-linux-x86-64.so.2 -lgcc,-lm)
+LIBC_FILES := $(if $(RELEASE),$(OBJ)/prog/packaging/old_libc.o | $(OLD_LIBC)/libc.so.6)
+STRIPPED := $(if $(RELEASE),-s)
 STATIC := $(if $(SAN),,-static)
 STATIC_TRACE = $(if $(SAN),,$(TRACE_STATIC))
 NO_DLOPEN := -Wl,--wrap=dlopen,--wrap=dlsym,--wrap=dlclose,--wrap=dlerror
@@ -168,7 +177,7 @@ all: $(PRODUCTS) companions ## build library, writer and command (default)
 # No relro: each fork copies one mapping less, and relro would not cover the table of real functions anyway.
 # Bound at start (-z now), so that no hook enters the lazy resolver. Never unloaded (-z nodelete), since threads may be in its code.
 $(LIBDIR)/libtrace.so: $(call objects,lib,$(INJECT_SRC) $(TRACER_SRC)) $(OBJ)/lib/common.a $(GEN)/libtrace.map $(OBJ)/lib/stub/libc.so.6 $(P)/.config
-	$(call say,LD)mkdir -p $(@D) && $(CC) $(CFLAGS) -shared -nostdlib -o $@ $(filter %.o,$^) $(filter %.a,$^) $(filter %.so.6,$^) -lgcc -Wl,-soname,libtrace.so \
+	$(call say,LD)mkdir -p $(@D) && $(CC) $(CFLAGS) $(STRIPPED) -shared -nostdlib -o $@ $(filter %.o,$^) $(filter %.a,$^) $(filter %.so.6,$^) -lgcc -Wl,-soname,libtrace.so \
 		-Wl,-z,defs,-z,nodelete,-z,now,-z,norelro,-z,noseparate-code -Wl,--exclude-libs,ALL -Wl,--version-script,$(GEN)/libtrace.map \
 		-Wl,-Map,$(OBJ)/lib/libtrace.link-map $(LDFLAGS)
 
@@ -176,32 +185,46 @@ $(OBJ)/lib/stub/libc.so.6: inject/libc_stub.c
 	$(call say,LD)mkdir -p $(@D) && $(CC) -shared -nostdlib -fPIC -fno-builtin -o $@ $< -Wl,-soname,libc.so.6
 
 $(LIBDIR)/libtrace-writer: $(OBJ)/prog/writer/main.o $(WRITER_A) $(COMMON_A) $(P)/.config
-	$(call say,LD)mkdir -p $(@D) && $(CC) $(PROG_LINK) $(STATIC) -o $@ $(filter %.o %.a,$^) $(FORMAT_LIBS)
+	$(call say,LD)mkdir -p $(@D) && $(CC) $(PROG_LINK) $(STRIPPED) $(STATIC) -o $@ $(filter %.o %.a,$^) $(FORMAT_LIBS)
 
 # Linked statically where that is possible (TRACE_STATIC), so that it runs on any Linux; libtrace-host loads libraries for it.
 $(P)/bin/trace: $(call objects,prog,reader/cli/main.c $(if $(STATIC_TRACE),reader/cli/static.c)) $(READER_A) $(COMMON_A) $(P)/.config
-	$(call say,LD)mkdir -p $(@D) && $(CC) $(PROG_LINK) $(if $(STATIC_TRACE),$(STATIC_TRACE) $(NO_DLOPEN)) -o $@ $(filter %.o %.a,$^) $(FORMAT_LIBS) $(READER_LIBS)
+	$(call say,LD)mkdir -p $(@D) && $(CC) $(PROG_LINK) $(STRIPPED) $(if $(STATIC_TRACE),$(STATIC_TRACE) $(NO_DLOPEN)) -o $@ $(filter %.o %.a,$^) $(FORMAT_LIBS) $(READER_LIBS)
 
-$(LIBDIR)/libtrace-host: $(call objects,prog,$(wildcard reader/host/*.c)) $(P)/.config
-	$(call say,LD)mkdir -p $(@D) && $(CC) $(PROG_LINK) -o $@ $(filter %.o,$^) -ldl
+# The start files of the C library are named, since -nostdlib leaves them out.
+$(LIBDIR)/libtrace-host: $(call objects,prog,$(wildcard reader/host/*.c)) $(P)/.config $(LIBC_FILES)
+	$(call say,LD)mkdir -p $(@D) && $(CC) $(PROG_SHARED) -o $@ $(filter %.o,$^) \
+		$(if $(RELEASE),-pie $(shell $(CC) -print-file-name=Scrt1.o) $(OLD_LIBC)/libc.so.6 -Wl$(comma)--no-as-needed $(OLD_LIBC)/libdl.so.2 -lgcc,-ldl)
+
+$(OLD_LIBC)/libc.so.6: scripts/gen-old-libc
+	$(call say,GEN)scripts/gen-old-libc $(OLDEST_LIBC) $(@D) $(CC)
 
 # libtrace-reader.so exports the interface, with its symbol version, and hides everything else. It is built without elfutils, whose static archive
 # cannot be linked into a shared library: the only function names it knows are those that `trace symbolize` stored in the report.
 NO_DWARF := $(patsubst %.c,$(OBJ)/prog/plain/%.o,$(wildcard reader/symbols/binary.c reader/symbols/binary_search.c reader/symbols/dwarf.c))
 $(OBJ)/prog/plain/%.o: %.c $(OBJ)/.flags | $(PB_H)
 	$(call say,CC)mkdir -p $(@D) && $(CC) $(PROG_FLAGS) -UHAVE_LIBDW -c -o $@ $<
-$(LIBDIR)/libtrace-reader.so: $(call objects,prog,$(wildcard reader/api/*.c)) $(NO_DWARF) $(READER_A) $(COMMON_A) reader/api/libtrace-reader.map $(P)/.config
-	$(call say,LD)mkdir -p $(@D) && $(CC) $(PROG_LINK) -shared -o $@ $(filter %.o %.a,$^) $(FORMAT_LIBS) $(filter -l:libiberty.a,$(SYMBOL_LIBS)) -lm \
+$(LIBDIR)/libtrace-reader.so: $(call objects,prog,$(wildcard reader/api/*.c)) $(NO_DWARF) $(READER_A) $(COMMON_A) reader/api/libtrace-reader.map $(P)/.config $(LIBC_FILES)
+	$(call say,LD)mkdir -p $(@D) && $(CC) $(PROG_SHARED) -shared -o $@ $(filter %.o %.a,$^) $(FORMAT_LIBS) $(filter -l:libiberty.a,$(SYMBOL_LIBS)) $(LIBC) \
 		-Wl,-soname,libtrace-reader.so $(if $(SAN),,-Wl,-z,defs) -Wl,-z,now -Wl,--gc-sections -Wl,--exclude-libs,ALL -Wl,--version-script,reader/api/libtrace-reader.map
 
 # Private copies of libunwind and of the libraries that it needs, so that the folder can be copied to a machine without them.
-COMPANIONS = $(if $(LIBUNWIND_FILE),$(LIBDIR)/libunwind.so.8) $(if $(LIBLZMA_FILE),$(LIBDIR)/liblzma.so.5)
+# That of a release is built from source (scripts/setup --release), without debug information in sections of its own, and needs no liblzma.
+COMPANIONS = $(if $(RELEASE)$(LIBUNWIND_FILE),$(LIBDIR)/libunwind.so.8) $(if $(RELEASE),,$(if $(LIBLZMA_FILE),$(LIBDIR)/liblzma.so.5))
 ifeq ($(CLEANING),)
 companions: $(COMPANIONS)
+ifneq ($(RELEASE),)
+$(LIBDIR)/libunwind.so.8: $(O)/libunwind/libunwind.a $(P)/.config $(LIBC_FILES)
+	$(call say,LD)mkdir -p $(@D) && $(CC) $(PROG_SHARED) -shared -o $@ -Wl,--whole-archive $< -Wl,--no-whole-archive $(filter %.o,$^) $(LIBC) \
+		-Wl,-soname,libunwind.so.8 -Wl,-z,defs -Wl,-z,now
+$(O)/libunwind/libunwind.a:
+	@echo 'a release needs the source of libunwind: run scripts/setup --release' >&2; exit 1
+else
 $(LIBDIR)/libunwind.so.8: $(LIBUNWIND_FILE)
 	$(call say,COPY)mkdir -p $(@D) && cp -L $< $@
 $(LIBDIR)/liblzma.so.5: $(LIBLZMA_FILE)
 	$(call say,COPY)mkdir -p $(@D) && cp -L $< $@
+endif
 endif
 
 # The Python code that `trace` runs is copied to the folder of the library.
@@ -211,7 +234,9 @@ $(LIBDIR)/python/%: reader/python/%
 	$(call say,COPY)mkdir -p $(@D) && cp $< $@
 
 # The compiled part of ncu_report, built if python3 has headers. Python's functions stay undefined: the interpreter defines them.
-PYTHON_FAST := $(if $(PYTHON_SUFFIX),$(LIBDIR)/python/ncu_report/_fast$(PYTHON_SUFFIX))
+# It fits one version of Python, so a release has none.
+PYTHON_FAST := $(if $(RELEASE),,$(PYTHON_SUFFIX))
+PYTHON_FAST := $(if $(PYTHON_FAST),$(LIBDIR)/python/ncu_report/_fast$(PYTHON_SUFFIX))
 companions: $(PYTHON_FAST)
 $(OBJ)/prog/reader/python/%.o: private PROG_FLAGS += $(PYTHON_CFLAGS)
 $(LIBDIR)/python/ncu_report/_fast$(PYTHON_SUFFIX): $(OBJ)/prog/reader/python/ncu_report/_fast.o $(P)/.config
@@ -358,7 +383,7 @@ SCRIPT_TESTS := $(foreach file,$(SCRIPT_FILES),$(if $(filter lib% _%,$(notdir $(
 # TESTS='words' runs only the tests whose path contains one of the words.
 chosen = $(if $(TESTS),$(foreach file,$(1),$(if $(strip $(foreach word,$(TESTS),$(findstring $(word),$(file)))),$(file))),$(1))
 SHARED_DIR := $(realpath ../shared)
-ENV = PATH="$$PATH:/usr/sbin:/sbin" BUILD='$(abspath $(P))' SRC='$(CURDIR)' SHARED='$(SHARED_DIR)' CC='$(CC)' SAN='$(SAN)' JOBS='$(JOBS)' LOGS='$(abspath $(P))/test-logs' OBJ='$(OBJ)' GEN='$(GEN)' SIM='$(abspath $(SIM))'
+ENV = PATH="$$PATH:/usr/sbin:/sbin" BUILD='$(abspath $(P))' SRC='$(CURDIR)' SHARED='$(SHARED_DIR)' CC='$(CC)' SAN='$(SAN)' JOBS='$(JOBS)' LOGS='$(abspath $(P))/test-logs' OBJ='$(OBJ)' GEN='$(GEN)' SIM='$(abspath $(SIM))' $(if $(INSTALLED),INSTALLED='$(abspath $(INSTALLED))')
 
 check: all apps cuda-apps $(UNIT) $(FUZZ_TESTS) ## run unit, e2e and lint; ends with the line "N passed, N failed, N skipped"
 	$(Q)$(ENV) scripts/tap-run $(call chosen,$(UNIT) $(FUZZ_TESTS) $(SCRIPT_TESTS) scripts/lint)
@@ -409,6 +434,7 @@ PROGRAM_PREFIX ?=
 PROGRAM = $(PROGRAM_PREFIX)trace
 BASH_COMPLETIONS = $(D)/share/bash-completion/completions
 install: all ## install command, library folder, headers, libtrace.pc, man page, completion; PREFIX= DESTDIR= PROGRAM_PREFIX=
+	$(if $(RELEASE),$(Q)rm -rf $(D))
 	$(Q)install -d $(D)/bin $(D)/include $(D)/lib/libtrace $(D)/lib/pkgconfig $(D)/share/man/man1 $(BASH_COMPLETIONS) $(D)/share/doc/libtrace
 	$(Q)install -m 755 $(P)/bin/trace $(D)/bin/$(PROGRAM)
 	$(Q)install -m 755 scripts/libtrace-run $(D)/bin/
@@ -431,14 +457,27 @@ uninstall: ## remove what `make install` installed, with the same PREFIX, DESTDI
 	$(Q)rm -rf $(D)/lib/libtrace $(D)/share/doc/libtrace
 .PHONY: install uninstall
 
+# ---- releases: the same tree for every package, docs/packaging.md ----
+
+release wheel dist: D = $(P)/root
+release wheel dist: PREFIX = $${pcfiledir}/../..
+release: install ## build what packages contain, for glibc 2.17 and later, in build/release/root
+	$(Q)scripts/gen-licenses $(O) $(D)/share/doc/libtrace/licenses
+	$(Q)O=$(O) scripts/check-portable
+wheel: release ## build the Python wheel in build/dist
+	$(Q)scripts/make-packages $(D) $(O)/dist wheel
+dist: release ## build all packages in build/dist: wheel, archive, Debian package, image
+	$(Q)scripts/make-packages $(D) $(O)/dist
+.PHONY: release wheel dist
+
 # ---- the rest ----
 
 format: ## format all C files by clang-format
 	$(Q)git ls-files '*.c' '*.h' | xargs clang-format -i
 clean: ## remove what was built; fetched CUDA headers stay
-	$(Q)rm -rf $(O)/obj $(O)/gen $(O)/lib $(O)/bin $(O)/tests $(O)/sim $(O)/san-* $(O)/fuzz $(O)/test-logs $(O)/config.mk $(O)/.cc $(O)/.config
+	$(Q)rm -rf $(O)/obj $(O)/gen $(O)/lib $(O)/bin $(O)/tests $(O)/sim $(O)/san-* $(O)/fuzz $(O)/release $(O)/dist $(O)/old-libc $(O)/test-logs $(O)/config.mk $(O)/.cc $(O)/.config
 help: ## print this list
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/  \1|\2/p' Makefile | awk -F'|' '{ printf "%-18s %s\n", $$1, $$2 }'
 	@echo
-	@echo "  O=build  CC=gcc|clang  CFLAGS='-O2 -g'  SAN=address,undefined|thread  V=1  JOBS=2  TESTS='words in paths'"
+	@echo "  O=build  CC=gcc|clang  CFLAGS='-O2 -g'  SAN=address,undefined|thread  V=1  JOBS=2  TESTS='words in paths'  INSTALLED=folder of command and libraries to test"
 .PHONY: format clean help FORCE

@@ -14,7 +14,7 @@ import random
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from lib import BUILD, fixtures, folder, main, run, tap, trace  # noqa: E402
+from lib import PRODUCTS, fixtures, folder, main, run, tap, trace  # noqa: E402
 from libncu import data, launch, push, section, started, state, write  # noqa: E402
 
 FIXTURES = fixtures("ncu")
@@ -325,7 +325,7 @@ def packed():
         tap.ok(result.status == 2 and why in result.err and not result.out, f"a compressed report that is {why.decode()}", result.err)
     with open(small, "wb") as file:
         file.write(data)
-    result = run([os.path.join(BUILD, "bin/trace"), "info", small], env={**os.environ, "TMPDIR": small})
+    result = run([os.path.join(PRODUCTS, "bin/trace"), "info", small], env={**os.environ, "TMPDIR": small})
     tap.ok(result.status == 2 and b"TMPDIR" in result.err, "a compressed report without room to unpack it is an error", result.err)
     result = trace("symbolize", small)
     tap.ok(result.status == 2 and b"compressed" in result.err, "a compressed report is not changed in place", result.err)
@@ -400,7 +400,7 @@ def nested():
 
 def foreign():
     path = os.path.join(PLACE, "own.rep")
-    made = run([os.path.join(BUILD, "bin/trace"), "run", "-o", path, "--", "/bin/true"], env=dict(os.environ))
+    made = run([os.path.join(PRODUCTS, "bin/trace"), "run", "-o", path, "--", "/bin/true"], env=dict(os.environ))
     result = trace("details", path)
     tap.ok(made.status == 0 and result.status == 0 and b"has no kernel results" in result.err, "a report without results says so", result.err)
 

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Helpers of the end-to-end tests: TAP, temporary folders, running a program with a time limit, and reading a report.
 
-Scripts get BUILD (bin/trace, lib/libtrace/libtrace.so, tests/apps/NAME), SRC and SHARED in their environment. Reports are read only by the
+Scripts get BUILD (bin/trace, lib/libtrace/libtrace.so, tests/apps/NAME), SRC and SHARED in their environment, and INSTALLED if they test
+command and libraries of another folder, an installed release. Reports are read only by the
 command (`trace dump --json`, `trace info --json`, `trace check`), never by code of the tests.
 """
 import atexit
@@ -19,8 +20,9 @@ import time
 
 SRC = os.environ.get("SRC") or os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BUILD = os.environ.get("BUILD") or os.path.join(SRC, "build")
-LIBRARY = os.path.join(BUILD, "lib/libtrace/libtrace.so")
-TRACE = os.path.join(BUILD, "bin/trace")
+PRODUCTS = os.environ.get("INSTALLED") or BUILD
+LIBRARY = os.path.join(PRODUCTS, "lib/libtrace/libtrace.so")
+TRACE = os.path.join(PRODUCTS, "bin/trace")
 TORTURE = bool(os.environ.get("TORTURE"))
 HANG_S = 60  # limit of a test program; each takes less than a tenth of this
 FUNCTIONS = ("pread", "write", "sched_yield", "read")  # calls of counter_workload, in the order of its books

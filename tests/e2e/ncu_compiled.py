@@ -12,13 +12,13 @@ import struct
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from lib import BUILD, SRC, clean_env, fixtures, folder, main, run, tap  # noqa: E402
+from lib import PRODUCTS, SRC, clean_env, fixtures, folder, main, run, tap  # noqa: E402
 
 sys.path.insert(0, os.path.join(SRC, "reader/python"))
 from libtrace_rules._encode import blob, real, text, whole  # noqa: E402
 
 PACKAGE = os.path.join(SRC, "reader/python")
-LIBRARY = os.path.join(BUILD, "lib/libtrace/libtrace-reader.so")
+LIBRARY = os.path.join(PRODUCTS, "lib/libtrace/libtrace-reader.so")
 REPORTS = sorted(glob.glob(os.path.join(fixtures("ncu"), "*.ncu-rep")))
 PLACE = folder()
 MADE = os.path.join(PLACE, "made.ncu-rep")

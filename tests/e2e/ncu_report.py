@@ -14,13 +14,13 @@ import os
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from lib import BUILD, app, fixtures, folder, main, run, tap  # noqa: E402
+from lib import PRODUCTS, app, fixtures, folder, main, run, tap  # noqa: E402
 from libncu import Template, WORKLOADS  # noqa: E402
 from libpeers import ncu_python  # noqa: E402
 
 SRC = os.environ.get("SRC") or os.getcwd()
 PACKAGE = os.path.join(SRC, "reader/python")
-LIBRARY = os.path.join(BUILD, "lib/libtrace/libtrace-reader.so")
+LIBRARY = os.path.join(PRODUCTS, "lib/libtrace/libtrace-reader.so")
 FIXTURES = fixtures("ncu")
 REPORTS = sorted(glob.glob(os.path.join(FIXTURES, "*.ncu-rep")))
 WAYS = {"": "1", "without the compiled part, ": "0"}  # prefix of a test's title: value of LIBTRACE_READER_COMPILED
@@ -257,9 +257,9 @@ def events():
         tap.skip("events", "no headers of NVTX, so no program with ranges")
         return
     path = os.path.join(folder(), "own.rep")
-    made = run([os.path.join(BUILD, "bin/trace"), "run", "-o", path, "--osrt-threshold", "0", "--osrt-backtrace-threshold", "0", "--",
+    made = run([os.path.join(PRODUCTS, "bin/trace"), "run", "-o", path, "--osrt-threshold", "0", "--osrt-backtrace-threshold", "0", "--",
                 app("nvtx_calls")], env=dict(os.environ), limit=60)
-    wanted = run([os.path.join(BUILD, "bin/trace"), "dump", "--json", "--no-symbols", path], env=dict(os.environ), limit=60)
+    wanted = run([os.path.join(PRODUCTS, "bin/trace"), "dump", "--json", "--no-symbols", path], env=dict(os.environ), limit=60)
     result = script(EVENTS, path)
     if not tap.ok(wanted.status == 0 and result.status == 0, "the events of a report are read", f"{made.err!r} {result.err.decode()}"):
         return
@@ -294,7 +294,7 @@ def cut_off():
     """Check that a truncated report gives each whole result, and a warning with file and position."""
     place = folder()
     own, cut = os.path.join(place, "own.rep"), os.path.join(place, "cut.rep")
-    run([os.path.join(BUILD, "bin/trace"), "run", "-o", own, "--osrt-threshold", "0", "--", "/bin/ls", "/"], env=dict(os.environ), limit=60)
+    run([os.path.join(PRODUCTS, "bin/trace"), "run", "-o", own, "--osrt-threshold", "0", "--", "/bin/ls", "/"], env=dict(os.environ), limit=60)
     for path in [own, *REPORTS]:
         with open(path, "rb") as whole:
             data = whole.read()

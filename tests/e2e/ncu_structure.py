@@ -14,7 +14,7 @@ import struct
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from lib import BUILD, folder, main, run, spool_folder, tap, trace, traced_env, wait_spool_gone  # noqa: E402
+from lib import PRODUCTS, folder, main, run, spool_folder, tap, trace, traced_env, wait_spool_gone  # noqa: E402
 from libncu import launch, section, write  # noqa: E402
 from libwire import put_bytes as data, put_number as number_, put_real as real  # noqa: E402
 
@@ -64,7 +64,7 @@ def raw_text(path):
 
 def python(path, program, **more):
     """Run a Python program in which `a` is the first result of the report; return what it prints, parsed as JSON."""
-    env = dict(os.environ, **more, PYTHONPATH=os.path.join(SRC, "reader/python"), LIBTRACE_READER=os.path.join(BUILD, "lib/libtrace/libtrace-reader.so"))
+    env = dict(os.environ, **more, PYTHONPATH=os.path.join(SRC, "reader/python"), LIBTRACE_READER=os.path.join(PRODUCTS, "lib/libtrace/libtrace-reader.so"))
     done = run([sys.executable, "-c", "import json, sys, ncu_report\na = ncu_report.load_report(sys.argv[1])[0][0]\n" + program, path], env=env)
     if done.status:
         raise RuntimeError(done.err.decode())

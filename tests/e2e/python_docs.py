@@ -14,9 +14,9 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import libdevice as device  # noqa: E402
-from lib import BUILD, SRC, app, clean_env, fixtures, folder, main, run, spool_folder, tap, trace, traced_env, wait_spool_gone  # noqa: E402
+from lib import BUILD, PRODUCTS, SRC, app, clean_env, fixtures, folder, main, run, spool_folder, tap, trace, traced_env, wait_spool_gone  # noqa: E402
 
-LIBRARY = os.path.join(BUILD, "lib/libtrace/libtrace-reader.so")
+LIBRARY = os.path.join(PRODUCTS, "lib/libtrace/libtrace-reader.so")
 REPORT = os.path.join(fixtures("ncu"), "path_tracer-2025.4.1.ncu-rep")
 PYTHONS = (os.path.join(BUILD, "python/bin/python3"), sys.executable)
 PLACE = folder()

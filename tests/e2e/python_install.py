@@ -15,12 +15,12 @@ import sys
 import sysconfig
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from lib import BUILD, SRC, clean_env, folder, main, run, tap  # noqa: E402
+from lib import PRODUCTS, SRC, clean_env, folder, main, run, tap  # noqa: E402
 from rules import report_make  # noqa: E402
 
 PACKAGES = os.path.join(SRC, "reader/python")
 NAMES = ("ncu_report", "NvRules", "libtrace_rules")
-LIBRARY = os.path.join(BUILD, "lib/libtrace/libtrace-reader.so")
+LIBRARY = os.path.join(PRODUCTS, "lib/libtrace/libtrace-reader.so")
 OLDEST = (3, 8)
 VERMIN = "vermin==1.6.0"
 PLACE = folder()

@@ -11,10 +11,10 @@ import sys
 import textwrap
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from lib import BUILD, SRC, fixtures, folder, main, run, tap, trace  # noqa: E402
+from lib import PRODUCTS, SRC, fixtures, folder, main, run, tap, trace  # noqa: E402
 from libpeers import NCU, NCU_SECTIONS  # noqa: E402
 
-LIBRARY = os.path.join(BUILD, "lib/libtrace/libtrace-reader.so")
+LIBRARY = os.path.join(PRODUCTS, "lib/libtrace/libtrace-reader.so")
 os.environ["LIBTRACE_READER"] = LIBRARY
 sys.path.insert(0, os.path.join(SRC, "reader/python"))
 sys.dont_write_bytecode = True
@@ -258,7 +258,7 @@ def nothing_changes():
     os.makedirs(os.path.join(place, "libtrace_rules"))
     with open(os.path.join(place, "libtrace_rules/__init__.py"), "w") as out:
         out.write("open('ran', 'w')\n")
-    result = run([os.path.join(BUILD, "bin/trace"), "rules", "apply", "made.ncu-rep", "--rule-folder", "rules"], env=dict(os.environ), cwd=place, limit=60)
+    result = run([os.path.join(PRODUCTS, "bin/trace"), "rules", "apply", "made.ncu-rep", "--rule-folder", "rules"], env=dict(os.environ), cwd=place, limit=60)
     tap.ok(result.status == 0 and not os.path.exists(os.path.join(place, "ran")), "no rule of the current folder, which is the report's, runs", result.err)
     for wrong in (["rules", "apply", report], ["rules"], ["rules", "apply", "--rule-folder", rules], ["rules", "apply", "/nonexistent", "--rule-folder", rules],
                   ["rules", "apply", report, "--rule-folder", rules, "--python", "/nonexistent/python"]):

@@ -16,7 +16,7 @@ import sqlite3
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from lib import BUILD, app, fixtures, folder, main, run, spool_folder, tap, trace, traced_env, wait_spool_gone  # noqa: E402
+from lib import PRODUCTS, app, fixtures, folder, main, run, spool_folder, tap, trace, traced_env, wait_spool_gone  # noqa: E402
 from libpeers import NSYS  # noqa: E402
 import _made_database as made  # noqa: E402
 import libdevice as device  # noqa: E402
@@ -332,7 +332,7 @@ def queries():
     tap.ok((before.st_mtime_ns, before.st_size) == (after.st_mtime_ns, after.st_size) and not os.path.exists(os.path.join(PLACE, "other.db")),
            "trace query writes nothing")
     tap.ok(trace("query", MADE).status == 2 and trace("query", MADE, "SELECT 1", "SELECT 2").status == 2, "two arguments are wanted")
-    result = run(["bash", "-c", f"{BUILD}/bin/trace query -f csv {MADE} 'WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT x FROM n' | head -2"])
+    result = run(["bash", "-c", f"{PRODUCTS}/bin/trace query -f csv {MADE} 'WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT x FROM n' | head -2"])
     tap.ok(result.out == b"x\n1\n" and not result.err and not result.hung, "a reader that goes away ends it", result)
 
 

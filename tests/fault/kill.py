@@ -18,7 +18,7 @@ import sys
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../e2e"))
-from lib import BUILD, Books, HANG_S, LIBRARY, Report, TORTURE, app, folder, leftovers, main, receipts_agree, session_members, spool_folder, state_of, tap, trace, traced_env, wait_spool_gone, wait_until  # noqa: E402
+from lib import Books, HANG_S, LIBRARY, PRODUCTS, Report, TORTURE, app, folder, leftovers, main, receipts_agree, session_members, spool_folder, state_of, tap, trace, traced_env, wait_spool_gone, wait_until  # noqa: E402
 
 KILLS = int(os.environ.get("KILLS", 300 if TORTURE else 60))
 SEED = int(os.environ.get("SEED", time.time_ns() % 1000000))
@@ -312,7 +312,7 @@ def recovery_killed():
         wrong, victim = kill_outside(4, signal.SIGKILL, LIBTRACE_HELPER="0")
         if wrong or not victim.trees():
             return wrong or "no spool"
-        writer = os.path.join(BUILD, "lib/libtrace/libtrace-writer")
+        writer = os.path.join(PRODUCTS, "lib/libtrace/libtrace-writer")
         first = subprocess.Popen([writer, "--recover", victim.trees()[0]], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         time.sleep(random.uniform(0, 0.03))
         first.kill()

@@ -21,7 +21,7 @@ import sys
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(HERE, "../e2e")]
 from details_ncu import UNIT_GUESSED, comparable, ncu_page  # noqa: E402
-from lib import BUILD, clean_env, fixtures, folder, main, run, tap, trace  # noqa: E402
+from lib import BUILD, PRODUCTS, clean_env, fixtures, folder, main, run, tap, trace  # noqa: E402
 from libpeers import NCU, NCU_SAMPLES  # noqa: E402
 from lib_ncu_mutate import MUTATIONS, Report  # noqa: E402
 
@@ -88,7 +88,7 @@ def class_of(key, ours, theirs, values):
 
 def python_classes(path):
     """Compare the Python values of a report. Return {class: [(path, ours, theirs)]} of the differences, and the number of values."""
-    ours = asked([sys.executable], path, PYTHONPATH=os.path.join(SRC, "reader/python"), LIBTRACE_READER=os.path.join(BUILD, "lib/libtrace/libtrace-reader.so"))
+    ours = asked([sys.executable], path, PYTHONPATH=os.path.join(SRC, "reader/python"), LIBTRACE_READER=os.path.join(PRODUCTS, "lib/libtrace/libtrace-reader.so"))
     theirs = asked([PYTHON], path)
     found = collections.defaultdict(list)
     for key in {**theirs, **ours}:

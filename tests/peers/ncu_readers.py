@@ -13,13 +13,13 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(HERE, "../e2e")]
 import libdevice as device  # noqa: E402
 from details_ncu import UNKNOWN_DEVICE, UNKNOWN_FILTERS, ncu_page  # noqa: E402
-from lib import BUILD, Report, clean_env, fixtures, folder, main, run, spool_folder, tap, trace, traced_env, wait_spool_gone  # noqa: E402
+from lib import BUILD, PRODUCTS, Report, clean_env, fixtures, folder, main, run, spool_folder, tap, trace, traced_env, wait_spool_gone  # noqa: E402
 from libpeers import NCU  # noqa: E402
 
 SRC = os.environ.get("SRC") or os.path.dirname(os.path.dirname(HERE))
 PYTHON = os.path.join(os.environ.get("VIEWERS") or os.path.join(BUILD, "viewers"), "bin/python3")
 READERS = os.environ.get("READERS", "")
-OURS = {"PYTHONPATH": os.path.join(SRC, "reader/python"), "LIBTRACE_READER": os.path.join(BUILD, "lib/libtrace/libtrace-reader.so")}
+OURS = {"PYTHONPATH": os.path.join(SRC, "reader/python"), "LIBTRACE_READER": os.path.join(PRODUCTS, "lib/libtrace/libtrace-reader.so")}
 FIXTURES = fixtures("ncu")
 REPORTS = sorted(os.path.join(FIXTURES, name) for name in os.listdir(FIXTURES) if name.endswith(".ncu-rep")) if os.path.isdir(FIXTURES) else []
 PROGRAM = "ctypes_driver.py"

@@ -97,11 +97,17 @@ static bool package_find(const char *program, char *ret_folder)
 		beside(program, "../lib/libtrace/python", ret_folder);
 }
 
+/* Choose LIBTRACE_PYTHON, else that of the environment that trace is installed in (a virtual one or
+ * one of conda), which has what pip installed with it even if the environment is not activated;
+ * else that of the source tree, else that of PATH. */
 static const char *interpreter(const char *program, char *room)
 {
 	const char *named = secure_getenv("LIBTRACE_PYTHON");
 	if (named && *named)
 		return named;
+	if ((beside(program, "../pyvenv.cfg", room) || beside(program, "../conda-meta", room)) &&
+		beside(program, "python3", room))
+		return room;
 	return beside(program, "../python/bin/python3", room) ? room : "python3";
 }
 

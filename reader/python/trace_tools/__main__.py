@@ -69,6 +69,14 @@ def run(module: ModuleType, arguments: list[str]) -> int:
     return status
 
 
+def way_to_install(extra: str) -> str:
+    """Return the command that installs what an extra of the wheel needs: by pip if we were installed by it."""
+    ours = os.path.realpath(os.path.join(os.path.dirname(__file__), ".."))
+    if ours == os.path.realpath(os.path.join(sys.prefix, "lib/libtrace/python")):
+        return f"{sys.executable} -m pip install 'libtrace[{extra}]'"
+    return "scripts/setup --python"
+
+
 def main() -> int:
     if len(sys.argv) < 2 or sys.argv[1] not in COMMANDS:
         print(f"usage: python3 -m trace_tools COMMAND ...; commands: {', '.join(COMMANDS)}", file=sys.stderr)
@@ -79,7 +87,7 @@ def main() -> int:
         name = "export -t parquet" if sys.argv[1] == "parquet" else sys.argv[1]
         print(
             f"trace: 'trace {name}' needs {', '.join(lacking)}, which {sys.executable} does not have; "
-            "install it with 'scripts/setup --python'",
+            f"to install it: {way_to_install('diff' if 'numpy' in needed else 'parquet')}",
             file=sys.stderr,
         )
         return 2
