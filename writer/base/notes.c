@@ -10,9 +10,11 @@
 #include "common/clock.h"
 #include "writer/base/writer.h"
 
-static void put_diagnostic(
-	struct writer *w, uint32_t pid, uint64_t time_ns, char *text, bool is_damage)
+__attribute__((format(printf, 5, 0))) static void put_diagnostic(struct writer *w, uint32_t pid,
+	uint64_t time_ns, bool is_damage, const char *format, va_list arguments)
 {
+	char text[512];
+	vsnprintf(text, sizeof(text), format, arguments);
 	Libtrace__Entry entry = LIBTRACE__ENTRY__INIT;
 	Libtrace__Diagnostic message = LIBTRACE__DIAGNOSTIC__INIT;
 	for (char *p = text; *p; p++)
@@ -30,20 +32,16 @@ static void put_diagnostic(
 
 void writer_note(struct writer *w, uint32_t pid, uint64_t time_ns, const char *format, ...)
 {
-	char text[512];
 	va_list arguments;
 	va_start(arguments, format);
-	vsnprintf(text, sizeof(text), format, arguments);
+	put_diagnostic(w, pid, time_ns, false, format, arguments);
 	va_end(arguments);
-	put_diagnostic(w, pid, time_ns, text, false);
 }
 
 void writer_note_damage(struct writer *w, uint32_t pid, const char *format, ...)
 {
-	char text[512];
 	va_list arguments;
 	va_start(arguments, format);
-	vsnprintf(text, sizeof(text), format, arguments);
+	put_diagnostic(w, pid, clock_monotonic_ns(), true, format, arguments);
 	va_end(arguments);
-	put_diagnostic(w, pid, clock_monotonic_ns(), text, true);
 }
