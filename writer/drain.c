@@ -106,7 +106,7 @@ static int segment_drain(
 	struct segment s;
 	segment_init(&s, w, spool, view);
 	s.offset = offset;
-	segment_reload(&s); /* maps the file anew, so earlier pointers into it are invalid */
+	segment_reload(&s); /* remaps the file, so earlier pointers into it are invalid */
 	s.at = s.run = (uint32_t)(view->position % CHUNK_BYTES / RECORD_BYTES);
 	s.end = (uint32_t)((end - number * CHUNK_BYTES) / RECORD_BYTES);
 	bool sound = s.records && segment_decode(&s);

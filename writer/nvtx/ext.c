@@ -43,8 +43,8 @@ struct ext {
 	uint32_t texts[NVTX_EXT_TEXTS_MAX]; /* string ids */
 };
 
-/* Read the texts, `bytes` from `at`, from a copy, because a lookup of a name may map the spool
- * anew. */
+/* Read the texts, `bytes` from `at`, from a copy, because a lookup of a name may remap the
+ * spool. */
 static void texts_read(struct segment *s, struct ext *e, const uint8_t *at, uint32_t bytes)
 {
 	static uint8_t copy[CHUNK_BYTES];

@@ -11,8 +11,8 @@
 record_put nvtx_named_put;
 
 /* Return the string id of a text of which a record or range holds only the beginning, `bytes` at
- * `text`. Clears RECORD_TEXT_CUT in *flags if the rest is found. May map the spool, with `text` in
- * it, anew. */
+ * `text`. Clears RECORD_TEXT_CUT in *flags if the rest is found. May remap the spool, which
+ * invalidates `text`. */
 uint32_t nvtx_long_id(
 	struct writer *w, struct spool *spool, const char *text, uint32_t bytes, uint64_t *flags);
 

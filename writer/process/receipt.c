@@ -102,7 +102,7 @@ static const char *off_text(uint32_t reason)
 	return reason < CPU_OFF_REASONS ? texts[reason] : NULL;
 }
 
-/* The counts are the process's, which may write anything there. */
+/* Copy the source's counts. The process has written them, so they may be anything. */
 static void cpu_fill(Libtrace__CpuReceipt *r, const struct cpu_counts *counts)
 {
 	const struct cpu_counts c = *counts;

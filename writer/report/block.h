@@ -20,9 +20,9 @@
 #include "writer/report/batch.h"
 #include "writer/report/strings.h"
 
-#define BLOCK_BYTES_MAX                                                                          \
-	(1u << 20) /* uncompressed, about 130,000 calls: the cost of header and write() does not \
-		      matter, and little is held or lost */
+#define BLOCK_BYTES_MAX                                                                    \
+	(1u << 20) /* uncompressed, about 130,000 calls: the cost of header and write() is \
+		      negligible, and little is held in memory or lost */
 #define BLOCK_POSITIONS_MAX 1024u /* keeps the header under 64 KiB */
 #define BLOCK_FORMAT_VERSION 1u
 #define BLOCK_PARTS 5u

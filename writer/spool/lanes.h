@@ -44,8 +44,7 @@ struct lane_view {
 /* Add the new lanes of the spool to spool->lanes. May remap the spool. */
 void spool_find_lanes(struct spool *spool);
 
-/* Return the lane in the spool; NULL if it is damaged or not in the file. May map the spool
- * anew. */
+/* Return the lane in the spool; NULL if it is damaged or not in the file. May remap the spool. */
 struct lane *lane_of(struct spool *spool, const struct lane_view *view);
 
 /* Refresh the heads of all open lanes. Returns the number of bytes between their positions and

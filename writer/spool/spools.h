@@ -103,7 +103,7 @@ void spools_remove_unfinished(struct spools *s);
 struct spool_header *spool_header(const struct spool *spool);
 
 /* Return the address of `bytes` bytes at `offset` of the spool, or NULL if the file does not hold
- * them. If the file has grown, maps it anew, which invalidates earlier pointers into it. */
+ * them. If the file has grown, it is remapped, which invalidates earlier pointers into it. */
 void *spool_at(struct spool *spool, uint64_t offset, uint64_t bytes);
 
 /* Return the bytes of data in the file of a spool, without holes; UINT64_MAX = not known. */
