@@ -23,7 +23,7 @@ struct open_slice {
 	uint32_t frames; /* number of open frames with this slice */
 };
 
-struct evented_lane {
+struct evented_thread {
 	const struct process *process;
 	uint32_t tid;
 	struct open_frame *frames; /* outermost first */
@@ -34,96 +34,96 @@ struct evented_lane {
 	struct temporary_stream events;
 };
 
-static struct evented_lane *lane_of(struct evented *e, const struct timeline_item *i)
+static struct evented_thread *thread_of(struct evented *e, const struct timeline_item *i)
 {
 	const struct process *process = i->track->key.process;
 	uint32_t found = map_get(&e->numbers, process->id, i->row->tid);
 	if (found)
-		return &e->lanes[found - 1];
-	if (array_room(&e->lanes, e->count, &e->capacity, sizeof(*e->lanes)) ||
+		return &e->threads[found - 1];
+	if (array_room(&e->threads, e->count, &e->capacity, sizeof(*e->threads)) ||
 		map_put(&e->numbers, process->id, i->row->tid, e->count + 1))
 		return NULL;
-	e->lanes[e->count] = (struct evented_lane){.process = process, .tid = i->row->tid};
-	return &e->lanes[e->count++];
+	e->threads[e->count] = (struct evented_thread){.process = process, .tid = i->row->tid};
+	return &e->threads[e->count++];
 }
 
 static int event_write(
-	struct evented *e, struct evented_lane *l, char type, uint32_t frame, uint64_t ns)
+	struct evented *e, struct evented_thread *t, char type, uint32_t frame, uint64_t ns)
 {
 	char text[EVENT_BYTES];
 	int bytes = snprintf(text, sizeof(text), "%s{\"type\":\"%c\",\"frame\":%u,\"at\":%llu}",
-		l->has_events ? ",\n" : "\n", type, frame,
+		t->has_events ? ",\n" : "\n", type, frame,
 		(unsigned long long)(ns > e->start_ns ? ns - e->start_ns : 0));
-	l->has_events = true;
-	return temporary_stream_write(&e->file, &l->events, text, (size_t)bytes);
+	t->has_events = true;
+	return temporary_stream_write(&e->file, &t->events, text, (size_t)bytes);
 }
 
 /* Close the frames above `keep`, innermost first. */
-static int frames_close(struct evented *e, struct evented_lane *l, uint32_t keep, uint64_t ns)
+static int frames_close(struct evented *e, struct evented_thread *t, uint32_t keep, uint64_t ns)
 {
 	int error = 0;
-	for (uint32_t n = l->frame_count; !error && n-- > keep;)
-		error = event_write(e, l, 'C', l->frames[n].frame, ns);
+	for (uint32_t n = t->frame_count; !error && n-- > keep;)
+		error = event_write(e, t, 'C', t->frames[n].frame, ns);
 	return error;
 }
 
 /* Close slice `n`, which ends now. Slices inside it that end later are interrupted: formats of
  * stacks cannot show that slices overlap without nesting. */
-static int slice_close(struct evented *e, struct evented_lane *l, uint32_t n)
+static int slice_close(struct evented *e, struct evented_thread *t, uint32_t n)
 {
-	const uint32_t first = n ? l->slices[n - 1].frames : 0, end = l->slices[n].frames;
-	const uint64_t ns = l->slices[n].end_ns;
-	int error = frames_close(e, l, first, ns);
-	memmove(&l->frames[first], &l->frames[end], (l->frame_count - end) * sizeof(*l->frames));
-	l->frame_count -= end - first;
-	memmove(&l->slices[n], &l->slices[n + 1], (l->slice_count - n - 1) * sizeof(*l->slices));
-	l->slice_count--;
-	for (uint32_t i = n; i < l->slice_count; i++)
-		l->slices[i].frames -= end - first;
-	for (uint32_t i = first; !error && i < l->frame_count; i++)
-		error = event_write(e, l, 'O', l->frames[i].frame, ns);
+	const uint32_t first = n ? t->slices[n - 1].frames : 0, end = t->slices[n].frames;
+	const uint64_t ns = t->slices[n].end_ns;
+	int error = frames_close(e, t, first, ns);
+	memmove(&t->frames[first], &t->frames[end], (t->frame_count - end) * sizeof(*t->frames));
+	t->frame_count -= end - first;
+	memmove(&t->slices[n], &t->slices[n + 1], (t->slice_count - n - 1) * sizeof(*t->slices));
+	t->slice_count--;
+	for (uint32_t i = n; i < t->slice_count; i++)
+		t->slices[i].frames -= end - first;
+	for (uint32_t i = first; !error && i < t->frame_count; i++)
+		error = event_write(e, t, 'O', t->frames[i].frame, ns);
 	return error;
 }
 
 /* Close the slices that end at `ns` or before, in order of their ends. */
-static int slices_close(struct evented *e, struct evented_lane *l, uint64_t ns)
+static int slices_close(struct evented *e, struct evented_thread *t, uint64_t ns)
 {
 	int error = 0;
-	while (!error && l->slice_count) {
-		uint32_t first = l->slice_count - 1;
+	while (!error && t->slice_count) {
+		uint32_t first = t->slice_count - 1;
 		for (uint32_t n = first; n-- > 0;)
-			if (l->slices[n].end_ns < l->slices[first].end_ns)
+			if (t->slices[n].end_ns < t->slices[first].end_ns)
 				first = n;
-		if (l->slices[first].end_ns > ns)
+		if (t->slices[first].end_ns > ns)
 			break;
-		error = slice_close(e, l, first);
+		error = slice_close(e, t, first);
 	}
 	return error;
 }
 
 /* Open a frame at the inner end. */
-static int frame_open(struct evented *e, struct evented_lane *l, struct open_frame f, uint64_t ns)
+static int frame_open(struct evented *e, struct evented_thread *t, struct open_frame f, uint64_t ns)
 {
-	if (array_room(&l->frames, l->frame_count, &l->frame_capacity, sizeof(*l->frames)))
+	if (array_room(&t->frames, t->frame_count, &t->frame_capacity, sizeof(*t->frames)))
 		return -ENOMEM;
-	l->frames[l->frame_count++] = f;
-	return event_write(e, l, 'O', f.frame, ns);
+	t->frames[t->frame_count++] = f;
+	return event_write(e, t, 'O', f.frame, ns);
 }
 
 /* Open the functions of a callchain, except the first ones if they are the callers that the slices
  * around this one have opened. */
-static int chain_open(struct evented *e, struct evented_lane *l, const struct timeline_item *i)
+static int chain_open(struct evented *e, struct evented_thread *t, const struct timeline_item *i)
 {
 	uint32_t callers[PROFILE_CHAIN_MAX], count = 0, known = 0;
 	const int column = i->kind->chain;
 	const uint32_t chain = column < 0 ? 0 : (uint32_t)i->row->values[column];
 	int error = profile_callers(e->profile, i->row->process, &e->root, chain,
 		i->start_ns + i->duration_ns, callers, &count);
-	for (uint32_t n = 0; n < l->frame_count && known < count; n++)
-		if (l->frames[n].is_of_chain && l->frames[n].frame == callers[known])
+	for (uint32_t n = 0; n < t->frame_count && known < count; n++)
+		if (t->frames[n].is_of_chain && t->frames[n].frame == callers[known])
 			known++;
 	for (uint32_t n = known; !error && n < count; n++)
-		error = frame_open(e, l, (struct open_frame){callers[n], true}, i->start_ns);
+		error = frame_open(e, t, (struct open_frame){callers[n], true}, i->start_ns);
 	return error;
 }
 
@@ -152,19 +152,19 @@ static int item_take(struct evented *e, const struct timeline_item *i)
 		return 0;
 	const struct profile_frame frame = {.function = item_name(e, i)};
 	const uint32_t number = profile_frame(e->profile, &frame);
-	struct evented_lane *l = number ? lane_of(e, i) : NULL;
-	int error = l ? slices_close(e, l, i->start_ns) : -ENOMEM;
+	struct evented_thread *t = number ? thread_of(e, i) : NULL;
+	int error = t ? slices_close(e, t, i->start_ns) : -ENOMEM;
 	if (!error)
-		error = chain_open(e, l, i);
+		error = chain_open(e, t, i);
 	if (!error)
-		error = frame_open(e, l, (struct open_frame){number - 1, false}, i->start_ns);
+		error = frame_open(e, t, (struct open_frame){number - 1, false}, i->start_ns);
 	if (!error)
 		error = array_room(
-			&l->slices, l->slice_count, &l->slice_capacity, sizeof(*l->slices));
+			&t->slices, t->slice_count, &t->slice_capacity, sizeof(*t->slices));
 	if (error)
 		return error;
 	const uint64_t end_ns = i->start_ns + i->duration_ns;
-	l->slices[l->slice_count++] = (struct open_slice){end_ns, l->frame_count};
+	t->slices[t->slice_count++] = (struct open_slice){end_ns, t->frame_count};
 	e->end_ns = e->end_ns > end_ns ? e->end_ns : end_ns;
 	return 0;
 }
@@ -181,18 +181,18 @@ int evented_read(struct evented *e, struct timeline *timeline, struct profile *p
 	while (!error && (more = timeline_next(timeline, &i)) > 0)
 		error = item_take(e, &i);
 	for (uint32_t n = 0; !error && more >= 0 && n < e->count; n++)
-		error = slices_close(e, &e->lanes[n], UINT64_MAX);
+		error = slices_close(e, &e->threads[n], UINT64_MAX);
 	return error ? error : more;
 }
 
 void evented_release(struct evented *e)
 {
 	for (uint32_t n = 0; n < e->count; n++) {
-		free(e->lanes[n].frames);
-		free(e->lanes[n].slices);
-		temporary_stream_release(&e->lanes[n].events);
+		free(e->threads[n].frames);
+		free(e->threads[n].slices);
+		temporary_stream_release(&e->threads[n].events);
 	}
-	free(e->lanes);
+	free(e->threads);
 	map_release(&e->numbers);
 	temporary_file_release(&e->file);
 	*e = (struct evented){0};
@@ -203,11 +203,11 @@ int evented_print(struct evented *e, FILE *out)
 	char process[EXPORT_NAME_BYTES], text[256], name[EXPORT_NAME_BYTES + 300];
 	int error = 0;
 	for (uint32_t n = 0; !error && n < e->count; n++) {
-		struct evented_lane *l = &e->lanes[n];
-		struct string_ref thread = timeline_thread_name(e->timeline, l->process, l->tid);
+		struct evented_thread *t = &e->threads[n];
+		struct string_ref thread = timeline_thread_name(e->timeline, t->process, t->tid);
 		export_process_name(
-			&e->timeline->contents.processes, l->process, process, sizeof(process));
-		export_thread_name(thread, l->tid, text, sizeof(text));
+			&e->timeline->contents.processes, t->process, process, sizeof(process));
+		export_thread_name(thread, t->tid, text, sizeof(text));
 		snprintf(name, sizeof(name), "%s %s, over time", process, text);
 		fputs(n ? ",\n{\"type\":\"evented\",\"name\":" : "{\"type\":\"evented\",\"name\":",
 			out);
@@ -216,7 +216,7 @@ int evented_print(struct evented *e, FILE *out)
 			",\"unit\":\"nanoseconds\",\"startValue\":0,"
 			"\"endValue\":%llu,\"events\":[",
 			(unsigned long long)(e->end_ns - e->start_ns));
-		error = temporary_stream_copy(&e->file, &l->events, out);
+		error = temporary_stream_copy(&e->file, &t->events, out);
 		fputs("]}", out);
 	}
 	return error;

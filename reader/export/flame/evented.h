@@ -22,8 +22,8 @@ struct evented {
 	struct timeline *timeline;
 	struct profile *profile; /* its frames are used, and frames are added to it */
 	uint32_t root;           /* node of the profile's tree: root of the callchains looked up */
-	struct map numbers;      /* process, tid -> index in `lanes` + 1 */
-	struct evented_lane *lanes;
+	struct map numbers;      /* process, tid -> index in `threads` + 1 */
+	struct evented_thread *threads;
 	uint32_t count, capacity;
 	uint64_t start_ns, end_ns; /* same origin and end for all threads */
 	struct temporary_file file;
