@@ -253,10 +253,10 @@ static int instance_read(struct libtrace_result *r, size_t i, const struct wire_
 static int instances_read(struct libtrace_result *r, size_t metric, size_t *first)
 {
 	const uint8_t *at = r->messages[metric].at, *end = r->messages[metric].end;
-	const size_t behind = *first + r->instance_counts[metric];
+	const size_t after = *first + r->instance_counts[metric];
 	struct wire_field f;
 	int more, error = 0;
-	while (!error && *first < behind && (more = wire_next(&at, end, &f)) > 0)
+	while (!error && *first < after && (more = wire_next(&at, end, &f)) > 0)
 		if (f.number == METRIC_INSTANCE && f.type == WIRE_BYTES)
 			error = instance_read(r, (*first)++, &f);
 	return error;

@@ -141,8 +141,8 @@ static int call_line(struct codexl_file *f, struct codexl_words line)
 		error = call_named(f, call, CODEXL_HAS_CALL, codexl_rest(&name));
 	if (error)
 		return error;
-	const struct codexl_words behind = {close + 1, line.end};
-	f->lost.texts += codexl_rest(&behind).bytes > 0;
+	const struct codexl_words rest = {close + 1, line.end};
+	f->lost.texts += codexl_rest(&rest).bytes > 0;
 	call->arguments = codexl_text(f, codexl_rest(&arguments));
 	return call->arguments ? 0 : -ENOMEM;
 }

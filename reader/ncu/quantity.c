@@ -193,16 +193,16 @@ static void combine_each_right(const struct number *a, char operation, struct qu
 /* The instances of one operand, sorted by id. */
 struct sorted {
 	struct quantity_instance **instances;
-	bool *is_met;
+	bool *is_matched;
 	size_t count;
 };
 
 static int sorted_init(struct sorted *s, const struct quantity *q)
 {
 	s->instances = calloc(q->count + 1, sizeof(struct quantity_instance *));
-	s->is_met = calloc(q->count + 1, sizeof(bool));
+	s->is_matched = calloc(q->count + 1, sizeof(bool));
 	s->count = q->count;
-	if (!s->instances || !s->is_met)
+	if (!s->instances || !s->is_matched)
 		return -ENOMEM;
 	for (size_t i = 0; i < q->count; i++)
 		s->instances[i] = &q->instances[i];
@@ -213,25 +213,25 @@ static int sorted_init(struct sorted *s, const struct quantity *q)
 static void sorted_release(struct sorted *s)
 {
 	free(s->instances);
-	free(s->is_met);
+	free(s->is_matched);
 }
 
 /* Return the first instance with this id that was not returned before; NULL = there is none. */
-static const struct quantity_instance *sorted_meet(
+static const struct quantity_instance *sorted_match(
 	struct sorted *s, const Ncu__ProfileMetricValue *id)
 {
 	size_t low = 0, high = s->count;
 	while (low < high) {
 		const size_t middle = low + (high - low) / 2;
 		const int order = compare_ids(s->instances[middle]->id, id);
-		if (order < 0 || (!order && s->is_met[middle]))
+		if (order < 0 || (!order && s->is_matched[middle]))
 			low = middle + 1;
 		else
 			high = middle;
 	}
 	if (low == s->count || compare_ids(s->instances[low]->id, id) != 0)
 		return NULL;
-	s->is_met[low] = true;
+	s->is_matched[low] = true;
 	return s->instances[low];
 }
 
@@ -247,14 +247,14 @@ static int combine_instances(struct quantity *a, char operation, const struct qu
 	if (!error && !all)
 		error = -ENOMEM;
 	for (size_t i = 0; !error && i < a->count; i++) {
-		const struct quantity_instance *met = sorted_meet(&right, a->instances[i].id);
+		const struct quantity_instance *match = sorted_match(&right, a->instances[i].id);
 		all[count] = a->instances[i];
-		if (met)
-			all[count].value = combine(all[count].value, operation, met->value);
-		count += met || is_union;
+		if (match)
+			all[count].value = combine(all[count].value, operation, match->value);
+		count += match || is_union;
 	}
 	for (size_t i = 0; !error && is_union && i < right.count; i++)
-		if (!right.is_met[i])
+		if (!right.is_matched[i])
 			all[count++] = *right.instances[i];
 	sorted_release(&right);
 	if (error)

@@ -513,9 +513,9 @@ bool nvtx_seek_parent(const struct contents *c, struct nvtx_key *key)
 static void *row_at(
 	const struct nvtx_rows *r, size_t bytes, const struct nvtx_key *key, bool is_first)
 {
-	struct nvtx_key behind = *key;
-	behind.time_ns = is_first ? 0 : key->time_ns + (key->time_ns < UINT64_MAX);
-	uint32_t at = rows_from(r, bytes, &behind);
+	struct nvtx_key after = *key;
+	after.time_ns = is_first ? 0 : key->time_ns + (key->time_ns < UINT64_MAX);
+	uint32_t at = rows_from(r, bytes, &after);
 	if (!is_first && at-- == 0)
 		return NULL;
 	char *row = (char *)r->rows + at * bytes;

@@ -62,9 +62,9 @@ static uint64_t fixed(struct program *p, size_t bytes)
 static uint64_t leb(struct program *p)
 {
 	uint64_t value = 0;
-	const uint8_t *behind = varint_get(p->at, p->end, &value);
-	p->broken |= !behind;
-	p->at = behind ? behind : p->end;
+	const uint8_t *next = varint_get(p->at, p->end, &value);
+	p->broken |= !next;
+	p->at = next ? next : p->end;
 	return value;
 }
 
@@ -266,7 +266,7 @@ static void extended(struct program *p)
 		p->broken = true;
 		return;
 	}
-	const uint8_t *behind = p->at + bytes;
+	const uint8_t *next = p->at + bytes;
 	const uint64_t opcode = fixed(p, 1);
 	if (opcode == LINE_END_SEQUENCE) {
 		row_add(p, true);
@@ -277,7 +277,7 @@ static void extended(struct program *p)
 		const uint64_t place = (uint64_t)(p->at - p->section.data);
 		address_set(p, place, fixed(p, 8));
 	}
-	p->at = behind;
+	p->at = next;
 }
 
 static void standard(struct program *p, unsigned opcode)
@@ -360,12 +360,12 @@ static int section_read(
 		const uint64_t bytes = fixed(&p, 4);
 		if (bytes > (uint64_t)(p.section.end - p.at))
 			break;
-		const uint8_t *behind = p.at + bytes;
-		p.end = behind;
+		const uint8_t *next = p.at + bytes;
+		p.end = next;
 		header_read(&p);
 		if (!p.broken && !p.error)
 			program_run(&p);
-		p.at = behind;
+		p.at = next;
 	}
 	if (ret_lines->count)
 		qsort(ret_lines->list, ret_lines->count, sizeof(*ret_lines->list), by_place);
