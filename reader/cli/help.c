@@ -76,8 +76,8 @@ static void option_name(const struct option_row *row, char *ret_name, size_t byt
 		row->argument ? row->argument : "");
 }
 
-/* Return the default when neither the option nor its variable is given; NULL = none in
- * particular. */
+/* Return the value that holds if neither the option nor its variable is given; NULL = there is no
+ * such value. */
 static const char *default_of(const struct option_row *row)
 {
 	for (size_t i = 0; row->variable && i < VARIABLES; i++)

@@ -33,7 +33,7 @@ static size_t label_rank(const char *label)
 	return rank;
 }
 
-/* Add a fact behind those of the same and of earlier labels. */
+/* Add a fact after those of the same and of earlier labels. */
 __attribute__((format(printf, 3, 4))) static void fact_add(
 	struct overview *o, const char *label, const char *format, ...)
 {
