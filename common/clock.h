@@ -35,7 +35,8 @@ uint64_t clock_system_ns(int clock_id);
  * Async-signal-safe. */
 uint64_t clock_monotonic_ns(void);
 
-/* rdtsc without a fence: 8 ns; a call worth recording lasts longer than it can be reordered by. */
+/* rdtsc without a fence takes 8 ns. It may be reordered, by less time than a call worth recording
+ * takes. */
 static inline uint64_t clock_ticks(void)
 {
 #if defined(__x86_64__)

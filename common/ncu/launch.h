@@ -3,7 +3,7 @@
  * launch.h - a kernel launch as a standard entry of a report, in the form of Nsight Compute.
  *
  * It is built from the columns of a CUDA_KERNEL row and of the CUDA_DEVICE row of its device
- * (cuda.def), both by number of the column, the latter with attributes behind its columns. Metrics
+ * (cuda.def), both by number of the column, the latter with attributes after its columns. Metrics
  * have Nsight Compute's names: launch__*, device__attribute_*. Nothing allocates; texts and columns
  * are the caller's and live as long as the entry. One thread for each object.
  */
@@ -19,7 +19,7 @@
 /* Columns of a row, by their number. */
 #define LAUNCH_COLUMNS (CUDA_COLUMNS_MAX + 1)
 
-/* Attributes that CUPTI reports besides the row of the device: their index behind its columns,
+/* Attributes that CUPTI reports besides the row of the device: their index after its columns,
  * name, and CUdevice_attribute. 0 = not reported. */
 #define LAUNCH_ATTRIBUTES(ATTRIBUTE)                          \
 	ATTRIBUTE(MEMORY_CLOCK_RATE, "memory_clock_rate", 36) \

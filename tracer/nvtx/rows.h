@@ -3,7 +3,7 @@
  * rows.h - the record of a call of an NVTX extension: numbers and texts in the order of the columns
  * of its event (REC_NVTX_EXT of common/spool.h).
  *
- * All functions: any thread, also in signal handlers; errno is left alone.
+ * All functions: any thread, also in signal handlers; errno stays unchanged.
  */
 #ifndef TRACER_NVTX_ROWS_H
 #define TRACER_NVTX_ROWS_H
