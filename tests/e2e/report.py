@@ -3,7 +3,6 @@
 # timeout: 180
 """Check `trace report`: the text for a terminal, and the page, in a real browser if one is installed. SCREENSHOTS=DIR keeps pictures of the page."""
 import base64
-import html.parser
 import json
 import os
 import pty
@@ -16,6 +15,7 @@ from lib import TRACE, app, clean_env, folder, main, run, spool_folder, tap, tra
 import _browser  # noqa: E402
 from _page import ABOUT, CANVAS, about, find_event, next_match, search, shows  # noqa: E402
 import _made_database as made  # noqa: E402
+import _page  # noqa: E402
 import libdevice as device  # noqa: E402
 
 PLACE = folder()
@@ -116,36 +116,9 @@ def wrong_use():
 
 # ---- the page as a file ----
 
-class Page(html.parser.HTMLParser):
-    """The elements that a browser would find in the page."""
-    def __init__(self, path):
-        super().__init__(convert_charrefs=True)
-        self.tags, self.data, self.policy, self.inside = [], "", "", False
-        with open(path, encoding="utf-8", errors="surrogateescape") as file:
-            self.text = file.read()
-        self.feed(self.text)
-        self.reports = json.loads(self.data)["reports"] if self.data else []
-
-    def handle_starttag(self, tag, attributes):
-        attributes = dict(attributes)
-        self.tags.append((tag, attributes))
-        self.inside = attributes.get("id") == "data"
-        if attributes.get("http-equiv") == "Content-Security-Policy":
-            self.policy = attributes["content"]
-
-    def handle_endtag(self, tag):
-        self.inside = False
-
-    def handle_data(self, data):
-        self.data += data if self.inside else ""
-
-
 def page(name, *files):
     path = os.path.join(PLACE, name + ".html")
-    result = trace("report", "--html", "-f", "true", "-o", path, *files)
-    if result.status != 0 or result.err:
-        raise RuntimeError(result)
-    return Page(path), path
+    return _page.write(path, *files), path
 
 
 def rows_of(text):

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 180
 """The pages of `trace report --html` and `trace diff --html` besides the timeline: first screen, tables, flame graphs. SCREENSHOTS=DIR keeps pictures."""
-import html.parser
 import json
 import os
 import pty
@@ -12,37 +11,16 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from lib import TRACE, app, clean_env, folder, main, run, spool_folder, tap, trace, traced_env, wait_spool_gone  # noqa: E402
 import _browser  # noqa: E402
 import _made_database as made  # noqa: E402
+import _page  # noqa: E402
 
 PLACE = folder()
 SHOTS = os.environ.get("SCREENSHOTS")
 
 
-class Data(html.parser.HTMLParser):
-    """The JSON data in a page."""
-    def __init__(self, path):
-        super().__init__()
-        self.text, self.inside = "", False
-        with open(path, encoding="utf-8", errors="surrogateescape") as file:
-            self.feed(file.read())
-        self.content = json.loads(self.text)
-
-    def handle_starttag(self, tag, attributes):
-        self.inside = dict(attributes).get("id") == "data"
-
-    def handle_endtag(self, tag):
-        self.inside = False
-
-    def handle_data(self, data):
-        self.text += data if self.inside else ""
-
-
 def page(name, *files):
     """Return the data of the page of `files`, and its path."""
     path = os.path.join(PLACE, name + ".html")
-    result = trace("report", "--html", "-f", "true", "-o", path, *files)
-    if result.status != 0:
-        raise RuntimeError(result)
-    return Data(path).content, path
+    return _page.write(path, *files).content, path
 
 
 def facts_of(report):
@@ -338,7 +316,7 @@ def page_of_diff():
     other = [run_database(f"other{n}", 1_500_000 + 300 * n) for n in (1, 7, 4, 2, 5, 6, 8, 0, 3)]
     result, path = diff_page("worse", base, other)
     tap.ok(result.status == 1 and b"Traceback" not in result.err and result.out.startswith(b"verdict: worse"), "diff --html prints and ends as without it", result)
-    content = Data(path).content
+    content = _page.Page(path).content
     said, whole = json.loads(content["comparison"]), json.loads(trace("diff", "-f", "json", *base, "--", *other).out)
     tap.ok([said[name] for name in ("verdict", "reason", "base", "other")] == [whole[name] for name in ("verdict", "reason", "base", "other")] and
            said["findings"] == [f for f in whole["findings"] if f["result"] not in ("equal", "untested")] != [], "the page has the verdict and what differs", said)
@@ -355,12 +333,12 @@ def page_of_night():
     run_it = ("--runs=1", "--trace-options=-t osrt", "--commit=0", "--", app("lock_holder"))
     first = nightly("run", "--page", "--now=2026-03-01T03:00:00", *run_it)
     folders = sorted(os.listdir(os.path.join(PLACE, "nights/job/h")))
-    alone = Data(os.path.join(PLACE, "nights/job/h", folders[0], "verdict.html")).content
+    alone = _page.Page(os.path.join(PLACE, "nights/job/h", folders[0], "verdict.html")).content
     tap.ok(b"no page" not in first.err and len(alone["reports"]) == 1 and "comparison" not in alone, "the page of the first night shows it alone", first)
     nightly("run", "--now=2026-03-02T03:00:00", *run_it)
     result = nightly("page")
     path = result.out.decode().strip()
-    content = Data(path).content
+    content = _page.Page(path).content
     files = [facts_of(report)["file"] for report in content["reports"]]
     said = json.loads(content["comparison"])
     listed = nightly("list").out.decode().splitlines()[-1]
@@ -371,7 +349,7 @@ def page_of_night():
     with open(os.path.join(PLACE, "nights/job/h/history.html"), encoding="utf-8") as file:
         tap.ok("20260302-030000-0/verdict.html'" in file.read(), "the history links to the page")
     kept = nightly("page", "1", "-o", os.path.join(PLACE, "night1.html"))
-    tap.ok(kept.status == 0 and "comparison" not in Data(os.path.join(PLACE, "night1.html")).content, "a night is never compared with later ones", kept)
+    tap.ok(kept.status == 0 and "comparison" not in _page.Page(os.path.join(PLACE, "night1.html")).content, "a night is never compared with later ones", kept)
     os.unlink(files[1])
     for name, arguments, cause in (("reports that are gone", (), b"no report of night 2 is left to show"), ("an unknown night", ("9",), b"unknown night 9")):
         result = nightly("page", *arguments)
