@@ -1,12 +1,46 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What tests do with the page of `trace report --html` in a browser (_browser.py)."""
+"""Pages of `trace report --html`: parsed as a browser would, and used in a browser (_browser.py)."""
+import html.parser
 import json
 import os
 
-from lib import tap
+from lib import tap, trace
 
 CANVAS = ".timeline .scroller canvas"
 ABOUT = ".timeline .details"
+
+
+class Page(html.parser.HTMLParser):
+    """The elements of a page: `tags`, the content security `policy`, and the data (`content`; `reports` are its reports)."""
+    def __init__(self, path):
+        super().__init__(convert_charrefs=True)
+        self.tags, self.data, self.policy, self.inside = [], "", "", False
+        with open(path, encoding="utf-8", errors="surrogateescape") as file:
+            self.text = file.read()
+        self.feed(self.text)
+        self.content = json.loads(self.data) if self.data else {}
+        self.reports = self.content.get("reports", [])
+
+    def handle_starttag(self, tag, attributes):
+        attributes = dict(attributes)
+        self.tags.append((tag, attributes))
+        self.inside = attributes.get("id") == "data"
+        if attributes.get("http-equiv") == "Content-Security-Policy":
+            self.policy = attributes["content"]
+
+    def handle_endtag(self, tag):
+        self.inside = False
+
+    def handle_data(self, data):
+        self.data += data if self.inside else ""
+
+
+def write(path, *files):
+    """Write the page of `files` to `path`, and return it. The command must print nothing."""
+    result = trace("report", "--html", "-f", "true", "-o", path, *files)
+    if result.status != 0 or result.err:
+        raise RuntimeError(result)
+    return Page(path)
 
 
 def shows(browser, name, path):
