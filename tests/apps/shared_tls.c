@@ -5,10 +5,11 @@
  *
  * Neither task may be harmed, and the report must state which calls it lacks or contains twice.
  *
- * shared_tls wrapped|thread|bare|child|child_beside
+ * shared_tls wrapped|thread|bare|child|child_of_task|child_beside
  *
  * child: the thread is that of a new process, forked by an instruction, in which no call has been
- * made yet: the other task calls first, or, with child_beside, at the same time.
+ * made yet: the other task calls first, or, with child_beside, at the same time. child_of_task: the
+ * other task is created by a task of that kind, which makes no call.
  */
 #include "app.h"
 
@@ -28,6 +29,7 @@
 static uint64_t *calls; /* of all processes */
 static volatile int ended, wrong;
 static int zero_fd;
+static char *inner_stack; /* not NULL: for the task that makes the calls */
 
 /* Both tasks share errno: only the result counts. */
 static void preads(int count)
@@ -58,9 +60,14 @@ static int other(void *unused)
 	return 0;
 }
 
+static void other_in_task(void);
+
 __attribute__((used)) static void other_bare(void)
 {
-	preads(CALLS);
+	if (inner_stack)
+		other_in_task();
+	else
+		preads(CALLS);
 	leave();
 }
 
@@ -89,6 +96,16 @@ static long bare(long number, long a, long b)
 	return result;
 }
 
+static void other_in_task(void)
+{
+	char *stack = inner_stack;
+	int status = 0;
+	inner_stack = NULL;
+	long task = bare_clone(CLONE_VM | SIGCHLD, stack);
+	if (bare(SYS_wait4, task, (long)&status) != task || status)
+		wrong = 1;
+}
+
 static void one_child(bool beside, char *stack)
 {
 	int status = 0;
@@ -107,6 +124,7 @@ static void one_child(bool beside, char *stack)
 static void one_round(const char *how, char *stack)
 {
 	if (!strncmp(how, "child", 5)) {
+		inner_stack = !strcmp(how, "child_of_task") ? stack + STACK_BYTES / 2 : NULL;
 		one_child(!strcmp(how, "child_beside"), stack);
 		return;
 	}

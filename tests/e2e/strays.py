@@ -87,7 +87,7 @@ def handler_forks():
 
 def shared_tls():
     recovered = []
-    for how in ("wrapped", "thread", "bare", "child", "child_beside") * TIMES:
+    for how in ("wrapped", "thread", "bare", "child", "child_of_task", "child_beside") * TIMES:
         ran = traced(["shared_tls", how])
         if not ran:
             continue

@@ -4,6 +4,11 @@
  * overwrites: no event is lost or doubled, and nothing is written outside of the lane's chunks.
  */
 #define _GNU_SOURCE
+#include <sched.h>
+#include <signal.h>
+#include <sys/wait.h>
+
+#include "tracer/session/fork.h"
 #include "tracer_lane.h"
 
 /* A context of another stack, to which the interrupted one returns later. */
@@ -117,6 +122,84 @@ static void a_head_that_was_moved_stays_in_its_chunk(void)
 	check(kept == 18, "a head that was moved leads into the next chunk: %u of 18", kept);
 }
 
+/* ---- tasks on a thread's memory: clone() with CLONE_VM, without CLONE_SETTLS ---- */
+
+static char task_stack[65536] __attribute__((aligned(64)));
+
+static int mend_in_task(void *unused)
+{
+	(void)unused;
+	thread_mend_guard(&thread_self);
+	SYS1(SYS_exit, 0);
+	return 0;
+}
+
+/* The task's stack is within the thread's, and above the interrupted frame. */
+static void another_task_does_not_mend_the_guard(void)
+{
+	spool_make(64u << 20);
+	put_call(0);
+	char *high = task_stack + sizeof(task_stack);
+	uint64_t busy = 0 - (uint64_t)(uintptr_t)(task_stack + 64);
+	thread_self.stack_low = (uint64_t)(uintptr_t)task_stack;
+	thread_self.stack_high = (uint64_t)(uintptr_t)high;
+	thread_self.busy = busy;
+	int task = clone(mend_in_task, high - 256, CLONE_VM | SIGCHLD, NULL);
+	waitpid(task, NULL, 0);
+	check(task > 0 && thread_self.busy == busy,
+		"a task on the thread's memory does not take the interrupted tracer for left");
+	thread_self.busy = 0;
+}
+
+static uint32_t task_may_end, task_has_ended;
+
+static int forget_in_task(void *unused)
+{
+	(void)unused;
+	__atomic_store_n(&own_words.forgetting, (uint32_t)sys_gettid(), __ATOMIC_RELEASE);
+	while (!__atomic_load_n(&task_may_end, __ATOMIC_ACQUIRE))
+		sys_sleep_ns(1000000);
+	for (int i = 0; i < 100; i++)
+		sys_sleep_ns(1000000);
+	__atomic_store_n(&task_has_ended, 1, __ATOMIC_RELEASE);
+	if (task_may_end == 2) /* killed while it forgets */
+		SYS1(SYS_exit, 0);
+	__atomic_store_n(&own_words.forgetting, 0, __ATOMIC_RELEASE);
+	SYS1(SYS_exit, 0);
+	return 0;
+}
+
+/* Return 1 if the child waits for its task, which is making it forget its parent; 2 if it has
+ * forgotten its parent afterwards. */
+static int forgets_with(uint32_t end)
+{
+	int task = clone(
+		forget_in_task, task_stack + sizeof(task_stack) - 256, CLONE_VM | SIGCHLD, NULL);
+	while (task > 0 && !__atomic_load_n(&own_words.forgetting, __ATOMIC_ACQUIRE))
+		sys_sleep_ns(100000);
+	__atomic_store_n(&task_may_end, end, __ATOMIC_RELEASE);
+	session_forked(); /* the task becomes a zombie meanwhile */
+	int waited = __atomic_load_n(&task_has_ended, __ATOMIC_ACQUIRE) != 0;
+	return waited + 2 * (session.spool == NULL);
+}
+
+static void tasks_of_a_child_forget_in_turn(void)
+{
+	spool_make(64u << 20);
+	put_call(0);
+	for (uint32_t end = 1; end <= 2; end++) {
+		int status = 0;
+		fflush(stdout);
+		int pid = fork();
+		if (pid == 0)
+			_exit(forgets_with(end));
+		waitpid(pid, &status, 0);
+		check(status == 3 << 8,
+			"a forked child waits for its task that forgets the parent%s: status %x",
+			end == 2 ? ", and goes on when that task is dead" : "", (unsigned)status);
+	}
+}
+
 static void offsets_in_shared_memory_are_not_believed(void)
 {
 	static const uint64_t wrong[] = {4096, SPOOL_HEADER_BYTES - 4096, 1u << 30, 0xfffff000};
@@ -142,11 +225,14 @@ int main(void)
 	if (!mkdtemp(folder))
 		return 1;
 	clock_init();
+	gate_wipe_on_fork();
 	calls_of_another_stack_are_not_dead();
 	another_stack_has_a_lane_of_its_own();
 	chunk_is_made_ready_once();
 	cleared_thresholds_want_no_chain();
 	a_head_that_was_moved_stays_in_its_chunk();
+	another_task_does_not_mend_the_guard();
+	tasks_of_a_child_forget_in_turn();
 	offsets_in_shared_memory_are_not_believed();
 	return lanes_done();
 }

@@ -14,6 +14,7 @@
 #include "common/clock.h"
 #include "common/sys.h"
 #include "tracer/core/diagnostic.h"
+#include "tracer/core/gate.h"
 #include "tracer/core/state.h"
 
 /* The value of `fast` for no lane. In it a call of no stack seems to be open, so one comparison
@@ -106,14 +107,13 @@ void thread_share_end(struct thread *t)
 	t->fast = fast_of(t);
 }
 
-/* A task that has ended or called exec no longer shares the memory. */
-static bool stray_is_gone(const struct thread *t)
+bool thread_task_is_gone(uint32_t task)
 {
-	if (!t->stray || session.restricted)
+	if (!task || session.restricted)
 		return false;
-	long result = sys_compare_memory((int)session.pid, (int)t->stray);
+	long result = sys_compare_memory(sys_getpid(), (int)task);
 	if (result == -ENOSYS || result == -EPERM)
-		result = SYS2(SYS_kill, t->stray, 0);
+		result = SYS2(SYS_kill, task, 0);
 	return result != 0 && result != -EPERM;
 }
 
@@ -125,7 +125,7 @@ bool thread_is_stray(struct thread *t)
 		session_count_drop(DROP_SHARED);
 		return true;
 	}
-	if (t->shared_calls++ % SHARED_CALLS == 0 && stray_is_gone(t))
+	if (t->shared_calls++ % SHARED_CALLS == 0 && thread_task_is_gone(t->stray))
 		thread_share_end(t);
 	return false;
 }
@@ -191,6 +191,14 @@ bool thread_on_signal_stack(void)
 	return SYS2(SYS_sigaltstack, 0, &stack) == 0 && (stack.ss_flags & SS_ONSTACK);
 }
 
+/* Return true unless this is another task on the thread's memory. In a forked child that has not
+ * forgotten its parent the thread still has its parent's tid. */
+static bool is_own(const struct thread *t)
+{
+	uint32_t tid = session.restricted || !t->tid ? t->tid : (uint32_t)sys_gettid();
+	return tid == t->tid || tid == t->vfork_pid || tid == own_words.pid;
+}
+
 /* A signal frame is larger than this; the frames of wrappers of one caller differ by less. */
 #define HANDLER_DISTANCE 512u
 
@@ -199,7 +207,7 @@ void thread_mend_guard(struct thread *t)
 	uint64_t sp = (uint64_t)(uintptr_t)__builtin_frame_address(0);
 	uint64_t at = thread_busy_at(t);
 	if (!t->busy || sp + HANDLER_DISTANCE <= at || !thread_same_stack(t, sp, at) ||
-		thread_on_signal_stack())
+		!is_own(t) || thread_on_signal_stack())
 		return;
 	t->nested = 0;
 	t->busy = 0;

@@ -184,8 +184,8 @@ bool thread_on_signal_stack(void);
 
 /*
  * Clear `busy` if a handler that interrupted the tracer has left by siglongjmp. The proof is a call
- * from a frame of the same stack that is not below the interrupted one. Owning thread;
- * async-signal-safe.
+ * from a frame of the same stack that is not below the interrupted one, by the thread itself.
+ * Async-signal-safe.
  */
 void thread_mend_guard(struct thread *t);
 
@@ -232,6 +232,10 @@ void thread_share_end(struct thread *t);
 /* Return true if two tasks share the thread's memory and the call is not the thread's own: it is
  * counted as dropped. */
 bool thread_is_stray(struct thread *t);
+
+/* Return true if that task, of this or another process, no longer shares this memory: it has ended,
+ * or called exec. Also false if the kernel cannot be asked. */
+bool thread_task_is_gone(uint32_t task);
 
 /* Check, in a slow path of a thread that has a lane, whether this is another task that no
  * wrapper has seen. */

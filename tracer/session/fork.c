@@ -7,6 +7,7 @@
 #include "tracer/session/fork.h"
 
 #include "common/sys.h"
+#include "common/text.h"
 #include "tracer/core/chains.h"
 #include "tracer/core/diagnostic.h"
 #include "tracer/core/names.h"
@@ -66,8 +67,26 @@ static bool orphan(struct thread *t)
 	return true;
 }
 
+#define GENERATIONS 8u
+
+/* Return the pid of a process's parent, 0 if it cannot be read. */
+static int parent_of(int pid)
+{
+	char path[32] = "/proc/", text[128];
+	uint64_t parent = 0;
+	text_append(path, sizeof(path),
+		text_append_number(path, sizeof(path), text_length(path), (uint64_t)pid, 10),
+		"/stat");
+	long bytes = sys_read_file(path, text, sizeof(text)), at = bytes;
+	while (at > 0 && text[at] != ')') /* "PID (NAME) STATE PARENT ..." */
+		at--;
+	for (at += 4; at < bytes && text[at] >= '0' && text[at] <= '9'; at++)
+		parent = parent * 10 + (uint64_t)(text[at] - '0');
+	return (int)parent;
+}
+
 /* Return the pid of the forked child that owns this memory. Its first call may come from a task
- * that it created with CLONE_VM by an instruction. */
+ * that it created with CLONE_VM by an instruction, or from a task of such a task. */
 static uint32_t child_pid(void)
 {
 	if (own_words.alive) /* before Linux 4.14: copied from the parent */
@@ -75,9 +94,13 @@ static uint32_t child_pid(void)
 	if (own_words.pid)
 		return own_words.pid;
 	session_forget_early_drops();
-	int pid = sys_getpid(), parent = session.restricted ? 0 : sys_getppid();
-	bool is_task = parent > 0 && sys_compare_memory(pid, parent) == 0;
-	own_words.pid = (uint32_t)(is_task ? parent : pid);
+	int pid = sys_getpid(), parent = session.restricted ? 0 : sys_getppid(), owner = pid;
+	for (unsigned i = 0; i < GENERATIONS && parent > 0 && sys_compare_memory(pid, parent) == 0;
+		i++) {
+		owner = parent;
+		parent = parent_of(owner);
+	}
+	own_words.pid = (uint32_t)owner;
 	return own_words.pid;
 }
 
@@ -124,18 +147,39 @@ void session_child(void)
 	gate_use(follow);
 }
 
-#define FORGET_YIELDS 1000u /* forgetting takes a few system calls; its task may be killed */
+#define FORGET_YIELDS 100u     /* forgetting takes a few system calls */
+#define FORGET_SLEEP_NS 50000u /* a task that takes longer is off the processor, or gone */
+#define FORGET_ROUNDS (FORGET_YIELDS + 1000000000u / FORGET_SLEEP_NS)
+
+/* Become the task that forgets the parent, if none does, or if the one that began is gone. */
+static bool forget_try(uint32_t task, bool look, uint32_t *ret_holder)
+{
+	*ret_holder = 0;
+	return __atomic_compare_exchange_n(&own_words.forgetting, ret_holder, task, false,
+		       __ATOMIC_ACQUIRE, __ATOMIC_RELAXED) ||
+		(look && thread_task_is_gone(*ret_holder) &&
+			__atomic_compare_exchange_n(&own_words.forgetting, ret_holder, task, false,
+				__ATOMIC_ACQUIRE, __ATOMIC_RELAXED));
+}
 
 /* Let one task of the child forget the parent, while others that share its memory wait. Return
- * false if the parent is forgotten. Signals are blocked. */
+ * false if the parent is forgotten, or if the task that does so is stopped: the gate stays closed
+ * until it continues. Signals are blocked. */
 static bool forget_begin(void)
 {
-	uint32_t task = (uint32_t)sys_gettid(), none = 0;
-	for (uint32_t i = 0; i < FORGET_YIELDS; i++, none = 0) {
-		if (__atomic_compare_exchange_n(&own_words.forgetting, &none, task, false,
-			    __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
-			break;
-		SYS0(SYS_sched_yield);
+	static uint32_t given_up; /* the task that was waited for in vain: not again */
+	uint32_t task = (uint32_t)sys_gettid(), holder;
+	for (uint32_t i = 0; !forget_try(task, i >= FORGET_YIELDS, &holder); i++) {
+		if (i < FORGET_YIELDS) {
+			SYS0(SYS_sched_yield);
+			continue;
+		}
+		if (i >= FORGET_ROUNDS || holder == __atomic_load_n(&given_up, __ATOMIC_RELAXED)) {
+			__atomic_store_n(&given_up, holder, __ATOMIC_RELAXED);
+			session_count_drops_early(DROP_SHARED, 1);
+			return false;
+		}
+		sys_sleep_ns(FORGET_SLEEP_NS);
 	}
 	if (gate_is_wiped())
 		return true;
@@ -145,6 +189,7 @@ static bool forget_begin(void)
 
 static void forget(struct thread *t)
 {
+	child_pid();
 	thread_mend_guard(t);
 	if (!t->orphan || !thread_is_inside(t)) {
 		session_child();
