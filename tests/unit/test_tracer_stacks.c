@@ -57,6 +57,25 @@ static void calls_of_another_stack_are_not_dead(void)
 		"calls on several stacks may end in any order");
 }
 
+/* A call ends on another stack while a call of this one has saved it, and a copy remains. No second
+ * lane can be had: another stack is about to change the first. */
+static void copies_of_calls_are_not_recorded(void)
+{
+	spool_make(64u << 20);
+	own_words.osrt_threshold[1] = 0;
+	put_call(0);
+	struct lane *lane = lane_number(0);
+	lane->open = (struct open_call){.tick = clock_ticks(), .sp = 4096, .kind = 1};
+	thread_self.busy = UINT64_C(0) - (8192 | BUSY_SLOW);
+	put_call(1);
+	thread_self.busy = 0;
+	uint64_t head = lane->head, dropped = lane->dropped[DROP_NESTED];
+	osrt_abandon_open(&thread_self, 4096 + 64, RECORD_ABANDONED);
+	check(!thread_self.spare && lane->head == head && lane->open.sp == 0 &&
+			lane->dropped[DROP_NESTED] == dropped + 1,
+		"a call of another stack that may have ended is not recorded, but counted");
+}
+
 /* A handler forks while the tracer is about to record: the child continues there, and the kernel
  * has cleared its thresholds. */
 static void cleared_thresholds_want_no_chain(void)
@@ -153,6 +172,90 @@ static void another_task_does_not_mend_the_guard(void)
 
 static uint32_t task_may_end, task_has_ended;
 
+static int call_in_task(void *unused)
+{
+	(void)unused;
+	put_call(7);
+	SYS1(SYS_exit, 0);
+	return 0;
+}
+
+/* A call begins here, a call begins in the thread, the call here ends. */
+static int long_call_in_task(void *unused)
+{
+	(void)unused;
+	struct call call = {0};
+	bool begun = osrt_begin(&call, 1);
+	__atomic_store_n(&task_has_ended, 1, __ATOMIC_RELEASE);
+	while (!__atomic_load_n(&task_may_end, __ATOMIC_ACQUIRE))
+		sys_sleep_ns(100000);
+	if (begun)
+		osrt_end(&call, 1, 0, 0);
+	SYS1(SYS_exit, 0);
+	return 0;
+}
+
+static int task_start(int (*body)(void *))
+{
+	return clone(body, task_stack + sizeof(task_stack) - 256, CLONE_VM | SIGCHLD, NULL);
+}
+
+static bool is_noticed(void)
+{
+	return session.spool && session.spool->dropped[DROP_SHARED] && thread_self.shared;
+}
+
+/* Calls of a task while the thread's lane is away, or between the begin and end of its calls. */
+static void calls_of_another_task_are_noticed(void)
+{
+	struct lane *lane;
+	spool_make(64u << 20);
+	put_call(0);
+	lane = thread_mute(&thread_self);
+	waitpid(task_start(call_in_task), NULL, 0);
+	thread_unmute(&thread_self, lane);
+	check(is_noticed(), "a task's call while the tracer mutes its thread is counted");
+	thread_share_end(&thread_self);
+	session.spool->dropped[DROP_SHARED] = 0;
+
+	spool_make(64u << 20);
+	put_call(0);
+	thread_forking(&thread_self, FORK_LAZY);
+	waitpid(task_start(call_in_task), NULL, 0);
+	check(is_noticed(), "a task's call while its thread forks is counted");
+	thread_forked(&thread_self);
+	thread_share_end(&thread_self);
+	put_call(1);
+	check(session.state == SESSION_ON && session.spool && session.spool->lane_count == 1,
+		"and is not the first call of a forked child");
+
+	spool_make(64u << 20);
+	put_call(0);
+	struct call call = {0};
+	int task = task_start(long_call_in_task);
+	while (!__atomic_load_n(&task_has_ended, __ATOMIC_ACQUIRE))
+		sys_sleep_ns(100000);
+	bool begun = osrt_begin(&call, 1);
+	__atomic_store_n(&task_may_end, 1, __ATOMIC_RELEASE);
+	waitpid(task, NULL, 0);
+	if (begun)
+		osrt_end(&call, 1, 0, 0);
+	task_may_end = task_has_ended = 0;
+	check(is_noticed(), "the end of a task's call within one of its thread is noticed");
+}
+
+/* The task mutes the thread after the thread has looked for its lane. */
+static void a_lane_that_is_gone_at_once_is_not_used(void)
+{
+	spool_make(64u << 20);
+	put_call(0);
+	struct lane *lane = thread_self.lane;
+	thread_self.lane = NULL;
+	lane_put_nested(&thread_self, &(struct record){.tick = 1, .word = 1});
+	thread_self.lane = lane;
+	check(session.spool->dropped[DROP_SHARED] == 1, "a lane that is gone is not used");
+}
+
 static int forget_in_task(void *unused)
 {
 	(void)unused;
@@ -173,8 +276,7 @@ static int forget_in_task(void *unused)
  * forgotten its parent afterwards. */
 static int forgets_with(uint32_t end)
 {
-	int task = clone(
-		forget_in_task, task_stack + sizeof(task_stack) - 256, CLONE_VM | SIGCHLD, NULL);
+	int task = task_start(forget_in_task);
 	while (task > 0 && !__atomic_load_n(&own_words.forgetting, __ATOMIC_ACQUIRE))
 		sys_sleep_ns(100000);
 	__atomic_store_n(&task_may_end, end, __ATOMIC_RELEASE);
@@ -229,9 +331,12 @@ int main(void)
 	calls_of_another_stack_are_not_dead();
 	another_stack_has_a_lane_of_its_own();
 	chunk_is_made_ready_once();
+	copies_of_calls_are_not_recorded();
 	cleared_thresholds_want_no_chain();
 	a_head_that_was_moved_stays_in_its_chunk();
 	another_task_does_not_mend_the_guard();
+	calls_of_another_task_are_noticed();
+	a_lane_that_is_gone_at_once_is_not_used();
 	tasks_of_a_child_forget_in_turn();
 	offsets_in_shared_memory_are_not_believed();
 	return lanes_done();

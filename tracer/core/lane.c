@@ -344,6 +344,10 @@ bool lane_put(struct thread *t, uint64_t tick, unsigned kind, uint64_t a, uint64
 void lane_put_nested(struct thread *t, const struct record *record)
 {
 	struct lane *lane = t->lane;
+	if (!lane) { /* another task on this memory has muted the thread */
+		session_count_drop(DROP_SHARED);
+		return;
+	}
 	uint32_t number = lane->nested_count, at;
 	do {
 		if (number - lane->nested_moved >= NESTED_RECORDS) {

@@ -141,6 +141,13 @@ void thread_look_for_stray(struct thread *t)
 	session_count_drop(DROP_SHARED); /* at least one: both wrote to the lane */
 }
 
+bool thread_is_task_of_ours(void)
+{
+	int pid = session.restricted ? 0 : sys_getpid();
+	return pid && (uint32_t)pid != session.pid &&
+		sys_compare_memory(pid, (int)session.pid) == 0;
+}
+
 bool thread_is_dead(uint32_t tid)
 {
 	return !session.restricted && SYS3(SYS_tgkill, session.pid, tid, 0) == -ESRCH;
@@ -164,10 +171,22 @@ void thread_forked(struct thread *t)
 	t->set_aside = NULL;
 }
 
+bool thread_is_muted(struct thread *t)
+{
+	uint32_t muted = __atomic_load_n(&t->muted, __ATOMIC_RELAXED), tid;
+	if (!muted || session.restricted || (tid = (uint32_t)sys_gettid()) == muted)
+		return muted;
+	session_count_drop(DROP_SHARED);
+	if (!t->shared && tid != t->tid)
+		thread_share(t, tid);
+	return true;
+}
+
 struct lane *thread_mute(struct thread *t)
 {
+	thread_look_for_stray(t);
 	struct lane *lane = t->lane;
-	t->muted = 1;
+	t->muted = (uint32_t)sys_gettid();
 	t->fast = NO_LANE;
 	t->lane = NULL;
 	THREAD_BARRIER();

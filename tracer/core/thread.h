@@ -55,7 +55,7 @@ struct thread {
 	uint8_t orphan;       /* forked while the tracer was interrupted; see session_child() */
 	uint8_t sampling;     /* in the handler of CPU samples: nothing may wait */
 	uint8_t fork_state;   /* enum fork_state */
-	uint8_t muted;        /* calls are the tracer's, not the application's */
+	uint8_t stacks;       /* calls of several stacks were open at the same time */
 	uint8_t chains_begun; /* the lane's callchain memory is about this thread */
 	uint8_t unmapped;     /* the call being recorded has unmapped memory */
 	struct lane *fast; /* the lane, while wrappers may take the short path: the tick counter is
@@ -78,6 +78,7 @@ struct thread {
 	uint32_t lanes_seen;       /* lease_given_back at that time */
 	struct samples *samples;   /* CPU samples (tracer/cpu/cpu.h); NULL = none are taken.
 				      tracer/cpu/sample.c knows its place */
+	uint32_t muted; /* tid of the task whose calls are the tracer's, not the application's */
 	uint64_t created; /* tick at which its creation began, by pthread_create() or fork();
 			     0 = not known */
 };
@@ -175,6 +176,9 @@ void thread_forked(struct thread *t);
 struct lane *thread_mute(struct thread *t);
 void thread_unmute(struct thread *t, struct lane *lane);
 
+/* Return true if the thread is muted. A call of another task on its memory is counted as dropped. */
+bool thread_is_muted(struct thread *t);
+
 /* Reset the state that a fork copied, but for the bounds of the stack. */
 void thread_forget(struct thread *t);
 
@@ -236,6 +240,10 @@ bool thread_is_stray(struct thread *t);
 /* Return true if that task, of this or another process, no longer shares this memory: it has ended,
  * or called exec. Also false if the kernel cannot be asked. */
 bool thread_task_is_gone(uint32_t task);
+
+/* Return true in another task, of another process, on the memory of a thread of this one; false if
+ * the kernel cannot be asked. Two system calls. */
+bool thread_is_task_of_ours(void);
 
 /* Check, in a slow path of a thread that has a lane, whether this is another task that no
  * wrapper has seen. */

@@ -41,7 +41,7 @@ static void put_abandoned(struct thread *t, const struct open_call *open, enum r
 		return;
 	/* If the thread switches stacks, a copy of an open call may remain: it is not known whether
 	 * this call has ended, and been recorded, already. */
-	if (t->spare && flag == RECORD_ABANDONED) {
+	if (t->stacks && flag == RECORD_ABANDONED) {
 		lane->dropped[DROP_NESTED]++;
 		return;
 	}
@@ -138,8 +138,10 @@ void osrt_interrupted(struct thread *t, uint64_t sp)
 	thread_look_for_stray(t);
 	if (!thread_on_signal_stack()) {
 		osrt_abandon_open(t, sp, RECORD_ABANDONED);
-		if (lane->open.sp && !thread_same_stack(t, lane->open.sp, sp))
+		if (lane->open.sp && !thread_same_stack(t, lane->open.sp, sp)) {
+			t->stacks = 1;
 			spare_prepare(t); /* a stack switch may soon interrupt the tracer, too */
+		}
 	}
 	open_push(lane);
 }
@@ -168,6 +170,8 @@ bool osrt_close(struct lane *lane, uint64_t tick)
 	}
 	if (lane->open.tick == tick)
 		lane->open.sp = 0;
+	else
+		thread_look_for_stray(&thread_self);
 	THREAD_BARRIER();
 	for (uint32_t depth = depth_of(lane); depth; depth--)
 		if (lane->open_stack[depth - 1].tick == tick)

@@ -71,11 +71,15 @@ static struct lane *attach(struct thread *t, uint64_t blocked)
 
 struct lane *thread_attach(struct thread *t)
 {
-	if (t->muted || (t->shared && thread_is_stray(t)))
+	if (thread_is_muted(t) || (t->shared && thread_is_stray(t)))
 		return NULL;
 	if (__atomic_load_n(&session.state, __ATOMIC_ACQUIRE) == SESSION_FORKED && own_words.pid &&
 		!session_is_childs_own()) {
 		session_count_drop(DROP_SHARED);
+		return NULL;
+	}
+	if (t->set_aside && thread_is_task_of_ours()) { /* the thread itself is in a fork */
+		thread_look_for_stray(t);
 		return NULL;
 	}
 	thread_mend_guard(t);
