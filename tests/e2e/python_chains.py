@@ -160,6 +160,16 @@ def options():
     tap.ok(len(functions) == 2 and functions[0].endswith("inner (small.py:5)"), "the depth holds for Python frames, too", functions)
 
 
+def small_stack():
+    """On a signal stack without room for a chain no Python frames are read."""
+    known = {v: p for v, p in interpreters().items() if v.split()[-1] in KNOWN}
+    for version in sorted(known)[-1], sorted(known)[0]:
+        traced = Traced(known[version], [os.path.join(SRC, "tests/apps/python_small_stack.py")], threshold=0, LD_BIND_NOW="1")
+        wrong = traced.wrong()
+        writes = [] if wrong else [e["callchain"] for e in traced.report.events("--kind", "osrt_call", "--name", "write") if e["callchain"] == []]
+        tap.ok(not wrong and traced.result.out == b"3 3\n" and len(writes) >= 3, f"{version}: a small signal stack is not read on", wrong or (traced.result.out, writes))
+
+
 def definitions():
     """Check that a code object is defined once, however many chains contain it."""
     traced, _ = small()
@@ -172,4 +182,4 @@ if __name__ == "__main__":
     if os.uname().machine != "x86_64" or os.environ.get("SAN"):
         tap.skip("Python frames", "another machine, or a library with sanitizers, which Python cannot load")
         tap.finish()
-    main(zoo, views, options, definitions)
+    main(zoo, views, options, small_stack, definitions)

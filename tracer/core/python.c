@@ -176,10 +176,12 @@ bool python_take(struct thread *t, struct callchain_thread *native, uint32_t fla
 	struct callchain_result *ret_result, uint32_t *ret_id)
 {
 	uint32_t depth = (uint32_t)session.config.backtrace_depth;
+	if (!callchain_has_room(native))
+		return false;
 	if (__builtin_expect(__atomic_load_n(&state, __ATOMIC_ACQUIRE) != STATE_ON, 0) && !check())
 		return false;
 	struct memory *memory = memory_for(t);
-	if (!memory || !callchain_has_room(native))
+	if (!memory)
 		return false;
 	uint32_t known = merged_begin(&memory->merged);
 	bool unmapped = t->unmapped;
