@@ -17,7 +17,7 @@ enum backtrace {
 	BACKTRACE_NONE
 };
 
-enum python_backtrace { PYTHON_BACKTRACE_OFF = 0, PYTHON_BACKTRACE_AUTO };
+enum python_backtrace { PYTHON_BACKTRACE_AUTO = 0, PYTHON_BACKTRACE_OFF };
 
 /* Classes of callchains: each has a threshold. Calls of the CUDA APIs are divided by what they
  * do. */
