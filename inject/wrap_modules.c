@@ -14,11 +14,14 @@ WRAPPER(int, dlclose, (void *t_handle))
 	struct call call;
 	bool begun = call_begin(&call, FN_dlclose);
 	nvtx_clocks_doubt(); /* the function of a clock may be unloaded */
+	bool follow = chains_follow_modules() && (thread_self.lane || thread_attach(&thread_self));
+	if (follow)
+		chains_before_unload();
 	int result = REAL(dlclose)(t_handle);
 	if (begun)
 		osrt_end(&call, FN_dlclose, FN_BITS(result), osrt_object(FN_BITS(t_handle), 0));
-	if (chains_follow_modules() && (thread_self.lane || thread_attach(&thread_self)))
-		chains_refresh();
+	if (follow)
+		chains_after_unload();
 	return result;
 }
 

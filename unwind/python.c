@@ -290,6 +290,7 @@ void python_init(const struct python_setup *given)
 		      code[] = {l->code_file, l->code_name, l->code_first_line, l->code_table,
 			      l->code_version, OBJECT_TYPE};
 	setup = *given;
+	epoch++;
 	spots_find(l);
 	bytes_read.frame = end_of(frame, sizeof(frame) / sizeof(frame[0]));
 	bytes_read.cframe = end_of(cframe, sizeof(cframe) / sizeof(cframe[0]));
@@ -835,7 +836,8 @@ enum python_answer python_walk(struct python_thread *t, uint32_t depth, bool unm
 {
 	struct walk w = {.t = t, .unmapped = unmapped, .arg = arg};
 	w.depth = depth > PYTHON_DEPTH_MAX ? PYTHON_DEPTH_MAX : depth < 1 ? 1 : depth;
-	w.known = unmapped || t->epoch != epoch || t->depth != w.depth ? 0 : t->count;
+	bool pages_new = unmapped || t->epoch != epoch;
+	w.known = pages_new || t->depth != w.depth ? 0 : t->count;
 	/* A handler may leave by siglongjmp() while steps are being put in place. */
 	t->count = 0;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
@@ -845,7 +847,7 @@ enum python_answer python_walk(struct python_thread *t, uint32_t depth, bool unm
 	uint64_t state = setup.thread_state();
 	if (!state || setup.is_finalizing() || !table())
 		return PYTHON_NOTHING;
-	if (__builtin_expect(unmapped, 0))
+	if (__builtin_expect(pages_new, 0))
 		for (unsigned i = 0; i < PYTHON_PAGE_SETS; i++)
 			for (unsigned n = 0; n < PYTHON_PAGE_WAYS; n++)
 				t->pages[i][n] = 0;

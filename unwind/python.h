@@ -12,7 +12,7 @@
  * Later it is recognized by its address, as long as its words are unchanged. If another code object
  * has the address now, that one is defined. CPython 3.8 to 3.14, x86-64 and aarch64.
  *
- * Life cycle: python_init() once; python_walk() on any thread with memory of its own;
+ * Life cycle: python_init() first; python_walk() on any thread with memory of its own;
  * python_forked() in a forked child. All run in the tracer's guard. Except in `define`, none
  * allocates from a heap, changes errno or takes a lock.
  */
@@ -113,7 +113,8 @@ enum python_answer {
 	PYTHON_WRONG    /* what was read is impossible: the layout is another one */
 };
 
-/* Initialize, once. *setup is copied. */
+/* Initialize, before each interpreter that the process loads; no thread walks meanwhile. *setup is
+ * copied. */
 void python_init(const struct python_setup *setup);
 
 /*

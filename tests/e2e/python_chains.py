@@ -14,7 +14,7 @@ import sqlite3
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from lib import SRC, TORTURE, Report, folder, main, receipts_agree, run, spool_folder, tap, trace, traced_env, wait_spool_gone  # noqa: E402
+from lib import SRC, TORTURE, Report, app, folder, main, receipts_agree, run, spool_folder, tap, trace, traced_env, wait_spool_gone  # noqa: E402
 
 ZOO = os.path.join(SRC, "tests/apps/python_zoo.py")
 PYTHON_BIT = 1 << 62
@@ -119,9 +119,12 @@ def small(**options):
     return Traced(known[version], [script], **options), script
 
 
+def sleeps_of(traced):
+    return [e for e in traced.report.events("--kind", "osrt_call") if e["function"] in ("clock_nanosleep", "select") and e["callchain"]]
+
+
 def sleep_of(traced):
-    events = [e for e in traced.report.events("--kind", "osrt_call") if e["function"] in ("clock_nanosleep", "select") and e["callchain"]]
-    return events[0] if events else None
+    return next(iter(sleeps_of(traced)), None)
 
 
 def views():
@@ -170,6 +173,22 @@ def small_stack():
         tap.ok(not wrong and traced.result.out == b"3 3\n" and len(writes) >= 3, f"{version}: a small signal stack is not read on", wrong or (traced.result.out, writes))
 
 
+def embedded():
+    """An interpreter that the program loads at run time, and unloads."""
+    script = os.path.join(folder(), "small.py")
+    with open(script, "w", encoding="utf-8") as out:
+        out.write(SMALL)
+    for library in sorted(glob.glob(os.path.expanduser("~/.pyenv/versions/3.*/lib/libpython3.*.so.1.0"))):
+        version = os.path.basename(library)[len("libpython"):-len(".so.1.0")]
+        if version not in KNOWN:
+            continue
+        traced = Traced(app("python_embedded"), [library, script, "2"], PYTHONHOME=os.path.dirname(os.path.dirname(library)))
+        events = [] if traced.wrong() else sleeps_of(traced)
+        chains = [[f["function"] for f in python_frames(e["callchain"])][:2] for e in events]
+        tap.ok(len(chains) == 2 and all(chain[:1] and chain[0].endswith("inner (small.py:5)") for chain in chains) and not traced.diagnostics,
+               f"{version}: an interpreter that is loaded at run time", traced.wrong() or (chains, traced.diagnostics))
+
+
 def definitions():
     """Check that a code object is defined once, however many chains contain it."""
     traced, _ = small()
@@ -182,4 +201,4 @@ if __name__ == "__main__":
     if os.uname().machine != "x86_64" or os.environ.get("SAN"):
         tap.skip("Python frames", "another machine, or a library with sanitizers, which Python cannot load")
         tap.finish()
-    main(zoo, views, options, small_stack, definitions)
+    main(zoo, views, options, small_stack, embedded, definitions)

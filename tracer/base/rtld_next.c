@@ -185,19 +185,30 @@ uint64_t rtld_next_find_from(const struct link_map *map, const char *name)
 	return 0;
 }
 
+static uint64_t find_in(
+	const struct link_map *map, uint32_t hash, const char *name, uint64_t *ret_bytes)
+{
+	struct rtld_next_object object;
+	if (is_vdso(map) || !object_open(&object, map))
+		return 0;
+	const Elf64_Sym *symbol = object_find(&object, hash, name, NULL);
+	if (!symbol || ELF64_ST_TYPE(symbol->st_info) == STT_GNU_IFUNC)
+		return 0;
+	*ret_bytes = symbol->st_size;
+	return object.bias + symbol->st_value;
+}
+
+uint64_t rtld_find_in(const struct link_map *map, const char *name, uint64_t *ret_bytes)
+{
+	return find_in(map, hash_of(name), name, ret_bytes);
+}
+
 uint64_t rtld_find_global(const char *name, uint64_t *ret_bytes)
 {
 	uint32_t hash = hash_of(name);
 	const struct link_map *map = &_r_debug ? _r_debug.r_map : NULL;
-	for (; map; map = map->l_next) {
-		struct rtld_next_object object;
-		if (is_vdso(map) || !object_open(&object, map))
-			continue;
-		const Elf64_Sym *symbol = object_find(&object, hash, name, NULL);
-		if (!symbol || ELF64_ST_TYPE(symbol->st_info) == STT_GNU_IFUNC)
-			continue;
-		*ret_bytes = symbol->st_size;
-		return object.bias + symbol->st_value;
-	}
-	return 0;
+	uint64_t found = 0;
+	for (; map && !found; map = map->l_next)
+		found = find_in(map, hash, name, ret_bytes);
+	return found;
 }

@@ -58,4 +58,7 @@ uint64_t rtld_next_find_from(const struct link_map *map, const char *name);
  * it, and its size; 0 = none has, or a function that is chosen at run time. As rtld_next_open(). */
 uint64_t rtld_find_global(const char *name, uint64_t *ret_bytes);
 
+/* Likewise in one object, which must stay loaded meanwhile. Any thread, async-signal-safe. */
+uint64_t rtld_find_in(const struct link_map *map, const char *name, uint64_t *ret_bytes);
+
 #endif

@@ -97,11 +97,13 @@ static void modules_record(uint32_t innermost)
 {
 	uint32_t fresh[MERGED_FRAMES_MAX], count = 0;
 	struct callchain_node node;
-	bool known = true;
+	bool known = true, look = python_may_come;
 	for (uint32_t id = innermost;
 		id && !is_marked(id) && count < MERGED_FRAMES_MAX && callchain_node(id, &node);
 		id = node.parent) {
 		known &= module_learn(&node);
+		if (__builtin_expect(look, 0))
+			python_look(node.address - 1, modules_generation());
 		fresh[count++] = id;
 	}
 	is_recording = true;
@@ -135,10 +137,16 @@ bool chains_follow_modules(void)
 	return is_on && !session.restricted && !thread_self.vfork_pid && !thread_self.busy;
 }
 
-void chains_refresh(void)
+void chains_before_unload(void)
+{
+	python_before_unload();
+}
+
+void chains_after_unload(void)
 {
 	struct thread *t = &thread_self;
 	thread_enter(t);
+	python_after_unload();
 	uint32_t before = modules_generation();
 	modules_refresh();
 	if (modules_generation() != before)
@@ -220,7 +228,7 @@ void chains_start(void)
 		if (c->backtrace_ns[i] != UINT64_MAX)
 			limits[i] = session_ticks(c->backtrace_ns[i]);
 	limits_use();
-	python_start();
+	python_start(setup.find_object);
 	is_on = true;
 }
 

@@ -50,10 +50,12 @@ void chains_vfork_parent(struct thread *t);
  * now. */
 bool chains_follow_modules(void);
 
-/* Forget the modules that the application's dlclose() has unloaded. Call where
- * chains_follow_modules() is true. Owning thread, with a lane, thread.busy not set: may wait for
- * the loader's lock. */
-void chains_refresh(void);
+/* Before the application's dlclose(), where chains_follow_modules() is true. */
+void chains_before_unload(void);
+
+/* Forget the modules that the application's dlclose() has unloaded, after chains_before_unload().
+ * Owning thread, with a lane, thread.busy not set: may wait for the loader's lock. */
+void chains_after_unload(void);
 
 /* Record the modules that are in the map, for a source whose events have addresses outside of
  * chains. Owning thread, with a lane, thread.busy set. */

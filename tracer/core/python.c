@@ -14,17 +14,28 @@
 #include "tracer/core/names.h"
 #include "tracer/core/state.h"
 #include "unwind/merged.h"
+#include "unwind/modules.h"
 #include "unwind/python.h"
 #include "unwind/registers.h"
 #include "unwind/rules.h"
 
-bool python_is_here;
+bool python_is_here, python_may_come;
 
-enum state { STATE_NONE, STATE_FOUND, STATE_CHECKING, STATE_ON, STATE_OFF };
+enum state { STATE_NONE, STATE_LOOKING, STATE_FOUND, STATE_CHECKING, STATE_ON, STATE_OFF };
 
 static uint32_t state;
 static struct python_setup setup;
 static struct merged_interpreter interpreter;
+static int (*find_object)(void *, void *);
+static const struct link_map *home; /* the module of an interpreter that was loaded later */
+static uint32_t unloading;          /* calls in progress that may unload it */
+
+#define LOOKED_MAX 64u
+/* Modules of a generation of the map that have no interpreter, by their link_map. */
+static struct {
+	uint64_t map[LOOKED_MAX];
+	uint32_t generation;
+} looked;
 
 /* Memory of a thread, reused by the next thread of its lane. */
 struct memory {
@@ -60,10 +71,15 @@ static bool define(void *arg, const struct python_code *code)
 	return lane_put(arg, clock_ticks(), REC_PYTHON_CODE, a, b, &definition, sizeof(definition));
 }
 
+static uint64_t found_bytes(const char *name, uint64_t *ret_bytes)
+{
+	return home ? rtld_find_in(home, name, ret_bytes) : rtld_find_global(name, ret_bytes);
+}
+
 static uint64_t found(const char *name)
 {
 	uint64_t bytes;
-	return rtld_find_global(name, &bytes);
+	return found_bytes(name, &bytes);
 }
 
 static uint32_t number_take(const char **text)
@@ -90,7 +106,7 @@ static uint32_t version_now(void)
 /* Fill `setup`. Returns NULL, or the reason why it cannot. */
 static const char *setup_fill(void)
 {
-	uint64_t bytes = 0, runtime = rtld_find_global("_PyRuntime", &bytes);
+	uint64_t bytes = 0, runtime = found_bytes("_PyRuntime", &bytes);
 	uint32_t version = version_now();
 	const struct python_layout *known = python_layout_of(version);
 	if (!known && runtime) {
@@ -116,22 +132,79 @@ static const char *setup_fill(void)
 		: "its symbols are not complete";
 }
 
-void python_start(void)
+/* Get ready to read frames of the interpreter that has `call`. */
+static bool interpreter_use(uint64_t call)
 {
 	struct cfi_object module;
 	uint64_t bytes;
-	if (session.config.python_backtrace != PYTHON_BACKTRACE_AUTO || session.restricted)
-		return;
-	uint64_t call = found("PyGILState_GetThisThreadState");
 	if (!call || !rules_object(call, &module))
-		return;
+		return false;
 	setup.thread_state = (uint64_t(*)(void))(uintptr_t)call;
 	interpreter.begin = module.begin;
 	interpreter.end = module.end;
-	interpreter.eval_begin = rtld_find_global("_PyEval_EvalFrameDefault", &bytes);
-	interpreter.eval_end = interpreter.eval_begin + bytes;
-	state = STATE_FOUND;
+	interpreter.eval_begin = found_bytes("_PyEval_EvalFrameDefault", &bytes);
+	interpreter.eval_end = interpreter.eval_begin + (interpreter.eval_begin ? bytes : 0);
+	__atomic_store_n(&state, STATE_FOUND, __ATOMIC_RELEASE);
 	python_is_here = true;
+	return true;
+}
+
+#define THREAD_STATE "PyGILState_GetThisThreadState"
+
+void python_start(int (*given_find_object)(void *, void *))
+{
+	if (session.config.python_backtrace != PYTHON_BACKTRACE_AUTO || session.restricted)
+		return;
+	find_object = given_find_object;
+	python_may_come = !interpreter_use(found(THREAD_STATE)) && find_object;
+}
+
+void python_look(uint64_t address, uint32_t generation)
+{
+	struct dl_object object;
+	uint32_t none = STATE_NONE;
+	uint64_t bytes;
+	if (find_object((void *)(uintptr_t)address, &object) != 0 || !object.map)
+		return;
+	uint64_t map = (uint64_t)(uintptr_t)object.map, *place = &looked.map[map / 64 % LOOKED_MAX];
+	if (looked.generation == generation && *place == map)
+		return;
+	for (unsigned i = 0; looked.generation != generation && i < LOOKED_MAX; i++)
+		looked.map[i] = 0;
+	looked.generation = generation;
+	*place = map;
+	uint64_t call = rtld_find_in(object.map, THREAD_STATE, &bytes);
+	if (!call || __atomic_load_n(&unloading, __ATOMIC_ACQUIRE) ||
+		!__atomic_compare_exchange_n(
+			&state, &none, STATE_LOOKING, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+		return;
+	home = object.map;
+	python_may_come = !interpreter_use(call);
+}
+
+void python_before_unload(void)
+{
+	if (!home)
+		return;
+	__atomic_add_fetch(&unloading, 1, __ATOMIC_ACQ_REL);
+	python_is_here = false;
+}
+
+void python_after_unload(void)
+{
+	struct dl_object object;
+	if (!home || __atomic_sub_fetch(&unloading, 1, __ATOMIC_ACQ_REL))
+		return;
+	void *at = (void *)(uintptr_t)(uint64_t)(uintptr_t)setup.thread_state;
+	if (__atomic_load_n(&state, __ATOMIC_ACQUIRE) == STATE_OFF)
+		return;
+	if (find_object(at, &object) == 0 && object.map == home) {
+		python_is_here = true;
+		return;
+	}
+	home = NULL;
+	python_may_come = true;
+	__atomic_store_n(&state, STATE_NONE, __ATOMIC_RELEASE);
 }
 
 /* Complete the setup on the first thread that runs Python code. Returns true if frames can be
@@ -158,8 +231,14 @@ void python_start_forked(void)
 {
 	python_forked();
 	merged_forked();
-	if (state == STATE_CHECKING) /* the thread that checked is not in the child */
+	/* Threads that looked, checked or unloaded are not in the child. */
+	if (state == STATE_CHECKING)
 		state = STATE_FOUND;
+	if (state == STATE_LOOKING)
+		state = STATE_NONE;
+	if (unloading)
+		python_is_here = state != STATE_OFF;
+	unloading = 0;
 }
 
 /* ---- chains ---- */

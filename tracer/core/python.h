@@ -18,8 +18,22 @@
 /* True from when an interpreter is found until Python frames are switched off. */
 extern bool python_is_here __attribute__((visibility("hidden")));
 
-/* Look for the interpreter among the loaded objects. Once, when the session starts. */
-void python_start(void);
+/* True while there may be an interpreter in a module that is loaded later. */
+extern bool python_may_come __attribute__((visibility("hidden")));
+
+/* Look for the interpreter among the loaded objects. Once, when the session starts. `find_object`
+ * is _dl_find_object(), or NULL if there is none. */
+void python_start(int (*find_object)(void *, void *));
+
+/* Look for an interpreter in the module at `address`, a return address of the calling thread, while
+ * python_may_come. Looks once at each module of a `generation` of the map of modules. Any thread.
+ */
+void python_look(uint64_t address, uint32_t generation);
+
+/* Before and after the program unloads modules: an interpreter that was loaded later may go. Any
+ * thread. */
+void python_before_unload(void);
+void python_after_unload(void);
 
 /* Forget, in a forked child, which code objects the parent's spool defines. */
 void python_start_forked(void);
