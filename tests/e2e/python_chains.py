@@ -189,6 +189,37 @@ def embedded():
                f"{version}: an interpreter that is loaded at run time", traced.wrong() or (chains, traced.diagnostics))
 
 
+OTHER = """
+import os
+try:
+    import _interpreters as interpreters
+except ImportError:
+    import _xxsubinterpreters as interpreters
+run = getattr(interpreters, "exec", None) or interpreters.run_string
+made = interpreters.create()
+def outer():
+    run(made, "def work(n):\\n  import os\\n  n and work(n - 1)\\n  os.lseek(0, 0, 1)\\nwork(1)\\n")
+    os.lseek(0, 0, 1)
+outer()
+interpreters.destroy(made)
+"""
+
+
+def sub_interpreters():
+    """From 3.12 on a thread's frames are those of the interpreter that it runs."""
+    script = os.path.join(folder(), "other.py")
+    with open(script, "w", encoding="utf-8") as out:
+        out.write(OTHER)
+    for version, python in interpreters().items():
+        if version.split()[-1] not in KNOWN or int(version.split(".")[1]) < 12:
+            continue
+        traced = Traced(python, [script])
+        events = [] if traced.wrong() else traced.report.events("--kind", "osrt_call", "--name", "lseek*")
+        chains = [[f["function"].split(" ")[0] for f in python_frames(e["callchain"])] for e in events]
+        wanted = [["work", "work", "<module>"], ["work", "<module>"], ["outer", "<module>"]]
+        tap.ok([c for c in chains if c in wanted] == wanted and not traced.diagnostics, f"{version}: the frames of a sub-interpreter", traced.wrong() or chains)
+
+
 def definitions():
     """Check that a code object is defined once, however many chains contain it."""
     traced, _ = small()
@@ -201,4 +232,4 @@ if __name__ == "__main__":
     if os.uname().machine != "x86_64" or os.environ.get("SAN"):
         tap.skip("Python frames", "another machine, or a library with sanitizers, which Python cannot load")
         tap.finish()
-    main(zoo, views, options, small_stack, embedded, definitions)
+    main(zoo, views, options, small_stack, embedded, sub_interpreters, definitions)
