@@ -524,6 +524,8 @@ static __attribute__((noinline)) enum known code_learn(struct python_thread *t, 
 	}
 	if (!words_read(t, code, &fresh))
 		return NOT_TRUE;
+	if (half(code + OBJECT_REFERENCES) == 0)
+		return NOT_NOW;
 	if (!__atomic_compare_exchange_n(
 		    &e->stamp, &stamp, busy, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
 		return AGAIN;
