@@ -7,6 +7,7 @@ import io
 import json
 import math
 import os
+import resource
 import sqlite3
 import sys
 
@@ -19,11 +20,15 @@ CHANCE = 1e-6  # of a false alarm, in each check of shares
 class Sampled:
     """Run a mode of tests/apps/sampled.c with samples."""
 
-    def __init__(self, *mode, hz=1000, **options):
+    def __init__(self, *mode, hz=1000, program="sampled", under=(), **options):
         self.folder, self.spool = folder(), spool_folder()
         self.path = os.path.join(self.folder, "r.rep")
         environment = traced_env(self.path, self.spool, LIBTRACE_SAMPLE="process-tree", LIBTRACE_SAMPLING_FREQUENCY=str(hz), **options)
-        self.result = run([app("sampled"), *mode], env={**environment, "APP_FACTS": "1"}, cwd=self.folder)
+        argv, environment["APP_FACTS"] = [app(program), *mode], "1"
+        if under:  # a program that is not traced itself
+            added = [f"{name}={value}" for name, value in environment.items() if os.environ.get(name) != value]
+            argv, environment = [*under, "env", *added, *argv], clean_env()
+        self.result = run(argv, env=environment, cwd=self.folder)
         self.text = self.result.out.decode(errors="replace")
         wait_spool_gone(self.spool, 30)
         self.report = Report(self.path)
@@ -134,6 +139,34 @@ def notices_nothing():
             tap.ok(cpus[0]["samples"] > 100, "there were many samples", cpus)
 
 
+def executed_again():
+    """A process that executes a program again and again: each program's processor time is its own."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    s = Sampled("exec", program="sample_hard")
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    spent = 1e9 * (after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+    parts = [p["cpu"].get("process_ns", 0) for p in s.processes()]
+    tap.ok(not s.wrong() and len(parts) == 51 and 51 * 3e6 <= sum(parts) <= spent, "the processor time of 51 programs in one process adds up", s.wrong() or (sum(parts), spent))
+
+
+def few_signals():
+    """Timers leave the program half of the signals that may be pending."""
+    s = Sampled("limit", program="sample_hard")
+    cpu = s.processes()[-1]["cpu"]
+    tap.ok(not s.wrong() and cpu["threads_refused"] + cpu["threads"] == 41, "a program with few signals left can create its own timer", s.wrong() or cpu)
+
+
+def refused():
+    """Where perf_event_open() and timer_create() are refused there are no samples, but the times of threads."""
+    s = Sampled("split", "300", under=[app("refuse")], LIBTRACE_SECCOMP="trace")
+    receipt = s.processes()[0].get("receipt") or {}
+    cpu, times = receipt.get("cpu") or {}, receipt.get("thread_time") or {}
+    tap.ok(not s.wrong() and cpu.get("threads_refused") == 1 and not s.samples(), "timers are refused: no samples, and the receipt says so", s.wrong() or receipt)
+    rows = stats(s.path, "thread_time_sum")
+    running, life = (sum(int(row[f"{name} (ns)"]) for row in rows) for name in ("Running", "Life"))
+    tap.ok(len(rows) == 1 and times.get("threads") == 1 and 300e6 <= running <= life and int(rows[0]["Unknown (ns)"]) <= 0.02 * life, "the times of threads are known", rows)
+
+
 def other_users():
     if os.geteuid():
         tap.skip("a process that drops its user", "needs root")
@@ -153,4 +186,4 @@ def off():
     tap.ok(refused.status and b"process-tree" in refused.err, "an unknown word is refused", refused.err)
 
 
-main(shares, notices_nothing, other_users, off)
+main(shares, notices_nothing, executed_again, few_signals, refused, other_users, off)

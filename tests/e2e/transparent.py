@@ -30,9 +30,11 @@ ALLOCATORS = ("libjemalloc.so.2", "libtcmalloc_minimal.so.4", "libmimalloc.so.2"
 FORKS = "fork vfork _Fork clone spawn spawnp system popen daemon double handler atfork thread all".split()
 EXITS = "return exit _exit _Exit quick_exit abort abort_caught segv kill term pthread_exit exec thread_exit raw handler_exit last_thread".split()
 MODES = {"forks": FORKS, "exits": EXITS, "memory_limit": ["as", "lock", "data"], "seccomp_filter": ["filter", "strict"], "many_calls": ["100000 4"],
-         "sampled": ["signals", "urgent", "urgent_fd", "processes", "eintr 2000"]}
+         "sampled": ["signals", "urgent", "urgent_fd", "processes", "eintr 2000"],
+         "sample_hard": ["short", "exec", "reset", "least", "waitall", "fdall", "raw", "suspend"],
+         "accounted": ["threads 300", "processes 200", "stopped 200", "raw 200"]}
 # Files that are not programs, and programs that print addresses, or the levels that NVTX only counts for a tool.
-NOT_ALONE = ("counter_workload", "static_child", "musl_child", "nvtx_memory", "nvtx_chained")
+NOT_ALONE = ("counter_workload", "static_child", "musl_child", "nvtx_memory", "nvtx_chained", "refuse")
 
 
 class Case:

@@ -12,6 +12,7 @@
 
 #include "common/clock.h"
 #include "common/sys.h"
+#include "common/text.h"
 #include "tracer/core/gate.h"
 #include "tracer/core/state.h"
 #include "tracer/cpu/hooks.h"
@@ -28,6 +29,7 @@ static char *memory_of_lane[SPOOL_LANES_MAX];
 
 static uint32_t timer_of_lane[SPOOL_LANES_MAX]; /* 1 + the kernel's number; 0 = none */
 static uint32_t timers, timers_most;
+static uint64_t process_ns_before; /* processor time of the process when the program began */
 
 /* ---- the handler ---- */
 
@@ -93,15 +95,42 @@ static enum cpu_off reason_at_start(void)
 	return cpu_install() ? CPU_ON : CPU_OFF_REFUSED;
 }
 
-void cpu_start(void)
+/* Return how many signals of the user are pending; each timer is one. 0 = not known. */
+static uint64_t signals_pending(void)
+{
+	char text[4096];
+	uint64_t number = 0;
+	if (sys_read_file("/proc/self/status", text, sizeof(text)) <= 0)
+		return 0;
+	for (const char *s = text; *s; s++) {
+		if (!text_begins(s, "\nSigQ:\t"))
+			continue;
+		for (s += 7; *s >= '0' && *s <= '9'; s++)
+			number = number * 10 + (uint64_t)(*s - '0');
+		break;
+	}
+	return number;
+}
+
+/* Each timer counts toward the user's limit of pending signals: take at most half of what is
+ * left. */
+static uint32_t timers_allowed(void)
 {
 	struct rlimit limit = {0};
+	if (SYS4(SYS_prlimit64, 0, RLIMIT_SIGPENDING, NULL, &limit) != 0)
+		return 0;
+	uint64_t pending = limit.rlim_cur == RLIM_INFINITY ? 0 : signals_pending();
+	uint64_t half = limit.rlim_cur > pending ? (limit.rlim_cur - pending) / 2 : 0;
+	return half < SPOOL_LANES_MAX ? (uint32_t)half : SPOOL_LANES_MAX;
+}
+
+void cpu_start(void)
+{
 	if (!session.config.cpu)
 		return;
-	/* Each timer counts toward the user's limit of pending signals: take at most half of it. */
-	if (SYS4(SYS_prlimit64, 0, RLIMIT_SIGPENDING, NULL, &limit) == 0)
-		timers_most = limit.rlim_cur / 2 < SPOOL_LANES_MAX ? (uint32_t)limit.rlim_cur / 2
-								   : SPOOL_LANES_MAX;
+	timers_most = timers_allowed();
+	/* A program that this process executed before has had its own receipt. */
+	process_ns_before = sys_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 	cpu_period_ns = 1000000000u / session.config.sample_hz;
 	reason_off = reason_at_start();
 	session.spool->cpu.off = reason_off;
@@ -217,7 +246,8 @@ void cpu_switch_off(enum cpu_off reason)
 static void process_time_note(void)
 {
 	if (session.spool && session.spool->cpu.hz && !session.restricted)
-		session.spool->cpu.process_ns = sys_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+		session.spool->cpu.process_ns =
+			sys_clock_ns(CLOCK_PROCESS_CPUTIME_ID) - process_ns_before;
 }
 
 /* Unblock before exec: the new program would inherit the mask of a handler that never returns. */
@@ -261,6 +291,7 @@ void cpu_forked(void)
 		if (timer_of_lane[i])
 			timer_of_lane[i] = 0;
 	timers = 0;
+	process_ns_before = 0;
 }
 
 static bool may_touch(const struct thread *t)
