@@ -55,9 +55,9 @@ static int64_t now_ms(void)
 	return (int64_t)(clock_monotonic_ns() / 1000000);
 }
 
-/* Read up to the end of the pipe. Returns the number of bytes; 0 if there are more than `room`, or
+/* Read up to the end of the pipe. Returns the number of bytes; -1 if there are more than `room`, or
  * that takes too long. */
-static size_t pipe_read(int fd, int patience_ms, char *ret_text, size_t room)
+static ssize_t pipe_read(int fd, int patience_ms, char *ret_text, size_t room)
 {
 	int64_t limit_ms = now_ms() + patience_ms;
 	size_t bytes = 0;
@@ -65,18 +65,18 @@ static size_t pipe_read(int fd, int patience_ms, char *ret_text, size_t room)
 		struct pollfd p = {fd, POLLIN, 0};
 		int64_t left_ms = patience_ms < 0 ? -1 : limit_ms - now_ms();
 		if ((patience_ms >= 0 && left_ms <= 0) || bytes == room)
-			return 0;
+			return -1;
 		if (poll(&p, 1, (int)left_ms) <= 0)
 			continue;
 		ssize_t got = read(fd, ret_text + bytes, room - bytes);
 		if (got <= 0 && errno != EINTR)
-			return got ? 0 : bytes;
+			return got ? -1 : (ssize_t)bytes;
 		bytes += got > 0 ? (size_t)got : 0;
 	}
 }
 
-/* Start the helper with its output in `fd`, and without preloaded libraries. */
-static pid_t helper_start(const char *path, const char *const *arguments, int fd)
+/* Start a program with its output in `fd`, and without preloaded libraries. */
+static pid_t program_start(const char *path, const char *const *arguments, int fd, bool with_stderr)
 {
 	char *argv[ARGUMENTS_MAX + 2] = {(char *)path};
 	size_t count = 0, variables = 0;
@@ -94,6 +94,8 @@ static pid_t helper_start(const char *path, const char *const *arguments, int fd
 			environment[kept++] = environ[i];
 	if (!posix_spawn_file_actions_init(&actions)) {
 		if (posix_spawn_file_actions_adddup2(&actions, fd, STDOUT_FILENO) ||
+			(with_stderr &&
+				posix_spawn_file_actions_adddup2(&actions, fd, STDERR_FILENO)) ||
 			posix_spawn(&pid, path, &actions, NULL, argv, environment))
 			pid = -1;
 		posix_spawn_file_actions_destroy(&actions);
@@ -102,22 +104,30 @@ static pid_t helper_start(const char *path, const char *const *arguments, int fd
 	return pid;
 }
 
+int companion_run(const char *path, const char *const *arguments, bool with_stderr, int patience_ms,
+	char *ret_text, size_t room)
+{
+	int fds[2], status = -1;
+	*ret_text = 0;
+	if (pipe2(fds, O_CLOEXEC))
+		return -1;
+	pid_t pid = program_start(path, arguments, fds[1], with_stderr);
+	close(fds[1]);
+	ssize_t bytes = pid > 0 ? pipe_read(fds[0], patience_ms, ret_text, room - 1) : -1;
+	close(fds[0]);
+	if (pid > 0 && bytes < 0)
+		kill(pid, SIGKILL);
+	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	ret_text[bytes > 0 ? bytes : 0] = 0;
+	return pid > 0 && bytes >= 0 ? status : -1;
+}
+
 size_t companion_ask(const char *const *arguments, int patience_ms, char *ret_text, size_t room)
 {
 	char path[PATH_MAX];
-	int fds[2];
 	*ret_text = 0;
-	if (companion_path("libtrace-host", path) || pipe2(fds, O_CLOEXEC))
-		return 0;
-	pid_t pid = helper_start(path, arguments, fds[1]);
-	close(fds[1]);
-	size_t bytes = pid > 0 ? pipe_read(fds[0], patience_ms, ret_text, room - 1) : 0;
-	close(fds[0]);
-	if (pid > 0) {
-		kill(pid, SIGKILL);
-		while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
-			;
-	}
-	ret_text[bytes] = 0;
-	return bytes;
+	if (!companion_path("libtrace-host", path))
+		companion_run(path, arguments, false, patience_ms, ret_text, room);
+	return strlen(ret_text);
 }

@@ -6,6 +6,7 @@
 #define READER_BASE_COMPANION_H
 
 #include <limits.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 /* Write the absolute path of this program to `ret_path`, which has PATH_MAX bytes. Returns 0 or
@@ -17,11 +18,16 @@ int companion_program(char *ret_path);
  * Returns 0, -ENOENT or -ENAMETOOLONG. */
 int companion_path(const char *name, char *ret_path);
 
-/* Run libtrace-host with `arguments`, which end with NULL, and write what it printed, at most
- * `room` - 1 bytes and a null byte, to `ret_text`. The helper is killed after `patience_ms`
- * milliseconds (-1: never); it is not traced by a preloaded library, and its end is waited for.
- * Returns the number of bytes; 0 if there is no helper, it printed nothing or too much, or took too
- * long. */
+/* Run a program with `arguments`, which end with NULL, and write its standard output, and standard
+ * error if `with_stderr`, to `ret_text`: at most `room` - 1 bytes and a null byte. The program is
+ * not traced by a preloaded library. It is killed after `patience_ms` milliseconds (-1: never) or
+ * too much output, and its end is waited for. Returns its status as waitpid() does; -1 if it was
+ * not started, or killed here: the text is then empty. */
+int companion_run(const char *path, const char *const *arguments, bool with_stderr, int patience_ms,
+	char *ret_text, size_t room);
+
+/* Run libtrace-host with companion_run(). Returns the number of bytes that it printed; 0 if there
+ * is no helper, or no answer. */
 size_t companion_ask(const char *const *arguments, int patience_ms, char *ret_text, size_t room);
 
 #endif

@@ -2,8 +2,9 @@
 /*
  * main.c - `libtrace-host`: asks shared libraries of this machine what `trace` needs to know.
  *
- *     libtrace-host nvml                        facts of GPUs, one "name=value" a line
- *     libtrace-host cuda [LIBCUPTI...]          versions of driver and CUPTI, the same
+ *     libtrace-host nvml                        facts of GPUs as "name=value", one a line
+ *     libtrace-host machine [LIBRARY...]        version of the C library, libraries that load
+ *     libtrace-host cuda [LIBCUPTI]             versions of driver and CUPTI
  *     libtrace-host debuginfo|executable HEX    path of the file with that build-id, by debuginfod
  *
  * `trace` is linked statically, so that it runs on any Linux, and a statically linked program must
@@ -12,10 +13,13 @@
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <gnu/libc-version.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/cupti_names.h"
 #include "reader/host/library.h"
 #include "reader/host/nvml.h"
 
@@ -47,25 +51,58 @@ static void cuda_driver_print(void)
 	fflush(stdout);
 }
 
-static void cupti_print(const char *path)
+/* Print version and file of a CUPTI. Returns false if it cannot be loaded. */
+static bool cupti_print(const char *path)
 {
 	uint32_t number = 0;
 	int (*version)(uint32_t *) = NULL;
+	Dl_info info;
 	void *library = library_open(path);
-	if (!library)
-		return;
-	library_find(library, "cuptiGetVersion", &version);
-	if (version && !version(&number))
-		printf("cupti=%s\ncupti_version=%u\n", path, number);
-	fflush(stdout);
+	if (library)
+		library_find(library, "cuptiGetVersion", &version);
+	if (!version || version(&number))
+		return false;
+	if (dladdr(*(void **)&version, &info) && info.dli_fname)
+		path = info.dli_fname;
+	printf("cupti=%s\ncupti_version=%u\n", path, number);
+	return true;
 }
 
-static int cuda(char **paths)
+/* Print the first CUPTI that can be loaded: `given`, or where the tracer looks. */
+static void cupti_find(const char *given)
+{
+	static const char *const names[] = {CUPTI_NAMES}, *const folders[] = {CUPTI_FOLDERS};
+	char path[256];
+	if (given) {
+		cupti_print(given);
+		return;
+	}
+	for (size_t f = 0; f < sizeof(folders) / sizeof(*folders); f++)
+		for (size_t n = 0; n < sizeof(names) / sizeof(*names); n++) {
+			snprintf(path, sizeof(path), "%s%s", folders[f], names[n]);
+			if (cupti_print(path))
+				return;
+		}
+}
+
+static int cuda(const char *cupti)
 {
 	cuda_driver_print();
-	for (; *paths; paths++)
-		cupti_print(*paths);
-	return 0;
+	cupti_find(cupti);
+	return fflush(stdout) != 0;
+}
+
+/* ---- this machine ---- */
+
+/* Print the version of the C library, and those of the named libraries that can be loaded. That
+ * this program runs at all means that preloaded programs can. */
+static int machine_print(char **libraries)
+{
+	printf("glibc=%s\n", gnu_get_libc_version());
+	for (; *libraries; libraries++)
+		if (library_open(*libraries))
+			printf("loads=%s\n", *libraries);
+	return fflush(stdout) != 0;
 }
 
 /* ---- debuginfod ---- */
@@ -109,12 +146,14 @@ int main(int argc, char **argv)
 {
 	if (argc == 2 && !strcmp(argv[1], "nvml"))
 		return nvml_print();
-	if (argc >= 2 && !strcmp(argv[1], "cuda"))
-		return cuda(argv + 2);
+	if (argc >= 2 && !strcmp(argv[1], "machine"))
+		return machine_print(argv + 2);
+	if ((argc == 2 || argc == 3) && !strcmp(argv[1], "cuda"))
+		return cuda(argv[2]);
 	if (argc == 3 && (!strcmp(argv[1], "debuginfo") || !strcmp(argv[1], "executable")))
 		return debuginfod(argv[1], argv[2]);
-	fputs("usage: libtrace-host nvml | cuda [FILE...] | debuginfo BUILD-ID | "
-	      "executable BUILD-ID\n",
+	fputs("usage: libtrace-host nvml | machine [LIBRARY...] | cuda [LIBCUPTI] | "
+	      "debuginfo BUILD-ID | executable BUILD-ID\n",
 		stderr);
 	return 2;
 }

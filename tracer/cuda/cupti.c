@@ -8,6 +8,7 @@
 #include <dlfcn.h>
 #include <link.h>
 
+#include "common/cupti_names.h"
 #include "common/text.h"
 #include "tracer/base/libc.h"
 #include "tracer/core/state.h"
@@ -16,18 +17,12 @@ struct cupti cupti;
 
 #define PATH_BYTES sizeof(cupti.path)
 
-/* Newest first: it supports all older drivers, and reports a driver that is older than it can
- * use. */
-static const char *const names[] = {"libcupti.so.13", "libcupti.so.12", "libcupti.so.11.8",
-	"libcupti.so.11.7", "libcupti.so.11.6", "libcupti.so.11.5", "libcupti.so.11.4",
-	"libcupti.so.11.3", "libcupti.so.11.2", "libcupti.so.11.1", "libcupti.so.11.0",
-	"libcupti.so"};
+static const char *const names[] = {CUPTI_NAMES};
 #define NAMES (sizeof(names) / sizeof(names[0]))
 
 /* Relative to the CUDA runtime: a toolkit's library folder, its extras, Python packages. */
 static const char *const beside[] = {"/", "/../extras/CUPTI/lib64/", "/../../cuda_cupti/lib/"};
-static const char *const anywhere[] = {
-	"", "/usr/local/cuda/lib64/", "/usr/local/cuda/extras/CUPTI/lib64/"};
+static const char *const anywhere[] = {CUPTI_FOLDERS};
 #define BESIDE (sizeof(beside) / sizeof(beside[0]))
 #define ANYWHERE (sizeof(anywhere) / sizeof(anywhere[0]))
 

@@ -27,11 +27,16 @@ static bool folder_fill(struct home *h, const char *folder)
 	return fits && !access(h->library, R_OK) && !access(h->writer, X_OK);
 }
 
+int home_look(struct home *h)
+{
+	char path[PATH_MAX];
+	return !companion_path("", path) && folder_fill(h, path) ? 0 : -ENOENT;
+}
+
 int home_find(struct home *h)
 {
 	const char *folder = secure_getenv("LIBTRACE_HOME");
-	char path[PATH_MAX];
-	if (!companion_path("", path) && folder_fill(h, path))
+	if (!home_look(h))
 		return 0;
 	if (folder && *folder)
 		cli_error("cannot find libtrace.so and libtrace-writer in LIBTRACE_HOME '%s'",

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * system.c - checks of the kernel, the C library and their limits.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "common/seccomp.h"
+#include "common/tree.h"
+#include "reader/base/companion.h"
+#include "reader/cli/base/home.h"
+#include "reader/cli/doctor/checks.h"
+#include "reader/cli/info/info.h"
+
+#define PATIENCE_MS 30000
+#define SPOOL_ENOUGH_MIB 64u
+
+/* ---- recording ---- */
+
+/* Record libtrace-host, a program that every installation has, with the command itself. */
+static void host_record(struct finding *f, const char *host, const char *report)
+{
+	char program[PATH_MAX], said[4096], verdict[512];
+	const char *const arguments[] = {"run", "-o", report, "-t", "osrt", "--capture-range",
+		"none", "--", host, "machine", NULL};
+	struct info i = {.r.quiet = true};
+	int status = companion_program(program)
+		? -1
+		: companion_run(program, arguments, true, PATIENCE_MS, said, sizeof(said));
+	if (status || access(report, R_OK) || info_gather(&i, report, true)) {
+		const char *line = strstr(said, "trace: ");
+		finding_set(f, FINDING_NO, "a program cannot be recorded: %.*s",
+			line ? (int)strcspn(line, "\n") : 40,
+			line                   ? line
+				: status == -1 ? "no answer within 30 s"
+					       : "it left no report");
+		return;
+	}
+	bool is_complete = info_verdict(&i, verdict, sizeof(verdict));
+	finding_set(f, is_complete ? FINDING_YES : FINDING_PARTLY, "a program was recorded: %s",
+		verdict);
+	info_release(&i);
+}
+
+void check_record(struct finding *f)
+{
+	const char *const ask[] = {"machine", NULL};
+	char folder[PATH_MAX], host[PATH_MAX], report[PATH_MAX + 8], answer[256];
+	const char *temporary = getenv("TMPDIR");
+	struct home home;
+	if (home_look(&home) || companion_path("libtrace-host", host)) {
+		finding_set(f, FINDING_NO,
+			"libtrace.so and libtrace-writer are not in ../lib/libtrace beside trace");
+		finding_advise(f, "install libtrace again, or set LIBTRACE_HOME to their folder");
+		return;
+	}
+	if (!companion_ask(ask, PATIENCE_MS, answer, sizeof(answer))) {
+		finding_set(f, FINDING_NO,
+			"there is no glibc here: programs of this system cannot load libtrace.so");
+		finding_advise(f, "record where glibc is; reports can be read here");
+		return;
+	}
+	snprintf(folder, sizeof(folder), "%s/libtrace-doctor-XXXXXX",
+		temporary && *temporary ? temporary : "/tmp");
+	if (!mkdtemp(folder)) {
+		finding_set(f, FINDING_NO, "cannot create a folder like '%s': %s", folder,
+			strerror(errno));
+		finding_advise(f, "set TMPDIR to a folder that can be written to");
+		return;
+	}
+	snprintf(report, sizeof(report), "%s/r.rep", folder);
+	host_record(f, host, report);
+	unlink(report);
+	rmdir(folder);
+	if (f->state != FINDING_YES)
+		finding_advise(f, "run 'trace run -- ls' and 'trace info' to see more");
+}
+
+void check_spool(struct finding *f)
+{
+	const char *given = getenv("LIBTRACE_SPOOL_DIR");
+	const char *folder = given && *given ? given : TREE_DEFAULT_BASE;
+	struct statvfs s;
+	if (access(folder, W_OK | X_OK) || statvfs(folder, &s)) {
+		finding_set(f, FINDING_NO, "%s: %s", folder, strerror(errno));
+		finding_advise(f,
+			"set LIBTRACE_SPOOL_DIR to a folder in memory (tmpfs) that all "
+			"processes of the program see");
+		return;
+	}
+	uint64_t mib = (uint64_t)s.f_bavail * s.f_frsize >> 20;
+	bool enough = mib >= SPOOL_ENOUGH_MIB;
+	finding_set(f, enough ? FINDING_YES : FINDING_PARTLY, "%s: %llu MiB free", folder,
+		(unsigned long long)mib);
+	if (!enough)
+		finding_advise(f,
+			"events are dropped and counted when it is full: docker run "
+			"--shm-size=1g, or set LIBTRACE_SPOOL_DIR");
+}
+
+/* ---- what is recorded with calls ---- */
+
+/* Return the number of system call filters; 0 if it is not known. */
+static int filters(void)
+{
+	uint32_t pid;
+	int count = seccomp_filters(SECCOMP_PROCESS_STATUS, &pid);
+	return count > 0 ? count : 0;
+}
+
+void check_callchains(struct finding *f)
+{
+	if (filters()) {
+		finding_set(f, FINDING_NO,
+			"a system call filter (seccomp) is in force: calls are recorded, their "
+			"callchains are not");
+		finding_advise(f,
+			"start the container without it: docker run --security-opt "
+			"seccomp=unconfined");
+		return;
+	}
+	if (access("/proc/self/maps", R_OK)) {
+		finding_set(f, FINDING_PARTLY,
+			"/proc is not mounted: modules and command lines are not recorded");
+		finding_advise(f, "mount it: mount -t proc proc /proc");
+		return;
+	}
+	finding_set(f, FINDING_YES, "no system call filter is in force");
+}
+
+void check_samples(struct finding *f)
+{
+	struct utsname name;
+	struct rlimit limit;
+	unsigned major = 0, minor = 0;
+	if (filters()) {
+		finding_set(f, FINDING_NO, "a system call filter (seccomp) is in force");
+		return;
+	}
+	if (uname(&name) || sscanf(name.release, "%u.%u", &major, &minor) != 2 || major < 5 ||
+		(major == 5 && minor < 11)) {
+		finding_set(f, FINDING_NO, "Linux %s is older than 5.11", name.release);
+		return;
+	}
+	if (!getrlimit(RLIMIT_SIGPENDING, &limit) && limit.rlim_cur < 64) {
+		finding_set(f, FINDING_PARTLY, "only %llu signals may be pending (ulimit -i)",
+			(unsigned long long)limit.rlim_cur);
+		finding_advise(f, "raise the limit: ulimit -i 10000");
+		return;
+	}
+	finding_set(f, FINDING_YES, "by timers, Linux %s; trace run --sample=process-tree",
+		name.release);
+}
+
+void check_clock(struct finding *f)
+{
+	char source[64] = "unknown";
+	line_read("/sys/devices/system/clocksource/clocksource0/current_clocksource", source,
+		sizeof(source));
+	clock_init();
+	if (clock_is_tsc)
+		finding_set(f, FINDING_YES, "the processor's time stamp counter");
+	else
+		finding_set(f, FINDING_PARTLY,
+			"the kernel's clock source is '%s', not 'tsc': a recorded call costs more",
+			source);
+}
+
+/* ---- what others need ---- */
+
+/* Attach to a child. Returns 0 or a negative errno. */
+static int child_attach(void)
+{
+	pid_t pid = fork();
+	if (pid == 0)
+		for (;;)
+			pause();
+	if (pid < 0)
+		return -errno;
+	int error = ptrace(PTRACE_SEIZE, pid, NULL, NULL) ? -errno : 0;
+	kill(pid, SIGKILL);
+	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	return error;
+}
+
+void check_ptrace(struct finding *f)
+{
+	char scope[16] = "";
+	int error = child_attach();
+	line_read("/proc/sys/kernel/yama/ptrace_scope", scope, sizeof(scope));
+	int level = atoi(scope);
+	if (error)
+		finding_set(f, FINDING_NO, "debuggers cannot attach: %s; trace does not need it",
+			strerror(-error));
+	else if (level)
+		finding_set(f, FINDING_PARTLY,
+			"debuggers attach to %s only (ptrace_scope %d); trace does not need it",
+			level == 1 ? "their own children" : "processes as root", level);
+	else
+		finding_set(f, FINDING_YES, "debuggers can attach; trace does not need it");
+	if (error)
+		finding_advise(f, "for gdb -p in a container: docker run --cap-add=SYS_PTRACE");
+	else if (level)
+		finding_advise(f, "for gdb -p: sysctl kernel.yama.ptrace_scope=0");
+}
+
+void check_perf(struct finding *f)
+{
+	struct perf_event_attr a = {.size = sizeof(a),
+		.type = PERF_TYPE_SOFTWARE,
+		.config = PERF_COUNT_SW_CPU_CLOCK,
+		.exclude_kernel = 1,
+		.exclude_hv = 1,
+		.disabled = 1};
+	char level[16] = "unknown";
+	long fd = syscall(SYS_perf_event_open, &a, 0, -1, -1, 0);
+	int error = errno;
+	line_read("/proc/sys/kernel/perf_event_paranoid", level, sizeof(level));
+	if (fd >= 0) {
+		close((int)fd);
+		finding_set(f, FINDING_YES,
+			"perf can sample (perf_event_paranoid %s); trace does "
+			"not need it",
+			level);
+		return;
+	}
+	finding_set(f, FINDING_NO,
+		"perf cannot sample: %s (perf_event_paranoid %s); trace does not need it",
+		strerror(error), level);
+	finding_advise(f,
+		"for perf: sysctl kernel.perf_event_paranoid=2, or in a container "
+		"--cap-add=PERFMON");
+}
