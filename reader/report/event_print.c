@@ -8,6 +8,7 @@
 #include "common/spool.h"
 #include "reader/base/print.h"
 #include "reader/nvtx/decode.h"
+#include "reader/report/osrt_class.h"
 #include "reader/symbols/chain_print.h"
 #include "reader/symbols/demangle.h"
 
@@ -190,6 +191,21 @@ static int64_t printed_value(
 	return value;
 }
 
+#define DESCRIPTOR_NONE UINT64_C(0xffffffffffff) /* -1 in the 48 bits of OSRT_CALL.object */
+
+/* Print the object of a call: descriptors and processes in decimal. The lookup is only for numbers
+ * that are no addresses. */
+static void print_object(
+	const struct event_printer *p, const struct event_row *row, uint64_t object)
+{
+	bool is_small = object <= UINT32_MAX || object == DESCRIPTOR_NONE;
+	const uint32_t name = (uint32_t)row->values[schema_column(row->event, FIELD_KIND_FUNCTION)];
+	if (is_small && osrt_object_is_number(string_table_get(&p->contents->strings, name).text))
+		print_i64(p->out, object == DESCRIPTOR_NONE ? -1 : (int64_t)object);
+	else
+		print_hex(p->out, object);
+}
+
 void event_print_text(const struct event_printer *p, const struct event_row *row)
 {
 	FILE *out = p->out;
@@ -213,6 +229,9 @@ void event_print_text(const struct event_printer *p, const struct event_row *row
 				row_end_ns(row));
 		else if (field->kind == FIELD_KIND_PAYLOAD)
 			print_payload(p, row, i);
+		else if (row->event->number == KIND_OSRT_CALL &&
+			field->number == FIELD_OSRT_CALL_OBJECT)
+			print_object(p, row, (uint64_t)row->values[i]);
 		else
 			print_value_text(
 				out, p->contents, field, printed_value(p, field, row->values[i]));

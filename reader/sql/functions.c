@@ -15,7 +15,7 @@
 
 #include "common/array.h"
 #include "reader/stats/durations.h"
-#include "reader/stats/osrt_class.h"
+#include "reader/report/osrt_class.h"
 #include "reader/symbols/python.h"
 
 #define VALUES_HELD (1u << 17) /* values of a median kept in memory: 1 MiB */

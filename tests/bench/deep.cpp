@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 // CFLAGS: -O2 -fno-optimize-sibling-calls
 /*
- * deep.cpp - calls from many depths of C++ functions, for the section `depth` of run: a pseudo-random
- * tree of objects is visited by virtual functions, two frames a level, and each leaf writes a byte to
- * /dev/null. A leaf is 4 to 100 frames below main().
+ * deep.cpp - calls from many depths of C++ functions, for the section `depth` of run: a
+ * pseudo-random tree of objects is visited by virtual functions, two frames a level, and each leaf
+ * writes a byte to /dev/null. A leaf is 4 to 100 frames below main().
  *
  * deep [CALLS]: prints "calls N".
  */
@@ -27,7 +27,9 @@ static uint32_t random_below(uint32_t limit)
 }
 
 struct Visitor {
-	virtual ~Visitor() {}
+	virtual ~Visitor()
+	{
+	}
 	virtual long visit(unsigned depth) = 0;
 	OWN_FRAME long descend(unsigned depth);
 };

@@ -249,6 +249,11 @@ def options_are_told():
     info = other.info()
     tap.ok("osrt_file_access=true" in info["session"]["options"], "preload alone: so it does", info["session"]["options"])
     tap.ok(any("LIBTRACE_TRACE has an invalid value" in d["text"] for d in info["diagnostics"]), "an unknown source is reported", info["diagnostics"])
+    misspelled = Report(os.path.join(place, "misspelled.rep"))
+    done = run([TRACE, "run", "-o", misspelled.path, "--", "sh", "-c", "true; ls /; true"], env=clean_env(LIBTRACE_OSRT_TRESHOLD=77))
+    notes = [d["text"] for d in misspelled.info()["diagnostics"] if "LIBTRACE_" in d["text"]]
+    tap.ok(b"unknown variable 'LIBTRACE_OSRT_TRESHOLD' has no effect" in done.err and notes == ["LIBTRACE_OSRT_TRESHOLD is not a variable of libtrace"],
+           "a misspelled variable: trace run warns, and the report has one diagnostic", [done.err, notes])
     tap.ok(any("using 128" in d["text"] for d in info["diagnostics"]), "a diagnostic reports a depth that is too large", info["diagnostics"])
 
 

@@ -49,7 +49,7 @@ def same(name, argv, place):
     inside = place[len(ROOT.rstrip("/")):]
     report = Report(os.path.join(place, "r.rep"))
     plain = in_root(argv)
-    traced = in_root(argv, LD_PRELOAD=inside + "/libtrace/libtrace.so", LIBTRACE_OUTPUT=inside + "/r.rep", LIBTRACE_OVERWRITE=1, LIBTRACE_SPOOL_DIR=inside)
+    traced = in_root(argv, LD_PRELOAD=inside + "/libtrace/libtrace.so", LIBTRACE_OUTPUT=inside + "/r.rep", LIBTRACE_FORCE_OVERWRITE="true", LIBTRACE_SPOOL_DIR=inside)
     tap.ok(plain[:3] == traced[:3] and not traced.hung, f"{name}: as untraced", f"{plain}\n{traced}")
     tap.ok(report.exists() and report.check().status == 0 and report.info()["processes"], f"{name}: the report is sound")
 

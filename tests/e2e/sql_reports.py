@@ -202,6 +202,9 @@ def formats():
     three = b"\n".join(trace("stats", "-f", "csv", "-r", name, MADE).out for name in ("cuda_api_sum", "cuda_gpu_kern_sum:base", "um_sum"))
     tap.ok(result.status == 0 and result.out == three, "--report again and again, and the names of older versions", result)
     pids = lambda *options: {row[5] for row in stats(MADE, "cuda_api_trace", *options)[1:]}  # noqa: E731
+    lines = trace("stats", "-r", "cuda_api_trace", MADE).out.decode().splitlines()
+    row = next((line.split() for line in lines if "cudaMalloc " in line), [])
+    tap.ok(row[:1] == ["1,000"] and row[5:7] == ["1000", "1000"], "tables: times have separators of thousands, ids have none", row)
     tap.ok(pids() == {"1000", "2000"} and pids("--process", "2000") == {"2000"}, "--process")
     tap.ok({row[6] for row in stats(MADE, "cuda_api_trace", "--thread", "1001")[1:]} == {"1001"}, "--thread")
     tap.ok(len(stats(MADE, "cuda_gpu_trace", "--process", "2000")) == 3, "--process, of the GPU", stats(MADE, "cuda_gpu_trace", "--process", "2000"))

@@ -8,6 +8,7 @@
 #include <sys/auxv.h>
 
 #include "common/clock.h"
+#include "common/env.h"
 #include "common/sys.h"
 #include "common/text.h"
 #include "tracer/base/valgrind.h"
@@ -135,6 +136,29 @@ static void note_bad_value(const char *name)
 	diagnostic_line(text);
 }
 
+/* Copy the name of a variable, which ends at '='. */
+static size_t name_append(char *text, size_t bytes, size_t at, const char *variable)
+{
+	for (; *variable && *variable != '=' && at + 1 < bytes; variable++)
+		text[at++] = *variable;
+	text[at] = 0;
+	return at;
+}
+
+#define UNKNOWN_NOTED 4u
+
+/* Note variables that are no options, which may be misspelled: once in a tree. */
+static void note_unknown_variables(char **envp)
+{
+	const char *variable;
+	for (uint32_t n = 0; n < UNKNOWN_NOTED && (variable = env_unknown(envp, n)); n++) {
+		char text[160];
+		size_t at = name_append(text, 100, 0, variable);
+		text_append(text, sizeof(text), at, " is not a variable of libtrace");
+		diagnostic_line(text);
+	}
+}
+
 static void note_cut_values(void)
 {
 	char text[100];
@@ -182,6 +206,8 @@ void session_start(int argc, char **argv, char **envp)
 	if (session.config.bad)
 		note_bad_value(session.config.bad);
 	note_cut_values();
+	if (session.is_root)
+		note_unknown_variables(envp);
 	chains_start();
 	producers_start();
 	session.spool->tracer_ticks = session_ticks(clock_monotonic_ns() - start_ns);

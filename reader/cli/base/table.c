@@ -115,6 +115,17 @@ static const char *text_of(const struct table *t, size_t cell, char *room, size_
 	return room;
 }
 
+bool table_is_id(const struct table_column *column)
+{
+	static const char *const ends[] = {"ID", "Id", "Pid", "Tid", "Descriptor"};
+	const size_t length = strlen(column->title);
+	bool is_id = false;
+	for (size_t i = 0; !column->is_text && i < sizeof(ends) / sizeof(*ends); i++)
+		is_id |= length >= strlen(ends[i]) &&
+			!strcmp(column->title + length - strlen(ends[i]), ends[i]);
+	return is_id;
+}
+
 /* Insert commas between the thousands of "1234567.8". */
 static void group(const char *number, char *out, size_t bytes)
 {
@@ -134,7 +145,8 @@ static char *shown(const struct table *t, size_t cell)
 	char *text = NULL, number[160], room[TITLE_BYTES];
 	const char *plain = text_of(t, cell, room, sizeof(room));
 	size_t bytes;
-	if (!t->columns[cell % t->column_count].is_text && strlen(plain) < TITLE_BYTES) {
+	const struct table_column *column = &t->columns[cell % t->column_count];
+	if (!column->is_text && !table_is_id(column) && strlen(plain) < TITLE_BYTES) {
 		group(plain, number, sizeof(number));
 		return strdup(number);
 	}

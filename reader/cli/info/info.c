@@ -7,7 +7,9 @@
  */
 #include "reader/cli/info/info.h"
 
+#include <errno.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -143,6 +145,20 @@ static const char *plural(uint64_t count, const char *many)
 	return count == 1 ? "" : many;
 }
 
+/* Return whether the program of the session runs on this machine now. */
+static bool program_runs(const Libtrace__Session *s)
+{
+	char boot[64] = "";
+	FILE *file = s && s->root_pid && s->boot_id ? fopen("/proc/sys/kernel/random/boot_id", "re")
+						    : NULL;
+	bool is_here = file && fgets(boot, sizeof(boot), file);
+	if (file)
+		fclose(file);
+	boot[strcspn(boot, "\n")] = 0;
+	return is_here && !strcmp(boot, s->boot_id) &&
+		(!kill((pid_t)s->root_pid, 0) || errno == EPERM);
+}
+
 /* Append the problems of the file itself. */
 static void verdict_file(const struct info *i, char *text, size_t bytes)
 {
@@ -154,7 +170,11 @@ static void verdict_file(const struct info *i, char *text, size_t bytes)
 		verdict_add(text, bytes,
 			"torn tail: the last %" PRIu64 " bytes are an incomplete block",
 			t->torn_bytes);
-	if (i->r.report.unfinished)
+	if (i->r.report.unfinished && program_runs(i->c.session))
+		verdict_add(text, bytes,
+			"still being written: the program is still running, PID %" PRIu32,
+			i->c.session->root_pid);
+	else if (i->r.report.unfinished)
 		verdict_add(text, bytes, "still being written");
 }
 

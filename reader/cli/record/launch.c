@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "common/elf.h"
+#include "common/env.h"
 #include "common/pattern.h"
 #include "common/text.h"
 #include "reader/cli/base/message.h"
@@ -154,11 +155,22 @@ int launch_check(struct launch *l)
 	return output_choose(l);
 }
 
+/* Warn about variables that have no effect, such as misspelled ones. */
+static void unknown_variables_note(void)
+{
+	const char *variable;
+	for (uint32_t n = 0; (variable = env_unknown(environ, n)); n++)
+		cli_note("unknown variable '%.*s' has no effect; see 'trace help env'",
+			(int)strcspn(variable, "="), variable);
+}
+
 int launch_prepare(struct launch *l)
 {
 	int error = launch_check(l);
-	if (!error && l->makes_tree)
+	if (!error && l->makes_tree) {
+		unknown_variables_note();
 		error = tree_make(l);
+	}
 	return error;
 }
 

@@ -20,8 +20,8 @@
 
 /* The labels of facts in their order. */
 static const char *const labels[] = {"file", "command", "ended", "lasted", "GPU", "host", "began",
-	"system", "version", "size", "processes", "receipt", "callchains cut",
-	"tracer's own time", "clock", "clock discontinuities"};
+	"system", "version", "size", "processes", "receipt", "callchains cut", "tracer's own time",
+	"clock", "clock discontinuities"};
 #define LABELS (sizeof(labels) / sizeof(labels[0]))
 
 /* Return the index of a label; LABELS if it is none. */

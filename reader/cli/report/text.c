@@ -133,12 +133,12 @@ static uint64_t rows_held(const struct rows *r)
 static unsigned column_width(const struct rows *r, size_t column)
 {
 	const struct table_column *c = &r->columns->column[column];
+	const bool plain = c->is_text || table_is_id(c);
 	size_t width = strlen(c->title);
 	for (uint64_t n = 0; n < rows_held(r); n++) {
 		const char *text = r->cells[n * SQL_COLUMNS_MAX + column];
 		size_t digits = text ? strcspn(text, ".") : 0;
-		size_t wide =
-			text ? strlen(text) + (c->is_text ? 0 : (digits - (digits > 0)) / 3) : 0;
+		size_t wide = text ? strlen(text) + (plain ? 0 : (digits - (digits > 0)) / 3) : 0;
 		width = wide > width ? wide : width;
 	}
 	return (unsigned)width + 2; /* plus the gap between two columns */

@@ -19,7 +19,7 @@
 #include "common/array.h"
 
 #define SILENCE_MS 60000 /* nvdisasm may loop forever on a damaged cubin */
-#define CUBIN_FD 3 /* descriptor in the program that is started */
+#define CUBIN_FD 3       /* descriptor in the program that is started */
 
 extern char **environ;
 

@@ -92,10 +92,10 @@ static void code_cell(struct source_page *p, size_t row)
 {
 	const struct cubin_function *code = p->function->code;
 	char *text = NULL;
-	int error = code ? nvdisasm_text(&p->code, code->section,
-				   code->offset + row * p->table.step,
-				   p->table.address - code->offset, &text)
-			 : 0;
+	int error = code
+		? nvdisasm_text(&p->code, code->section, code->offset + row * p->table.step,
+			  p->table.address - code->offset, &text)
+		: 0;
 	cell(p, text ? text : "");
 	free(text);
 	if (!p->error)

@@ -44,7 +44,7 @@ export function withUnits(columns, rows) {
 function cell(column, value) {
 	if (value == null) return element('td', {}, '');
 	if (column.text) return element('td', { class: 'text', title: String(value) }, String(value));
-	if (/\bID$|^PID$|^TID$/.test(column.title)) return element('td', { class: 'number' }, String(value));
+	if (/(ID|Id|Pid|Tid|Descriptor)$/.test(column.title)) return element('td', { class: 'number' }, String(value));
 	const digits = /\(MB/.test(column.title) ? 3 : /%|^Avg|^Med|^StdDev/.test(column.title) ? 1 : undefined;
 	const made = element(
 		'td',

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* osrt_class.c - classes and arguments of OS runtime functions. */
-#include "reader/stats/osrt_class.h"
+#include "reader/report/osrt_class.h"
 
 #include <inttypes.h>
 #include <stdbool.h>
@@ -26,7 +26,7 @@ static const struct {
 static size_t function_find(const char *name)
 {
 	size_t i = 0;
-	while (i < FUNCTIONS && strcmp(functions[i].name, name))
+	while (i < FUNCTIONS && (functions[i].name[0] != *name || strcmp(functions[i].name, name)))
 		i++;
 	return i;
 }
@@ -81,6 +81,15 @@ const char *osrt_class(const char *function)
 	default:
 		return "osrt";
 	}
+}
+
+bool osrt_object_is_number(const char *function)
+{
+	size_t i = function_find(function);
+	const char *arguments = i < FUNCTIONS ? functions[i].arguments : "";
+	bool of_process = i < FUNCTIONS && functions[i].group == PROCESS; /* the child's pid */
+	return strstr(arguments, "(FD,") || strstr(arguments, "(PID,") || is_syscall(function) ||
+		(of_process && !strstr(arguments, "(ADDR,"));
 }
 
 void osrt_arguments(FILE *out, const char *function, int64_t object)

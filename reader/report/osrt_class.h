@@ -4,9 +4,10 @@
  *
  * Constant data; any thread.
  */
-#ifndef READER_STATS_OSRT_CLASS_H
-#define READER_STATS_OSRT_CLASS_H
+#ifndef READER_REPORT_OSRT_CLASS_H
+#define READER_REPORT_OSRT_CLASS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -14,6 +15,10 @@
  * processes, signals or readiness), "io" (files and streams), "net" (sockets, data of other
  * processes), or "osrt" for all others and for names that are not in the table. */
 const char *osrt_class(const char *function);
+
+/* Return whether the object of a function's calls is a number that people know in decimal: a
+ * descriptor, a process, or the number of a system call. */
+bool osrt_object_is_number(const char *function);
 
 /* Print the names of a function's arguments, "fd = 5, buffer, count"; `object` is the value of the
  * argument that is recorded. Prints nothing for names that are not in the table. */
