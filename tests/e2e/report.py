@@ -278,6 +278,22 @@ def page_of_impossible_times():
            (timeline["events"], whole["events"], len(rows)))
 
 
+def page_of_times_since_1970():
+    """Check that times since 1970 are in the timeline, from the first event on: scripts count exactly up to 2^53."""
+    path = os.path.join(PLACE, "since1970.sqlite")
+    made.make(path)
+    database = sqlite3.connect(path)
+    for table, in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
+        for column in {"start", "end", "startedAt"} & {row[1] for row in database.execute(f"PRAGMA table_info({table})")}:
+            database.execute(f'UPDATE {table} SET "{column}" = "{column}" + 1790000000000000000 WHERE "{column}" IS NOT NULL')
+    database.commit()
+    database.close()
+    timeline, whole = (page(name, of)[0].reports[0]["timeline"] for name, of in (("since1970", path), ("made", MADE)))
+    tap.ok(timeline["events"] == whole["events"] > 0 and timeline["end_ns"] - timeline["start_ns"] == whole["end_ns"] - whole["start_ns"] and
+           timeline["start_ns"] == 0, "times since 1970 are in the timeline, from the first event on",
+           [{key: of[key] for key in ("events", "start_ns", "end_ns")} for of in (timeline, whole)])
+
+
 def page_failures():
     target = os.path.join(PLACE, "kept.html")
     with open(target, "w", encoding="ascii") as file:
@@ -793,7 +809,7 @@ def in_browser():
 
 
 TEXT = (text_widths, text_says_what_others_say, text_in_a_pipe_is_whole, text_colors, text_of_hostile_names, wrong_use)
-PAGE = (page_stands_alone, page_has_all_events, page_flame_sums, page_levels, page_of_hostile_names, page_of_impossible_times, page_failures, in_browser)
+PAGE = (page_stands_alone, page_has_all_events, page_flame_sums, page_levels, page_of_hostile_names, page_of_impossible_times, page_of_times_since_1970, page_failures, in_browser)
 
 
 def not_built():

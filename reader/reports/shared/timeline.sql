@@ -70,16 +70,24 @@ FROM PAGE_EVENTS AS e
      JOIN PAGE_TRACKS AS l ON l.process = e.process AND l.tid = e.tid AND l.what = e.what AND l.device = e.device AND l.stream = e.stream
      JOIN PAGE_NAMES AS n ON n.class = e.class AND n.text = e.text AND n.detail = e.detail
 WHERE typeof(e.start) = 'integer' AND typeof(e."end") = 'integer' AND e."end" >= e.start
-      AND e.start > -0x1000000000000000 AND e."end" < 0x1000000000000000; -- about 36 years; a greater number is not a time
+      AND e.start > -0x1000000000000000 AND e."end" < 0x4000000000000000;
+
+-- Times since 1970, as some converters write them, become times since the first event: scripts of the page count exactly up to 2^53. A time
+-- about 36 years later is not a time.
+CREATE TEMP TABLE PAGE_ORIGIN AS
+SELECT CASE WHEN min(start) >= 0x10000000000000 THEN min(start) ELSE 0 END AS ns FROM PAGE_ROWS;
+DELETE FROM PAGE_ROWS WHERE "end" - (SELECT ns FROM PAGE_ORIGIN) >= 0x1000000000000000;
+UPDATE PAGE_ROWS SET start = start - (SELECT ns FROM PAGE_ORIGIN), "end" = "end" - (SELECT ns FROM PAGE_ORIGIN)
+WHERE (SELECT ns FROM PAGE_ORIGIN) <> 0;
 CREATE INDEX temp.PAGE_ROWS_ORDER ON PAGE_ROWS (level, track, row, start);
 
 -- Lifetimes: of a process (tid 0) until it ended, of a thread from its first to its last known moment. A thread of a traced process without
 -- a recorded end lived until the process ended.
 CREATE TEMP TABLE PAGE_LIFETIMES AS
 WITH ends (process, start, "end") AS MATERIALIZED (
-     SELECT globalPid >> 24, min(start), max("end") FROM LIBTRACE_PROCESS GROUP BY 1),
+     SELECT globalPid >> 24, min(start) - o.ns, max("end") - o.ns FROM LIBTRACE_PROCESS, PAGE_ORIGIN AS o GROUP BY 1),
 lives (process, tid, start, "end") AS (
-     SELECT globalTid >> 24, globalTid & 0xffffff, start, "end" FROM THREAD_LIFETIMES
+     SELECT globalTid >> 24, globalTid & 0xffffff, start - o.ns, "end" - o.ns FROM THREAD_LIFETIMES, PAGE_ORIGIN AS o
      UNION ALL
      SELECT l.process, l.tid, min(r.start), max(r."end")
      FROM PAGE_TRACKS AS l JOIN PAGE_ROWS AS r ON r.level = 0 AND r.track = l.id
