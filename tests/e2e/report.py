@@ -80,7 +80,29 @@ def text_in_a_pipe_is_whole():
     d.finish()
     text = trace("report", path, env={k: v for k, v in clean_env().items() if k != "COLUMNS"}).out.decode()
     tap.ok(name in text and " StdDev (ns)" in text, "a name is not cut where there is no terminal, and no column left out", text)
+    names = page("long-names", path)[0].reports[0]["timeline"]["names"]
+    tap.ok(any(name in detail for _, _, _, detail in names), "nor in the data of the page", names)
     tap.ok(re.search(r"^ +0\.040 +1 +0\.040 .*Host-to-Device", text, re.M), "40 kB are 0.040 MB", text)
+
+
+def text_has_costs_and_merges():
+    """Check that the text ends with the three largest costs, as the page begins with them, and merges numbers in names."""
+    rows = {name: json.loads(trace("stats", "-r", name, "-f", "json", MADE).out) for name in ("osrt_sum", "cuda_api_sum", "cuda_gpu_kern_sum", "cuda_gpu_mem_time_sum")}
+    found = sorted(((row["Total Time (ns)"], row.get("Name") or row["Operation"], name) for name, of in rows.items() for row in of), reverse=True)
+    waits = {"nanosleep", "poll", "epoll_wait", "pthread_cond_wait", "pthread_join", "select", "sleep", "usleep", "waitpid"}
+    longest = next((each for each in found if each[2] == "osrt_sum" and each[1] in waits), None)
+    wanted = [each for each in found if each[1] not in waits or each == longest][:3]
+    lines = trace("report", MADE).out.decode().split("largest costs:")[-1].splitlines()[:3]
+    tap.ok(len(lines) == 3 and f"{wanted[0][1]}: " in lines[0] and all(f": {ns / 1000:.3f} us in " in line for line, (ns, _, _) in zip(lines, wanted)),
+           "text: the three largest costs", (lines, wanted))
+    path = os.path.join(PLACE, "steps.sqlite")
+    d = made.Made(path)
+    for number in range(300):
+        d.row("NVTX_EVENTS", start=number * 10, end=number * 10 + 5, eventType=59, text=f"step {number}", globalTid=made.T1)
+    d.finish()
+    text = trace("report", path).out.decode()
+    tap.ok("so 300 names are 1\n" in text and re.search(r" step #|:step #", text) and "largest costs:    " in text.replace(":step", "step"),
+           "text: numbers in names are merged, and ranges are costs where there is nothing else", text)
 
 
 def text_colors():
@@ -808,7 +830,7 @@ def in_browser():
             test(browser)
 
 
-TEXT = (text_widths, text_says_what_others_say, text_in_a_pipe_is_whole, text_colors, text_of_hostile_names, wrong_use)
+TEXT = (text_widths, text_says_what_others_say, text_in_a_pipe_is_whole, text_has_costs_and_merges, text_colors, text_of_hostile_names, wrong_use)
 PAGE = (page_stands_alone, page_has_all_events, page_flame_sums, page_levels, page_of_hostile_names, page_of_impossible_times, page_of_times_since_1970, page_failures, in_browser)
 
 

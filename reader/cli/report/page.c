@@ -12,6 +12,7 @@
 
 #include "page_html.h"
 #include "reader/base/print.h"
+#include "reader/cli/report/merging.h"
 #include "reader/cli/report/page_flame.h"
 #include "reader/cli/report/page_json.h"
 #include "reader/cli/report/page_timeline.h"
@@ -20,7 +21,6 @@
 #define TABLE_ROWS_MOST 200u
 #define FINDING_ROWS_MOST 20u
 #define PROCESSES_MOST 500
-#define MERGING_JOINS_LEAST 200 /* merge numbers if that saves at least so many names */
 
 bool page_is_built(void)
 {
@@ -103,7 +103,7 @@ static void value_print(FILE *out, const struct sql_value *v)
 	else if (v->type == SQL_REAL)
 		print_real(out, v->real, 12);
 	else if (v->type == SQL_TEXT)
-		page_cell(out, v->text, v->bytes);
+		page_text(out, v->text, v->bytes);
 	else
 		fputs("null", out);
 }
@@ -140,36 +140,6 @@ static void columns_print(FILE *out, const struct sql_columns *c)
 		fprintf(out, "\"text\": %s}", c->column[n].is_text ? "true" : "false");
 	}
 	fputs("], ", out);
-}
-
-/* The number of names of NVTX ranges, and how many are left when numbers in them are merged. */
-struct merging {
-	int64_t names, merged;
-};
-
-static int merging_read(void *user, const struct sql_value *v, int count)
-{
-	struct merging *m = user;
-	if (count == 2)
-		*m = (struct merging){v[0].integer, v[1].integer};
-	return 0;
-}
-
-/* Decide whether numbers in names are merged, by the rule of merging.py of trace_tools. Stores the
- * counts, or zeros if they are not merged. */
-static int merging_choose(struct sql *s, const struct sql_report *report, struct merging *ret)
-{
-	const struct sql_visitor visitor = {ret, NULL, merging_read};
-	*ret = (struct merging){0};
-	int error = strcmp(report->name, "nvtx_sum")
-		? 0
-		: sql_run(s,
-			  "SELECT count(*), count(DISTINCT numbers_merged(text)) "
-			  "FROM (SELECT DISTINCT text FROM NVTX_RANGES)",
-			  &visitor);
-	if (ret->names - ret->merged < MERGING_JOINS_LEAST)
-		*ret = (struct merging){0};
-	return error;
 }
 
 /* Print a report or rule with its rows; nothing if it has none. */

@@ -6,25 +6,15 @@
 
 #include "reader/base/print.h"
 
-static void text_print(FILE *out, const char *text, size_t bytes, size_t most)
+void page_text(FILE *out, const char *text, size_t bytes)
 {
 	size_t kept = bytes;
-	if (bytes > most)
-		for (kept = most; kept && ((unsigned char)text[kept] & 0xc0) == 0x80;)
+	if (bytes > PAGE_TEXT_BYTES)
+		for (kept = PAGE_TEXT_BYTES; kept && ((unsigned char)text[kept] & 0xc0) == 0x80;)
 			kept--;
 	fputc('"', out);
 	print_json_part(out, text, kept);
 	fputs(kept < bytes ? " ...\"" : "\"", out);
-}
-
-void page_text(FILE *out, const char *text, size_t bytes)
-{
-	text_print(out, text, bytes, PAGE_TEXT_BYTES);
-}
-
-void page_cell(FILE *out, const char *text, size_t bytes)
-{
-	text_print(out, text, bytes, PAGE_CELL_BYTES);
 }
 
 void page_value(FILE *out, const struct sql_value *v)

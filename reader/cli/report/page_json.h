@@ -11,14 +11,11 @@
 
 #include "reader/sql/connection.h"
 
-#define PAGE_TEXT_BYTES 300u  /* longest text in the page; longer ones are cut */
-#define PAGE_CELL_BYTES 2000u /* longest text in a table cell, which shows kernel names in full */
+/* Longest text in the page; longer ones are cut. Names of C++ functions have thousands of bytes. */
+#define PAGE_TEXT_BYTES 16000u
 
 /* Print `bytes` of a text as a JSON string, cut to PAGE_TEXT_BYTES. */
 void page_text(FILE *out, const char *text, size_t bytes);
-
-/* Print a text of a table: cut to PAGE_CELL_BYTES. */
-void page_cell(FILE *out, const char *text, size_t bytes);
 
 /* Print a value as page_text() does; "" if it is not a text. */
 void page_value(FILE *out, const struct sql_value *v);

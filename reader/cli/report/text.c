@@ -14,6 +14,8 @@
 
 #include "reader/base/print.h"
 #include "reader/cli/base/output.h"
+#include "reader/cli/report/costs.h"
+#include "reader/cli/report/merging.h"
 #include "reader/cli/report/overview.h"
 #include "reader/cli/database/rows.h"
 
@@ -100,7 +102,10 @@ static void verdict_print(const struct terminal *t, const struct overview *o)
 
 /* The first rows of a report, as texts. */
 struct rows {
+	const struct sql_report *report;
 	const struct sql_columns *columns;
+	const char *title;
+	struct costs *costs;                          /* rows are added to it */
 	char *cells[ROWS_OF_TABLE * SQL_COLUMNS_MAX]; /* NULL = no value */
 	uint64_t count, most;
 };
@@ -108,7 +113,10 @@ struct rows {
 static int row_add(void *user, const struct sql_value *values, int count)
 {
 	struct rows *r = user;
-	if ((size_t)count != r->columns->count || r->count++ >= r->most)
+	if ((size_t)count != r->columns->count)
+		return 0;
+	costs_add(r->costs, r->report, r->title, r->columns, values);
+	if (r->count++ >= r->most)
 		return 0;
 	for (int i = 0; i < count; i++) {
 		char **cell = &r->cells[(r->count - 1) * SQL_COLUMNS_MAX + (size_t)i];
@@ -219,28 +227,41 @@ static int rows_print(const struct terminal *t, const struct rows *r)
 	return error;
 }
 
-/* Print a report with its title in `colour`, if it has rows. */
+/* Print a report with its title in `colour`, if it has rows, and add them to the costs. */
 static int report_print(const struct terminal *t, struct sql *s, const struct sql_report *report,
-	uint64_t most, enum colour colour)
+	uint64_t most, enum colour colour, struct costs *costs)
 {
 	struct sql_columns columns;
-	struct rows r = {.columns = &columns, .most = most};
-	const struct sql_visitor visitor = {&r, NULL, row_add};
 	char *title = sql_report_title(s, report), *advice = sql_rule_advice(s, report);
+	struct rows r = {.report = report,
+		.columns = &columns,
+		.title = title ? title : report->name,
+		.costs = costs,
+		.most = most};
+	const struct sql_visitor visitor = {&r, NULL, row_add};
+	struct merging merging;
 	bool skipped;
 	int error = sql_columns_read(&columns, report);
 	if (!error)
-		error = sql_report_run(s, report, NULL, &visitor, &skipped);
+		error = merging_choose(s, report, &merging);
+	if (!error)
+		error = sql_report_run(
+			s, report, merging.names ? "merge" : NULL, &visitor, &skipped);
 	if (!error && r.count) {
 		putchar('\n');
-		coloured(t, colour, title ? title : report->name);
+		coloured(t, colour, r.title);
 		putchar('\n');
+		if (merging.names)
+			printf("numbers in names are merged, so %" PRId64 " names are %" PRId64
+			       "\n",
+				merging.names, merging.merged);
 		if (advice && *advice)
 			wrapped(t, 0, advice);
 		error = rows_print(t, &r);
 		if (r.count > most)
-			printf(" and %" PRIu64 " more; see 'trace %s -r %s'\n", r.count - most,
-				report->is_rule ? "analyze" : "stats", report->name);
+			printf(" and %" PRIu64 " more; see 'trace %s -r %s%s'\n", r.count - most,
+				report->is_rule ? "analyze" : "stats", report->name,
+				merging.names ? ":merge" : "");
 	}
 	for (size_t i = 0; i < sizeof(r.cells) / sizeof(r.cells[0]); i++)
 		free(r.cells[i]);
@@ -262,24 +283,43 @@ static bool is_warning(const struct sql_report *r)
 /* Print a report, or a note if the database lacks a column for it; then the other reports are
  * still printed. */
 static int table_or_cause(const struct terminal *t, struct sql *s, const struct sql_report *r,
-	uint64_t most, enum colour colour)
+	uint64_t most, enum colour colour, struct costs *costs)
 {
-	int error = report_print(t, s, r, most, colour);
+	int error = report_print(t, s, r, most, colour, costs);
 	if (error != -ENODATA)
 		return error;
 	cli_note("%s is left out: %s", r->name, s->cause);
 	return 0;
 }
 
-static int tables_print(const struct terminal *t, struct sql *s)
+static void costs_print(const struct terminal *t, const struct costs *costs)
+{
+	const struct cost *cost;
+	for (size_t n = 0; n < COSTS_SHOWN && (cost = costs_at(costs, n)); n++) {
+		char *text = NULL;
+		size_t bytes;
+		FILE *memory = open_memstream(&text, &bytes);
+		if (!memory)
+			return;
+		fprintf(memory, "%s: ", cost->name ? cost->name : "?");
+		cost_print(memory, cost);
+		fprintf(memory, " (%s)", cost->title);
+		fclose(memory);
+		printf("%s%-18s", n ? "" : "\n", n ? "" : "largest costs:");
+		wrapped(t, 18, text ? text : "");
+		free(text);
+	}
+}
+
+static int tables_print(const struct terminal *t, struct sql *s, struct costs *costs)
 {
 	const struct sql_report *r;
 	int error = 0;
 	for (size_t i = 0; !error && (r = stats_usual_at(i)); i++)
-		error = table_or_cause(t, s, r, ROWS_OF_TABLE, BOLD);
+		error = table_or_cause(t, s, r, ROWS_OF_TABLE, BOLD, costs);
 	for (size_t i = 0; !error && (r = report_at(i)); i++)
 		if (r->is_rule && is_warning(r))
-			error = table_or_cause(t, s, r, ROWS_OF_FINDING, YELLOW);
+			error = table_or_cause(t, s, r, ROWS_OF_FINDING, YELLOW, costs);
 	return error;
 }
 
@@ -299,10 +339,13 @@ int report_text_print(const char *file, const struct stats_form *form)
 		}
 	}
 	if (!status) {
-		int error = tables_print(&t, &database.sql);
+		struct costs costs = {0};
+		int error = tables_print(&t, &database.sql, &costs);
 		status = error ? sql_file_failed(&database.sql, file, "compute the tables", error)
 			       : database.status;
 		stats_database_close(&database);
+		costs_print(&t, &costs);
+		costs_release(&costs);
 		verdict_print(&t, &overview);
 	}
 	overview_release(&overview);

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * costs.c - the largest costs of a report.
+ */
+#include "reader/cli/report/costs.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "reader/base/print.h"
+#include "reader/report/osrt_class.h"
+
+static bool is_work(const char *report)
+{
+	static const char *const names[] = {"osrt_sum", "cuda_api_sum", "cuda_gpu_kern_sum",
+		"cuda_gpu_mem_time_sum", "openmp_sum", "mpi_event_sum", "openacc_sum",
+		"syscall_sum"};
+	size_t i = 0;
+	while (i < sizeof(names) / sizeof(names[0]) && strcmp(names[i], report) != 0)
+		i++;
+	return i < sizeof(names) / sizeof(names[0]);
+}
+
+/* Return the index of the first column of numbers whose title begins with one of the words, which
+ * a NULL ends; -1 = none. */
+static int column_of(const struct sql_columns *c, const char *const *words)
+{
+	for (size_t i = 0; i < c->count; i++)
+		for (const char *const *word = words; !c->column[i].is_text && *word; word++)
+			if (!strncmp(c->column[i].title, *word, strlen(*word)))
+				return (int)i;
+	return -1;
+}
+
+static int name_column(const struct sql_columns *c)
+{
+	int i = (int)c->count - 1;
+	while (i >= 0 && !c->column[i].is_text)
+		i--;
+	return i;
+}
+
+static void cost_release(struct cost *cost)
+{
+	free(cost->name);
+	free(cost->title);
+	*cost = (struct cost){0};
+}
+
+/* Put a cost among `count` sorted ones, if it is large enough. */
+static void cost_put(struct cost *list, size_t count, const struct cost *new_cost)
+{
+	size_t at = count;
+	while (at && new_cost->ns > list[at - 1].ns)
+		at--;
+	if (at == count || new_cost->ns <= 0)
+		return;
+	cost_release(&list[count - 1]);
+	memmove(&list[at + 1], &list[at], (count - 1 - at) * sizeof(*list));
+	list[at] = *new_cost;
+	list[at].name = strdup(new_cost->name);
+	list[at].title = strdup(new_cost->title);
+}
+
+void costs_add(struct costs *c, const struct sql_report *report, const char *title,
+	const struct sql_columns *columns, const struct sql_value *row)
+{
+	static const char *const totals[] = {"Total Time", NULL},
+				 *const counts[] = {"Num Calls", "Instances", "Count", NULL};
+	const int total = column_of(columns, totals), count = column_of(columns, counts),
+		  name = name_column(columns);
+	const bool is_range = !strcmp(report->name, "nvtx_sum");
+	if (total < 0 || name < 0 || row[name].type != SQL_TEXT ||
+		(!is_range && !is_work(report->name)))
+		return;
+	struct cost cost = {.name = (char *)(uintptr_t)row[name].text,
+		.title = (char *)(uintptr_t)title,
+		.ns = row[total].integer,
+		.count = count < 0 ? -1 : row[count].integer};
+	cost.waits = !strcmp(report->name, "osrt_sum") && !strcmp(osrt_class(cost.name), "wait");
+	if (cost.waits)
+		cost_put(&c->wait, 1, &cost);
+	else
+		cost_put(is_range ? c->ranges : c->work, COSTS_SHOWN, &cost);
+}
+
+const struct cost *costs_at(const struct costs *c, size_t n)
+{
+	const bool any = c->wait.title || c->work[0].title;
+	const struct cost *list = any ? c->work : c->ranges;
+	size_t before = 0; /* rows of work that are larger than the wait */
+	while (c->wait.title && before < COSTS_SHOWN && c->work[before].ns >= c->wait.ns)
+		before++;
+	if (c->wait.title && n >= before)
+		return n == before ? &c->wait : list[n - 1].title ? &list[n - 1] : NULL;
+	return list[n].title ? &list[n] : NULL;
+}
+
+void costs_release(struct costs *c)
+{
+	for (size_t i = 0; i < COSTS_SHOWN; i++) {
+		cost_release(&c->work[i]);
+		cost_release(&c->ranges[i]);
+	}
+	cost_release(&c->wait);
+}
+
+void cost_print(FILE *out, const struct cost *cost)
+{
+	static const struct {
+		int64_t ns;
+		const char *name;
+	} units[] = {{1000000000, "s"}, {1000000, "ms"}, {1000, "us"}};
+	size_t i = 0;
+	while (i < 2 && cost->ns < units[i].ns)
+		i++;
+	fprintf(out, "%.3f %s", (double)cost->ns / (double)units[i].ns, units[i].name);
+	if (cost->count >= 0) {
+		fputs(" in ", out);
+		print_grouped(out, (uint64_t)cost->count);
+		fputs(cost->count == 1 ? " call" : " calls", out);
+	}
+	fputs(cost->waits ? ", waiting" : "", out);
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * costs.h - the largest costs of a report: rows of its tables whose times are their own. The page
+ * computes the same list (reader/web/src/summary.js).
+ *
+ * One thread; allocates.
+ */
+#ifndef READER_CLI_REPORT_COSTS_H
+#define READER_CLI_REPORT_COSTS_H
+
+#include <stdio.h>
+
+#include "reader/cli/database/rows.h"
+
+#define COSTS_SHOWN 3u
+
+struct cost {
+	char *name, *title; /* of the row, of its table; NULL = none */
+	int64_t ns, count;  /* count: -1 = unknown */
+	bool waits;
+};
+
+/* Zeros = none. Of waits only the longest counts: threads that wait for work take more time than
+ * any work does. NVTX ranges count if nothing else does, since they contain the others. */
+struct costs {
+	struct cost work[COSTS_SHOWN], ranges[COSTS_SHOWN]; /* the largest first */
+	struct cost wait;
+};
+
+/* Add a row of a report. Out of memory, the row has no name. */
+void costs_add(struct costs *c, const struct sql_report *report, const char *title,
+	const struct sql_columns *columns, const struct sql_value *row);
+
+/* Return the n-th largest cost, from 0 to COSTS_SHOWN - 1; NULL = there are no more. */
+const struct cost *costs_at(const struct costs *c, size_t n);
+void costs_release(struct costs *c);
+
+/* Print "1.234 ms in 3 calls, waiting". */
+void cost_print(FILE *out, const struct cost *cost);
+
+#endif
