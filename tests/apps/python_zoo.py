@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Makes calls that are recorded, at random depths and in many ways, and writes the Python frames of each, from sys._getframe().
 
-python_zoo.py LOG CALLS [THREADS [torture]]: lines of LOG.PID are {"call": number, "frames": [[function, file, line], ...]}, innermost first. Call
+python_zoo.py LOG CALLS [THREADS [SEED [torture]]]: lines of LOG.PID are {"call": number, "frames": [[function, file, line], ...]}, innermost first. Call
 number n is an lseek() that returns n. With `torture`, other threads fork, execute code, replace functions, collect garbage and end meanwhile.
 """
 import contextlib
@@ -16,10 +16,12 @@ import threading
 
 LOG, CALLS = sys.argv[1], int(sys.argv[2])
 THREADS = int(sys.argv[3]) if len(sys.argv) > 3 else 1
-TORTURE = len(sys.argv) > 4
+SEED = int(sys.argv[4]) * 10000 if len(sys.argv) > 4 else 0
+TORTURE = len(sys.argv) > 5
 FILE = os.open(__file__, os.O_RDONLY)
 DEPTH = 40
 told = []
+shared = {}  # each frame once: 100,000 chains are held until the end
 numbers = iter(range(1, 1 << 30))
 
 
@@ -27,7 +29,8 @@ def frames_of(frame):
     frames = []
     while frame:
         code = frame.f_code
-        frames.append([getattr(code, "co_qualname", code.co_name), code.co_filename, frame.f_lineno])
+        one = (getattr(code, "co_qualname", code.co_name), code.co_filename, frame.f_lineno)
+        frames.append(shared.setdefault(one, one))
         frame = frame.f_back
     return frames
 
@@ -237,17 +240,17 @@ def fork(seed):
 def run():
     sys.setrecursionlimit(10000)
     ended = threading.Event()
-    others = [threading.Thread(target=disturb, args=(1000 + i, ended)) for i in range(3 if TORTURE else 0)]
-    threads = [threading.Thread(target=work, args=(i, CALLS // THREADS)) for i in range(1, THREADS)]
+    others = [threading.Thread(target=disturb, args=(SEED + 1000 + i, ended)) for i in range(3 if TORTURE else 0)]
+    threads = [threading.Thread(target=work, args=(SEED + i, CALLS // THREADS)) for i in range(1, THREADS)]
     for thread in others + threads:
         thread.start()
-    work(0, CALLS // THREADS)
+    work(SEED, CALLS // THREADS)
     for thread in threads:
         thread.join()
     ended.set()
     for thread in others:
         thread.join()
-    fork(2)
+    fork(SEED + 2)
     write()
     print("done", len(told))
 

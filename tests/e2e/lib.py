@@ -232,6 +232,14 @@ class Report:
             raise RuntimeError(f"trace dump: {result.status} {result.err!r}")
         return [json.loads(line) for line in result.out.splitlines()]
 
+    def each_event(self, *arguments):
+        """Yield the events as dictionaries, without holding them all."""
+        with subprocess.Popen([TRACE, "dump", "--json", *arguments, self.path], stdout=subprocess.PIPE, env=clean_env()) as process:
+            for line in process.stdout:
+                yield json.loads(line)
+        if process.returncode:
+            raise RuntimeError(f"trace dump: {process.returncode}")
+
     def info(self):
         if self._info is None:
             result = trace("info", "--json", self.path, limit=300)

@@ -10,6 +10,7 @@ import collections
 import glob
 import json
 import os
+import shutil
 import sqlite3
 import sys
 
@@ -62,20 +63,31 @@ def python_frames(chain):
     return [f for f in chain if int(f["address"], 16) & PYTHON_BIT]
 
 
-def compared(traced, log):
-    """Return the number of equal chains, the program's number, and the first difference."""
-    told, equal, difference = {}, 0, None
+def chains_of_program(log):
+    """Return the Python frames of each call as the program saw them: (pid, number of the call) -> frames. Equal frames are one object."""
+    told, shared = {}, {}
     for path in glob.glob(glob.escape(log) + ".*"):
+        pid = int(path.rsplit(".", 1)[1])
         with open(path, encoding="utf-8") as lines:
             for line in lines:
                 call = json.loads(line)
-                told[int(path.rsplit(".", 1)[1]), call["call"]] = call["frames"]
-    for event in traced.report.events("--kind", "osrt_call", "--name", "lseek*"):
+                told[pid, call["call"]] = [shared.setdefault(frame, frame) for frame in map(tuple, call["frames"])]
+    return told
+
+
+def as_shown(name, file, line):
+    return f"{name} ({os.path.basename(file)}:{line})" if line else f"{name} ({os.path.basename(file)})", file, line
+
+
+def compared(traced, log):
+    """Return the number of equal chains, the program's number, and the first difference."""
+    told, equal, difference = chains_of_program(log), 0, None
+    for event in traced.report.each_event("--kind", "osrt_call", "--name", "lseek*"):
         frames = told.get((event["pid"], event["return_value"]))
         if frames is None:
             continue
-        seen = [[f["function"], f["file"], f["line"]] for f in python_frames(event["callchain"])]
-        wanted = [[f"{name} ({os.path.basename(file)}:{line})" if line else f"{name} ({os.path.basename(file)})", file, line] for name, file, line in frames[:DEPTH]]
+        seen = [(f["function"], f["file"], f["line"]) for f in python_frames(event["callchain"])]
+        wanted = [as_shown(*frame) for frame in frames[:DEPTH]]
         if seen == wanted:
             equal += 1
         elif difference is None:
@@ -84,19 +96,35 @@ def compared(traced, log):
     return equal, len(told), difference
 
 
+def zoo_of(python, calls, rounds, *torture):
+    """Run the program with several seeds; a process has room for some 5,000 such chains. Return the number of chains, and what is wrong."""
+    all_told = 0
+    for seed in range(rounds):
+        log = os.path.join(folder(), "log")
+        traced = Traced(python, [ZOO, log, str(calls), "3", str(seed), *torture])
+        if traced.wrong():
+            return all_told, traced.wrong()
+        equal, told, difference = compared(traced, log)
+        all_told += told
+        if equal != told or told < calls:
+            return all_told, f"seed {seed}: {equal} of {told} equal; {difference}"
+        shutil.rmtree(traced.folder)
+    return all_told, None
+
+
 def zoo():
     """Compare every chain of the program, in every interpreter."""
-    calls = 100000 if TORTURE else 2000
+    calls, rounds = 2000, 50 if TORTURE else 1
     for version, python in interpreters().items():
-        for name, arguments in (("", [str(calls), "3"]), (", while other threads disturb", [str(calls // 4), "3", "torture"])):
-            log = os.path.join(folder(), "log")
-            traced = Traced(python, [ZOO, log, *arguments])
-            if version.split()[-1] not in KNOWN:
-                tap.ok(not traced.wrong() and any("no Python frames" in d for d in traced.diagnostics), f"{version} is not known, and the report says so{name}",
-                       traced.wrong() or traced.diagnostics)
-                continue
-            equal, told, difference = compared(traced, log) if not traced.wrong() else (0, 0, traced.wrong())
-            tap.ok(told > calls // 4 and equal == told, f"{version}: all {told} chains are those of sys._getframe(){name}", f"{equal} of {told} equal; {difference}")
+        if version.split()[-1] not in KNOWN:
+            traced = Traced(python, [ZOO, os.path.join(folder(), "log"), "100"])
+            tap.ok(not traced.wrong() and any("no Python frames" in d for d in traced.diagnostics), f"{version} is not known, and the report says so",
+                   traced.wrong() or traced.diagnostics)
+            continue
+        told, wrong = zoo_of(python, calls, rounds)
+        tap.ok(told >= calls * rounds and not wrong, f"{version}: all {told} chains are those of sys._getframe()", wrong)
+        told, wrong = zoo_of(python, calls // 4, rounds, "torture")
+        tap.ok(told >= calls // 4 * rounds and not wrong, f"{version}: all {told} chains are those of sys._getframe(), while other threads disturb", wrong)
 
 
 SMALL = """
