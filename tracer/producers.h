@@ -15,7 +15,6 @@
 
 #define PRODUCER_HOOKS
 #include "tracer/producers.def"
-#undef PRODUCER_HOOKS
 
 /* Describe in the header of this process's new spool what is recorded. */
 static inline void producers_describe(struct spool_header *spool)
