@@ -423,7 +423,7 @@ struct lane {
 	uint32_t ranges_pad;
 	struct cuda_open cuda_open; /* the CUDA API call in progress, the outermost if nested */
 	uint64_t chunk[LANE_CHUNKS_MAX]; /* see lane_chunk_entry() */
-	uint64_t thread_waits; /* its voluntary switches then */
+	uint64_t thread_waits;           /* its voluntary switches then */
 	/* The thread's counters when another thread ended the process: tick (0 = not read, stored
 	 * last), ns of processor time, run_delay_ns */
 	uint64_t end_tick, end_cpu_ns, end_delay_ns;

@@ -405,10 +405,10 @@ static inline uint64_t spot(uint64_t lines, uint64_t at, uint64_t last)
 }
 
 /*
- * Return a checksum of a code object's first line and line table. It distinguishes code objects that
- * have the same address and words: programs that execute generated code get the same memory for it
- * repeatedly. Tables of up to 64 bytes are covered whole, longer ones at four places. Objects are
- * allocated in whole words.
+ * Return a checksum of a code object's first line and line table. It distinguishes code objects
+ * that have the same address and words: programs that execute generated code get the same memory
+ * for it repeatedly. Tables of up to 64 bytes are covered whole, longer ones at four places.
+ * Objects are allocated in whole words.
  */
 static inline uint64_t checksum_of(uint64_t code, uint64_t lines)
 {

@@ -134,7 +134,7 @@ struct joined {
 	char text[];
 };
 
-/* Return both values joined by a comma (NAMES) or a newline (REPEAT), or NULL if memory is short. */
+/* Return both values joined by a comma (NAMES) or a newline (REPEAT); NULL = out of memory. */
 static const char *joined(const char *choices, const char *before, const char *value)
 {
 	static struct joined *all;
