@@ -465,6 +465,25 @@ static void abandoned_calls_are_found(void)
 		"a call that is interrupted stays open");
 }
 
+/* A handler has called while a call was about to begin, and has left its tick there. The call is
+ * left later. */
+static void a_handlers_call_is_not_recorded_as_left(void)
+{
+	spool_make(64u << 20);
+	own_words.osrt_threshold[1] = 0;
+	put_call(0);
+	put_call(1);
+	struct lane *lane = lane_number(0);
+	lane->open = (struct open_call){.tick = record_at(lane, lane->head - RECORD_BYTES)->tick,
+		.sp = stack_pointer() - 4096,
+		.kind = 1};
+	uint64_t head = lane->head;
+	put_call(2);
+	check(lane->head == head + RECORD_BYTES && lane->open.sp == 0 &&
+			lane->dropped[DROP_NESTED] == 1,
+		"a call that was left, with the begin of a recorded one, is counted as dropped");
+}
+
 /* ---- every system call of the tracer may fail ---- */
 
 static long fail_at, calls_made;
@@ -512,6 +531,7 @@ int main(void)
 	calls_after_the_end_are_kept();
 	growth_waits_for_its_turn();
 	abandoned_calls_are_found();
+	a_handlers_call_is_not_recorded_as_left();
 	failing_system_calls_do_no_harm();
 	return lanes_done();
 }

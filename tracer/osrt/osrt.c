@@ -32,6 +32,23 @@ void osrt_put_path(
 
 /* ---- calls left or interrupted ---- */
 
+#define RECENT_RECORDS 16
+
+/* Return true if the open call's begin is that of a recorded call. A handler that interrupted the
+ * begin of another call has left its tick and kind there (lane_open()), and that call has been left
+ * since. */
+static bool is_recorded(const struct thread *t, const struct open_call *open)
+{
+	uint64_t head = t->lane->head, at = head % CHUNK_BYTES;
+	if (t->chunk != head / CHUNK_BYTES + 1)
+		return false;
+	const struct record *next = (const void *)(t->base + at), *r = next - 1;
+	for (; at && next - r <= RECENT_RECORDS; at -= RECORD_BYTES, r--)
+		if (r->tick == open->tick && (r->word & RECORD_KIND_MASK) == open->kind)
+			return true;
+	return false;
+}
+
 static void put_abandoned(struct thread *t, const struct open_call *open, enum record_flag flag)
 {
 	uint64_t ticks = clock_ticks() - open->tick;
@@ -41,7 +58,7 @@ static void put_abandoned(struct thread *t, const struct open_call *open, enum r
 		return;
 	/* If the thread switches stacks, a copy of an open call may remain: it is not known whether
 	 * this call has ended, and been recorded, already. */
-	if (t->stacks && flag == RECORD_ABANDONED) {
+	if ((t->stacks && flag == RECORD_ABANDONED) || is_recorded(t, open)) {
 		lane->dropped[DROP_NESTED]++;
 		return;
 	}
