@@ -16,6 +16,10 @@
 /* Write one line per callchain in the format of flamegraph.pl and inferno. Returns 0 or -ENOMEM. */
 int folded_write(FILE *out, struct profile *p, enum profile_weight weight);
 
+/* Write a profile of pprof, uncompressed: a sample per thread and callchain, with the number of
+ * calls and their time. Returns 0 or a negative errno. */
+int pprof_write(FILE *out, struct profile *p, enum profile_weight weight);
+
 /* Write one JSON object in the format of https://www.speedscope.app/file-format-schema.json: a
  * evented profile per thread (evented.h), then a sampled profile per thread, one sample per
  * callchain, whose weight is the sum of its calls. `name` is shown as the name of the file. `t`: a

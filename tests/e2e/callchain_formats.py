@@ -18,6 +18,7 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from lib import BUILD, TRACE, folder, main, tap  # noqa: E402
+from libwire import fields, one, varint  # noqa: E402
 
 MAKER = os.path.join(BUILD, "tests/unit/test_reader_profile")
 PLACE = folder()
@@ -96,6 +97,51 @@ def folded():
         return
     drawn = subprocess.run([tool], input=exported("folded"), capture_output=True, timeout=60)
     tap.ok(drawn.returncode == 0 and b"std::inl" in drawn.stdout, "flamegraph.pl draws it", drawn.stderr)
+
+
+def numbers(packed):
+    """Return the numbers of a packed field, of which a message may have several pieces."""
+    found = []
+    for piece in packed:
+        at = 0
+        while at < len(piece):
+            value, at = varint(piece, at)
+            found.append(value)
+    return found
+
+
+def parse_pprof(data):
+    """Return (types of values, {stack as in folded: values}, {function: (file, line, module)}) of a profile of pprof, by its specification profile.proto."""
+    profile = fields(data)
+    texts = [text.decode() for text in profile[6]]
+    functions = {one(of, 1): of for of in map(fields, profile[5])}
+    mappings = {one(of, 1): texts[one(of, 5)] for of in map(fields, profile[3])}
+    names, places = {}, {}
+    for of in map(fields, profile[4]):
+        line, = map(fields, of[4])
+        function = functions[one(line, 1)]
+        name = names[one(of, 1)] = texts[one(function, 2)]
+        places[name] = texts[one(function, 4)], one(line, 2), mappings.get(one(of, 2))
+    stacks = {}
+    for of in map(fields, profile[2]):
+        labels = {texts[one(label, 1)]: texts[one(label, 2)].replace(";", ":") for label in map(fields, of[3])}
+        stack = (labels["process"], labels["thread"], *(names[number].replace(";", ":") for number in reversed(numbers(of[1]))))
+        if stack in stacks:
+            raise ValueError(f"twice: {stack}")
+        stacks[stack] = numbers(of[2])
+    types = [(texts[one(of, 1)], texts[one(of, 2)]) for of in map(fields, profile[1])]
+    return types, texts[0], texts[one(profile, 14)], stacks, places
+
+
+def pprof():
+    types, first, shown, stacks, places = parse_pprof(exported("pprof"))
+    tap.ok(types == [("calls", "count"), ("time", "nanoseconds")] and first == "" and shown == "time", "pprof: two values, by time at first", (types, first, shown))
+    for value, weight in enumerate(("count", "time")):
+        wanted = parse_folded(exported("folded", "-w", weight))
+        found = {stack: values[value] for stack, values in stacks.items() if values[value]}
+        tap.ok(found == wanted, f"pprof: callchains and {weight} as folded has them", (found, wanted))
+    tap.ok(places['std::inl<"x">'][:2] == ('/src/inl "q".h', 3) and any(module for _, _, module in places.values()), "pprof: file, line and module", places)
+    tap.ok(parse_pprof(exported("pprof", "-w", "count"))[2] == "calls", "pprof --weight count: calls at first")
 
 
 def schema_path():
@@ -205,4 +251,4 @@ def without_callchains():
 
 
 subprocess.run([MAKER, "--save", REPORT], check=True, timeout=30)
-main(dump_is_json, dump_is_for_grep, statistics_agree, folded, speedscope, over_time, default_names, without_callchains)
+main(dump_is_json, dump_is_for_grep, statistics_agree, folded, pprof, speedscope, over_time, default_names, without_callchains)

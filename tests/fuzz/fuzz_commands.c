@@ -81,6 +81,7 @@ static const struct line {
 	{CMD_export, {"-t", "json", "-o", OUT, "-f", "true", IN}},
 	{CMD_export, {"-t", "folded", "--callchains", "native", "-o", OUT, "-f", "true", IN}},
 	{CMD_export, {"-t", "speedscope", "-o", OUT, "-f", "true", IN}},
+	{CMD_export, {"-t", "pprof", "-o", OUT, "-f", "true", IN}},
 	{CMD_export, {"-t", "nvtxt", "-o", OUT, "-f", "true", IN}},
 	{CMD_export, {"-t", "sqlite", "-o", OUT, "-f", "true", IN}},
 	{CMD_export, {"-t", "sqlite", "--compat", "2.9", "-o", OUT, "-f", "true", IN}},

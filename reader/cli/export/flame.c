@@ -36,7 +36,7 @@ int export_flame(FILE *out, struct cli_report *r, const struct options *o, const
 	static struct timeline t;
 	struct profile profile;
 	const struct cursor_filter all = {0};
-	const bool speedscope = !strcmp(format, "speedscope");
+	const bool speedscope = !strcmp(format, "speedscope"), pprof = !strcmp(format, "pprof");
 	const char *slash = strrchr(r->path, '/');
 	const enum profile_weight weight =
 		option_is(o, OPT_export_weight, "count") ? PROFILE_COUNT : PROFILE_TIME;
@@ -52,7 +52,8 @@ int export_flame(FILE *out, struct cli_report *r, const struct options *o, const
 	if (!error)
 		error = speedscope
 			? speedscope_write(out, &profile, &t, weight, slash ? slash + 1 : r->path)
-			: folded_write(out, &profile, weight);
+			: pprof ? pprof_write(out, &profile, weight)
+				: folded_write(out, &profile, weight);
 	if (!error || error == -ENODATA)
 		notes_print(r, format, &profile, speedscope);
 	profile_release(&profile);

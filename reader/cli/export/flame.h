@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * flame.h - `trace export` to the formats of callchain viewers: folded and speedscope.
+ * flame.h - `trace export` to the formats of callchain viewers: folded, speedscope and pprof.
  *
  * One thread.
  */
@@ -12,7 +12,7 @@
 #include "reader/cli/base/input_state.h"
 #include "reader/cli/base/options.h"
 
-/* Write the report in `format` (folded or speedscope), and print on stderr what the format cannot
+/* Write the report in `format` (folded, speedscope or pprof), and print on stderr what the format cannot
  * store. Returns 0 or a negative errno. */
 int export_flame(FILE *out, struct cli_report *r, const struct options *o, const char *format,
 	const struct contents_visitor *visitor);
