@@ -29,7 +29,9 @@ static struct merged_interpreter interpreter;
 static int (*find_object)(void *, void *);
 static const struct link_map *home; /* the module of an interpreter that was loaded later */
 static uint32_t unloading;          /* calls in progress that may unload it */
+static uint32_t readers;            /* threads that read its frames */
 
+#define WAIT_TRIES 2000u /* some 1 ms */
 #define LOOKED_MAX 64u
 /* Modules of a generation of the map that have no interpreter, by their link_map. */
 static struct {
@@ -186,8 +188,11 @@ void python_before_unload(void)
 {
 	if (!home)
 		return;
-	__atomic_add_fetch(&unloading, 1, __ATOMIC_ACQ_REL);
+	__atomic_add_fetch(&unloading, 1, __ATOMIC_SEQ_CST);
 	python_is_here = false;
+	/* One that left by siglongjmp() from a handler is counted for ever. */
+	for (uint32_t i = 0; i < WAIT_TRIES && __atomic_load_n(&readers, __ATOMIC_SEQ_CST); i++)
+		SYS0(SYS_sched_yield);
 }
 
 void python_after_unload(void)
@@ -236,6 +241,7 @@ void python_start_forked(void)
 		state = STATE_FOUND;
 	if (state == STATE_LOOKING)
 		state = STATE_NONE;
+	readers = 0;
 	if (unloading)
 		python_is_here = state != STATE_OFF;
 	unloading = 0;
@@ -251,7 +257,7 @@ static struct memory *memory_for(const struct thread *t)
 	return *kept;
 }
 
-bool python_take(struct thread *t, struct callchain_thread *native, uint32_t flags,
+static bool take(struct thread *t, struct callchain_thread *native, uint32_t flags,
 	struct callchain_result *ret_result, uint32_t *ret_id)
 {
 	uint32_t depth = (uint32_t)session.config.backtrace_depth;
@@ -279,4 +285,16 @@ bool python_take(struct thread *t, struct callchain_thread *native, uint32_t fla
 	if (answer == PYTHON_CUT && ret_result->end == CALLCHAIN_WHOLE)
 		ret_result->end = CALLCHAIN_CUT;
 	return true;
+}
+
+bool python_take(struct thread *t, struct callchain_thread *native, uint32_t flags,
+	struct callchain_result *ret_result, uint32_t *ret_id)
+{
+	if (__builtin_expect(!home, 1))
+		return take(t, native, flags, ret_result, ret_id);
+	__atomic_add_fetch(&readers, 1, __ATOMIC_SEQ_CST);
+	bool taken = !__atomic_load_n(&unloading, __ATOMIC_SEQ_CST) &&
+		take(t, native, flags, ret_result, ret_id);
+	__atomic_sub_fetch(&readers, 1, __ATOMIC_SEQ_CST);
+	return taken;
 }
