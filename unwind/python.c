@@ -592,6 +592,17 @@ static inline uint32_t place_of(uint64_t frame)
 	return (uint32_t)((frame >> 3) * 0x9e3779b97f4a7c15ull >> 55) % PYTHON_PLACES;
 }
 
+/* Return true if the code object is as it was. */
+static ALWAYS_INLINE bool code_same(const struct python_step *s, struct spots at, bool by_version)
+{
+	uint64_t code = s->code;
+	if (by_version)
+		return word(code + at.lines) == s->lines && half(code + at.version) == s->mark;
+	uint64_t differs = (word(code + at.file) ^ s->file) | (word(code + at.name) ^ s->name) |
+		(word(code + at.lines) ^ s->lines);
+	return __builtin_expect(differs == 0, 1) && checksum_of(code, s->lines) == s->mark;
+}
+
 /* Return true if the frame and its code object are as they were. */
 static ALWAYS_INLINE bool step_same(const struct python_step *s, struct spots at, bool by_version)
 {
@@ -603,22 +614,16 @@ static ALWAYS_INLINE bool step_same(const struct python_step *s, struct spots at
 		((word(frame + at.tag) ^ s->tag) & at.tag_mask);
 	if (__builtin_expect(differs != 0, 0))
 		return false;
-	if (!s->address)
-		return true;
-	uint64_t code = s->code;
-	if (by_version)
-		return word(code + at.lines) == s->lines && half(code + at.version) == s->mark;
-	differs = (word(code + at.file) ^ s->file) | (word(code + at.name) ^ s->name) |
-		(word(code + at.lines) ^ s->lines);
-	return __builtin_expect(differs == 0, 1) && checksum_of(code, s->lines) == s->mark;
+	return !s->address || code_same(s, at, by_version);
 }
 
 struct walk {
 	struct python_thread *t;
 	uint64_t frame, cframe;
 	uint32_t depth;
-	uint32_t known; /* remembered steps that may be in this chain */
-	uint32_t keep;  /* those that are */
+	uint32_t last;  /* steps of the last walk */
+	uint32_t known; /* those that may be in this chain */
+	uint32_t keep;  /* those that are in it */
 	uint32_t fresh; /* steps walked, the innermost at the end of `steps` */
 	uint32_t fresh_frames;
 	bool unmapped, more;
@@ -706,6 +711,28 @@ static inline bool cframe_leave(struct walk *w)
 	return true;
 }
 
+/* Return true if the last walk found the same function in this frame, as it often does: then only
+ * the instruction differs, or what called it. */
+static bool step_again(const struct walk *w, const struct python_step *last, struct python_step *s)
+{
+	const struct spots at = spots;
+	uint64_t frame = w->frame;
+	if (last->frame != frame || !last->address || last->previous == NO_FRAME ||
+		(!w->fresh && half(last->code + OBJECT_REFERENCES) == 0) ||
+		word(frame + at.code) != last->executable ||
+		(word(frame + at.tag) ^ last->tag) & at.tag_mask)
+		return false;
+	if (!(setup.layout.code_version >= 0 ? code_same(last, at, true)
+					     : code_same(last, at, false)))
+		return false;
+	*s = *last;
+	s->previous = word(frame + at.previous);
+	s->instr = word(frame + at.instr);
+	s->at = w->cframe;
+	s->address = PYTHON_ADDRESS(PYTHON_CODE_OF(last->address), instruction_of(frame, s->code));
+	return true;
+}
+
 /* Read the frame and find its code object. */
 static enum known step_read(struct walk *w, struct python_step *s)
 {
@@ -765,7 +792,9 @@ static bool walk(struct walk *w)
 		uint64_t frame = w->frame;
 		struct python_step *s =
 			&t->steps[PYTHON_STEPS_MAX + PYTHON_FRESH_MAX - 1 - w->fresh];
-		if (step_read(w, s) != KNOWN || (s->leaves && !cframe_leave(w)))
+		if (!(i < w->last && step_again(w, &t->steps[i], s)) && step_read(w, s) != KNOWN)
+			return false;
+		if (s->leaves && !cframe_leave(w))
 			return false;
 		w->fresh++;
 		w->fresh_frames += s->address != 0;
@@ -839,7 +868,7 @@ enum python_answer python_walk(struct python_thread *t, uint32_t depth, bool unm
 	struct walk w = {.t = t, .unmapped = unmapped, .arg = arg};
 	w.depth = depth > PYTHON_DEPTH_MAX ? PYTHON_DEPTH_MAX : depth < 1 ? 1 : depth;
 	bool pages_new = unmapped || t->epoch != epoch;
-	w.known = pages_new || t->depth != w.depth ? 0 : t->count;
+	w.last = w.known = pages_new || t->depth != w.depth ? 0 : t->count;
 	/* A handler may leave by siglongjmp() while steps are being put in place. */
 	t->count = 0;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);

@@ -3,8 +3,8 @@
 """Measures what Python frames add to a callchain, in the interpreter that runs this script.
 
 python_chains.py [DEPTH]: a chain of DEPTH Python frames (29 by default) of as many functions, the same as the one before, taken 200,000 times; the
-least and the median of 4,000 batches of 50, in ns: the native chain alone, the Python frames alone, those without what
-the thread remembers, and both as one chain. Needs cc.
+least and the median of 4,000 batches of 50, in ns: the native chain alone, the Python frames alone, those if each is at another instruction than in
+the last chain, and both as one chain. Needs cc.
 """
 import ctypes
 import os
@@ -58,7 +58,8 @@ static uint32_t once(int what)
 		return callchain_take(native, 128, 0, &result);
 	uint32_t known = merged_begin(merged);
 	if (what == 2)
-		python->count = 0;
+		for (uint32_t i = 0; i < python->count; i++)
+			python->steps[i].instr = 1;
 	enum python_answer answer = python_walk(python, 128, false, NULL);
 	frames = python->steps[python->count - 1].frames;
 	if (what < 3)
@@ -129,7 +130,7 @@ def main():
         sys.exit(reason.decode())
     print("python", ".".join(map(str, sys.version_info[:3])))
     descend = functions(depth - 2)
-    for what, title in enumerate(("native chain", "Python frames", "nothing remembered", "both as one chain")):
+    for what, title in enumerate(("native chain", "Python frames", "all frames moved", "both as one chain")):
         least = descend(lambda what=what: library.measure(what))
         print(f"{title:20} {least:8.1f} {ctypes.c_double.in_dll(library, 'median').value:8.1f} ns, {library.frames_of_last() if what else 0} Python frames")
 
