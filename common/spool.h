@@ -116,8 +116,9 @@ enum record_flag {
 	RECORD_TEXT_NAMED = 16, /* NVTX, in reports only: the text is a registered string */
 	RECORD_PAYLOAD_CUT =
 		32, /* NVTX, in reports only: the payload was longer, or could not be read */
-	RECORD_IMPORTED = 64, /* in reports only: imported from a text file by `trace import` */
-	RECORD_DEFERRED = 128 /* set by readers only: the event of an NVTX_DEFERRED row */
+	RECORD_IMPORTED = 64,  /* in reports only: imported from a text file by `trace import` */
+	RECORD_DEFERRED = 128, /* set by readers only: the event of an NVTX_DEFERRED row */
+	RECORD_IN_STEP = 256   /* CPU samples, in reports only: taken at the end of a call */
 };
 
 enum record_kind {
@@ -162,13 +163,18 @@ enum record_kind {
 				 follow, b =  duration in ns; payload these columns as varints */
 	REC_CUDA_CUBIN = 0xf22, /* a piece of a module's code, no event: a = hash; payload struct
 				   cuda_cubin, bytes */
-	REC_CPU_SAMPLE = 0xf30, /* a = CPU << 48 | function << 32 | periods that it stands for, b =
-				   ns of processor time since the thread's last sample; function: 0
-				   or that of the call that was open; RECORD_NESTED: it interrupted
-				   the tracer, and has no callchain */
+	REC_CPU_SAMPLE = 0xf30, /* a = SAMPLE_IN_STEP | CPU << 48 | function << 32 | periods that it
+				   stands for, b = ns of processor time since the thread's last
+				   sample; function: 0 or that of the call that was open;
+				   RECORD_NESTED: it interrupted the tracer, and has no callchain */
 	REC_THREAD_TIME = 0xf31 /* a = enum thread_time_flag, b = ns of processor time of the
 				   thread; payload struct thread_time */
 };
+
+/* The sample was taken at the end of a call, because the timer was overdue: the thread never ran at
+ * the kernel's tick. What ran is not known, but that the call's caller, or its callers, called it.
+ */
+#define SAMPLE_IN_STEP (UINT64_C(1) << 63)
 
 /* Which counters of a thread's reading are known, and when it was taken. Names in FORMAT.md. */
 enum thread_time_flag {
@@ -496,6 +502,7 @@ struct cpu_counts {
 	uint64_t sampled_ns;      /* processor time that they stand for */
 	uint64_t process_ns;      /* processor time of the process, when last read */
 	uint64_t in_tracer;       /* samples that interrupted the tracer: without a callchain */
+	uint64_t in_step;         /* samples taken at the end of a call */
 	uint64_t late;            /* ticks without a place for a record; the next sample has them */
 	uint64_t threads;         /* threads that got a timer */
 	uint64_t blocked;         /* how often threads had SIGURG blocked: not sampled meanwhile */

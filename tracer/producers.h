@@ -49,12 +49,22 @@ static inline void producers_thread_started(struct thread *t)
 #include "tracer/producers.def"
 }
 
+/* Note a call of `ticks` ticks from `tick` on, which has just been recorded with its callchain.
+ * Owning thread, with a lane, thread.busy set; async-signal-safe. */
+static inline void producers_long_call(struct thread *t, uint64_t tick, uint64_t ticks)
+{
+#define PRODUCER(                                                                               \
+	name, is_default, describe, start, ready, thread_start, thread_started, long_call, ...) \
+	long_call;
+#include "tracer/producers.def"
+}
+
 /* Record, with `flag`, the calls whose frames are below `sp` (0 = all): they were left without
  * returning. Owning thread, with a lane; not yet busy. */
 static inline void producers_calls_left(struct thread *t, uint64_t sp, enum record_flag flag)
 {
-#define PRODUCER(                                                                                \
-	name, is_default, describe, start, ready, thread_start, thread_started, calls_left, ...) \
+#define PRODUCER(name, is_default, describe, start, ready, thread_start, thread_started, \
+	long_call, calls_left, ...)                                                      \
 	calls_left;
 #include "tracer/producers.def"
 }
@@ -63,7 +73,7 @@ static inline void producers_calls_left(struct thread *t, uint64_t sp, enum reco
 static inline void producers_thread_end(struct thread *t)
 {
 #define PRODUCER(name, is_default, describe, start, ready, thread_start, thread_started, \
-	calls_left, thread_end, ...)                                                     \
+	long_call, calls_left, thread_end, ...)                                          \
 	thread_end;
 #include "tracer/producers.def"
 }
@@ -73,7 +83,7 @@ static inline void producers_thread_end(struct thread *t)
 static inline void producers_forked(void)
 {
 #define PRODUCER(name, is_default, describe, start, ready, thread_start, thread_started, \
-	calls_left, thread_end, forked, ...)                                             \
+	long_call, calls_left, thread_end, forked, ...)                                  \
 	forked;
 #include "tracer/producers.def"
 }
@@ -83,7 +93,7 @@ static inline void producers_forked(void)
 static inline void producers_flush(bool is_last)
 {
 #define PRODUCER(name, is_default, describe, start, ready, thread_start, thread_started, \
-	calls_left, thread_end, forked, flush)                                           \
+	long_call, calls_left, thread_end, forked, flush)                                \
 	flush;
 #include "tracer/producers.def"
 }

@@ -229,7 +229,8 @@ void schema_flag_names(uint64_t value, char *out)
 	} flags[] = {{RECORD_ABANDONED, "abandoned"}, {RECORD_NESTED, "nested"},
 		{RECORD_UNFINISHED, "unfinished"}, {RECORD_TEXT_CUT, "text_cut"},
 		{RECORD_TEXT_NAMED, "registered"}, {RECORD_PAYLOAD_CUT, "payload_cut"},
-		{RECORD_IMPORTED, "imported"}, {RECORD_DEFERRED, "deferred"}};
+		{RECORD_IMPORTED, "imported"}, {RECORD_DEFERRED, "deferred"},
+		{RECORD_IN_STEP, "in_step"}};
 	char *at = out;
 	*at = 0;
 	for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++)

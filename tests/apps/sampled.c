@@ -10,6 +10,9 @@
  *   urgent_fd     the program reads SIGURG by signalfd()
  *   processes     threads, fork, vfork, exec
  *   user          the process changes its user (needs root)
+ *   step MS       two functions wake at the kernel's tick, work less than a tick, and sleep again;
+ *                 the time that each took is printed
+ *   naps MS       computation and sleeps of random length
  *   work ROUNDS   a fixed amount of computation, for tests/bench/sampling.py
  */
 #include "app.h"
@@ -89,6 +92,79 @@ static void split(uint64_t ms)
 	if (app_facts())
 		say("facts: seventy %llu thirty %llu", (unsigned long long)took[0],
 			(unsigned long long)took[1]);
+}
+
+/* ---- in step with the kernel's tick ---- */
+
+#define TICK_NS 4000000u /* a multiple of each usual tick */
+
+static void sleep_until(uint64_t ns)
+{
+	struct timespec time = {(time_t)(ns / 1000000000u), (long)(ns % 1000000000u)};
+	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &time, NULL);
+}
+
+static uint64_t wall_ns(void)
+{
+	struct timespec now;
+	syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+__attribute__((noinline)) static void work_in_step(void)
+{
+	uint64_t end = cpu_ns() + 1200000;
+	while (cpu_ns() < end)
+		work(1000);
+}
+
+/* Return the processor time that it took. */
+static uint64_t step(uint64_t rounds)
+{
+	uint64_t before = cpu_ns();
+	for (uint64_t i = 0; i < rounds; i++) {
+		sleep_until((wall_ns() / TICK_NS + 1) * TICK_NS);
+		work_in_step();
+	}
+	return cpu_ns() - before;
+}
+
+__attribute__((noinline)) static uint64_t step_often(uint64_t rounds)
+{
+	uint64_t took = step(rounds);
+	__asm__ volatile("");
+	return took;
+}
+
+__attribute__((noinline)) static uint64_t step_rarely(uint64_t rounds)
+{
+	uint64_t took = step(rounds);
+	__asm__ volatile("");
+	return took;
+}
+
+static void steps(uint64_t ms)
+{
+	uint64_t often = 0, rarely = 0, end = cpu_ns() + ms * 1000000u;
+	while (cpu_ns() < end) {
+		often += step_often(40 + (uint64_t)roll(60));
+		rarely += step_rarely(10 + (uint64_t)roll(20));
+	}
+	if (app_facts())
+		say("facts: often %llu rarely %llu", (unsigned long long)often,
+			(unsigned long long)rarely);
+}
+
+static void naps(uint64_t ms)
+{
+	uint64_t end = cpu_ns() + ms * 1000000u;
+	while (cpu_ns() < end) {
+		struct timespec time = {0, 100000 + roll(8000000)};
+		uint64_t until = cpu_ns() + 100000 + (uint64_t)roll(8000000);
+		nanosleep(&time, NULL);
+		while (cpu_ns() < until)
+			work(1000);
+	}
 }
 
 /* ---- calls that a signal could interrupt ---- */
@@ -352,6 +428,10 @@ int main(int argc, char **argv)
 		use_urgent_fd();
 	else if (!strcmp(mode, "processes"))
 		processes(argv);
+	else if (!strcmp(mode, "step"))
+		steps((uint64_t)number);
+	else if (!strcmp(mode, "naps"))
+		naps((uint64_t)number);
 	else if (!strcmp(mode, "work"))
 		work(number);
 	else if (!strcmp(mode, "exit"))

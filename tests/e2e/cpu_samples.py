@@ -139,6 +139,42 @@ def notices_nothing():
             tap.ok(cpus[0]["samples"] > 100, "there were many samples", cpus)
 
 
+def in_step():
+    """A thread in step with the kernel's tick: its time is between named marks, and each caller has its share."""
+    s = Sampled("step", "3000" if TORTURE else "1500", hz=97)
+    fact = s.text.split("facts: often ")[-1].split()
+    cpu = s.processes()[0]["cpu"]
+    if s.wrong() or len(fact) < 3:
+        tap.ok(False, "step runs, its report is sound", s.wrong() or s.text)
+        return
+    often, rarely = int(fact[0]), int(fact[2])
+    rows = s.samples()
+    by = {name: sum(r["cpu_time_ns"] for r in rows if name in r["callchain"]) for name in ("step_often", "step_rarely")}
+    tap.ok(sum(by.values()) >= 0.99 * (often + rarely) - 45e6, "99 % of its processor time, but for the last mark, is between named marks", (by, often + rarely, cpu))
+    # A mark takes the time since the one before, up to 41 ms, and each stay is some 30 to 120 ms long. Taken as independent, each
+    # mark errs by half of that at a change, uniformly.
+    share, got = often / (often + rarely), by["step_often"] / sum(by.values())
+    sigma = (len(rows) * share * (1 - share)) ** 0.5 / len(rows)
+    tap.ok(abs(got - share) <= 4.9 * sigma, f"each caller has its share (normal, {CHANCE:g})", (got, share, sigma, len(rows)))
+    due = cpu["process_ns"] * 97 / 1e9
+    tap.ok(cpu["samples"] == len(rows) and abs(cpu["periods"] - due) <= 5 + 0.02 * due, "as many periods as are due", (cpu, due))
+    chains = [r for r in rows if "in_step" in str(r.get("flags"))]
+    tap.ok(len(chains) == cpu["in_step"] and all("step_" in r["callchain"] for r in chains), "marks at ends of calls are counted, and have the call's chain", (len(chains), cpu))
+    database = os.path.join(s.folder, "step.sqlite")
+    trace("export", "-t", "sqlite", "-o", database, s.path)
+    db = sqlite3.connect(database)
+    marked = db.execute("SELECT count(*) FROM SAMPLING_CALLCHAINS c JOIN StringIds s ON s.id = c.symbol WHERE c.stackDepth = 0 AND c.specialEntry = 1 "
+                        "AND s.value LIKE '[In step%'").fetchone()[0]
+    tap.ok(marked == len(chains), "their leaf in SAMPLING_CALLCHAINS says that what ran is not known", (marked, len(chains)))
+
+
+def not_in_step():
+    """A thread that sleeps and computes at random is sampled at ticks: marks at ends of calls would take time from what ran."""
+    s = Sampled("naps", "3000" if TORTURE else "1500", hz=97)
+    cpu = s.processes()[0]["cpu"]
+    tap.ok(not s.wrong() and cpu["in_step"] <= 1 and cpu["samples"] > 50, "random naps: no marks at ends of calls", s.wrong() or cpu)
+
+
 def executed_again():
     """A process that executes a program again and again: each program's processor time is its own."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -186,4 +222,4 @@ def off():
     tap.ok(refused.status and b"process-tree" in refused.err, "an unknown word is refused", refused.err)
 
 
-main(shares, notices_nothing, executed_again, few_signals, refused, other_users, off)
+main(shares, notices_nothing, in_step, not_in_step, executed_again, few_signals, refused, other_users, off)

@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 
 #include "tracer/cpu/cpu.h"
+#include "tracer/cpu/hooks.h"
 #include "unwind/callchain.h"
 #include "unwind/registers.h"
 
@@ -131,6 +132,43 @@ static void what_finds_no_place_is_owed(void)
 		"and its time belongs to no sample");
 }
 
+/* A thread whose timer never expires, though it runs: the end of a long call is its sample. */
+static void an_overdue_thread_is_sampled_at_the_end_of_a_call(void)
+{
+	begin();
+	struct samples *s = thread_self.samples;
+	uint64_t from = lane_now()->head, tick = clock_ticks(), ticks = 1000000;
+	cpu_period_ns = 10000000;
+	cpu_is_on = true;
+	s->timer = 1;
+	s->overdue = 50 * ticks;
+	thread_enter(&thread_self);
+	cpu_long_call(&thread_self, tick, ticks);
+	cpu_long_call(&thread_self, tick + 40 * ticks, ticks);
+	check(!sample_at(from, 0) && s->awake == 39 * ticks, "39 units awake are not enough");
+	cpu_long_call(&thread_self, tick + 60 * ticks, ticks);
+	check(!sample_at(from, 0) && s->awake < 50 * ticks,
+		"nor are 58, if the thread did not run meanwhile");
+	uint64_t until = s->mark + cpu_overdue_ns(), mark = s->mark;
+	while (sys_clock_ns(CLOCK_THREAD_CPUTIME_ID) < until)
+		spin();
+	s->awake = 0;
+	cpu_long_call(&thread_self, tick + 120 * ticks, ticks);
+	thread_leave(&thread_self);
+	const struct record *r = sample_at(from, 0);
+	check(r && r->a & SAMPLE_IN_STEP && r->b == s->mark - mark && r->b >= cpu_overdue_ns() &&
+			(uint32_t)r->a == r->b / cpu_period_ns,
+		"a thread that ran all the time is sampled");
+	check(session.spool->cpu.in_step == 1 && session.spool->cpu.samples == 1, "and counted");
+	if (!r)
+		return;
+	sample((uint32_t)r->a + 2);
+	r = sample_at(from, 1);
+	check(r && (uint32_t)r->a == 2 && !(r->a & SAMPLE_IN_STEP) && s->ahead == 0,
+		"the timer's own sample stands for the periods since then");
+	cpu_is_on = false;
+}
+
 int main(void)
 {
 	if (!mkdtemp(folder))
@@ -139,5 +177,6 @@ int main(void)
 	samples_are_records();
 	the_tracer_is_interrupted();
 	what_finds_no_place_is_owed();
+	an_overdue_thread_is_sampled_at_the_end_of_a_call();
 	return lanes_done();
 }

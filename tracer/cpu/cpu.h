@@ -28,6 +28,11 @@ struct samples {
 	uint64_t left;  /* ns to the next sample while SIGURG is blocked; 0 = it is not */
 	uint32_t owed;  /* periods without a record, for the next sample */
 	uint32_t timer; /* 1 + the kernel's number of the timer; 0 = none */
+	uint64_t awake; /* ticks outside of long calls, at least, since `mark` was last compared */
+	uint64_t slept; /* tick at the end of the last long call */
+	uint64_t overdue; /* ticks after which the timer is overdue: see cpu_long_call() */
+	uint32_t ahead;   /* periods of samples that were taken before the timer counts them */
+	uint32_t pad;
 	struct callchain_thread chain;
 };
 
@@ -64,6 +69,9 @@ void cpu_resume(struct thread *t);
 
 /* Add to a count of the process. Needs a spool. */
 #define SAMPLES_ADD(member, n) __atomic_add_fetch(&session.spool->cpu.member, (n), __ATOMIC_RELAXED)
+
+/* Processor time after which a sample is overdue, in ns. */
+uint64_t cpu_overdue_ns(void);
 
 /* Record a sample of the calling thread, whose code was interrupted at `from`; `periods` is at
  * least 1. Called in the handler, on its stack. */

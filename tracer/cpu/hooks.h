@@ -21,6 +21,10 @@ void cpu_start(void);
  * blocked. Owning thread, thread.busy set, signals blocked. */
 void cpu_thread_start(struct thread *t, uint64_t blocked);
 
+/* Sample the thread at the end of a call, if its timer is overdue. Owning thread, with a lane,
+ * thread.busy set; async-signal-safe. */
+void cpu_long_call(struct thread *t, uint64_t tick, uint64_t ticks);
+
 /* Delete the timer of an ending thread. Owning thread, with a lane, thread.busy set. */
 void cpu_thread_end(struct thread *t);
 

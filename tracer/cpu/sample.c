@@ -73,6 +73,8 @@ void cpu_sample(struct thread *t, const struct registers_all *from, uint64_t per
 		return;
 	}
 	periods += t->samples->owed;
+	periods = periods > t->samples->ahead ? periods - t->samples->ahead : 0;
+	t->samples->ahead = 0;
 	/* The time while the timer was stopped is in no sample. */
 	if (ns > (periods + 1) * cpu_period_ns)
 		ns = (periods + 1) * cpu_period_ns;
@@ -89,6 +91,62 @@ void cpu_sample(struct thread *t, const struct registers_all *from, uint64_t per
 	SAMPLES_ADD(samples, 1);
 	SAMPLES_ADD(periods, periods);
 	SAMPLES_ADD(sampled_ns, ns);
+}
+
+/* ---- threads in step with the kernel's tick ---- */
+
+/* A timer expires only at a tick at which its thread runs. In 40 ms of processor time there are ten
+ * of them (HZ = 250) on average: a thread that met none is in step with the tick. If it ran for 1
+ * ms at a time, at random, that would happen once in 100,000 times. */
+#define OVERDUE_NS UINT64_C(40000000)
+#define OVERDUE_PERIODS 4u
+
+uint64_t cpu_overdue_ns(void)
+{
+	uint64_t ns = OVERDUE_PERIODS * cpu_period_ns;
+	return ns > OVERDUE_NS ? ns : OVERDUE_NS;
+}
+
+/* Write the sample, with the callchain of the call that has just been recorded. */
+static void overdue_put(struct thread *t, uint64_t now_ns, uint64_t ns)
+{
+	unsigned slots = 1;
+	uint64_t tick = clock_ticks(), periods = ns / cpu_period_ns, mark = now_ns - ns;
+	struct record *r = chains_room(t, tick, &slots);
+	/* A sample may have been taken meanwhile. */
+	if (!r ||
+		!__atomic_compare_exchange_n(&t->samples->mark, &mark, now_ns, false,
+			__ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		return;
+	t->samples->ahead += (uint32_t)periods;
+	*r = (struct record){tick, REC_CPU_SAMPLE,
+		SAMPLE_IN_STEP | processor() << 48 | (periods & UINT32_MAX), ns};
+	lane_publish(t, slots);
+	SAMPLES_ADD(samples, 1);
+	SAMPLES_ADD(in_step, 1);
+	SAMPLES_ADD(periods, periods);
+	SAMPLES_ADD(sampled_ns, ns);
+}
+
+/* The thread's clock is read only where it was awake for long enough, which the ends of its calls
+ * show without a system call. */
+void cpu_long_call(struct thread *t, uint64_t tick, uint64_t ticks)
+{
+	struct samples *s = t->samples;
+	if (!s || !s->timer || s->left || !cpu_is_on || session.restricted || t->vfork_pid)
+		return;
+	s->awake += s->slept && tick > s->slept ? tick - s->slept : 0;
+	s->slept = tick + ticks;
+	if (s->awake < s->overdue || !GATE_LOOKS_OPEN(session_mask))
+		return;
+	uint64_t now_ns = sys_clock_ns(CLOCK_THREAD_CPUTIME_ID),
+		 mark = __atomic_load_n(&s->mark, __ATOMIC_RELAXED);
+	uint64_t ns = now_ns > mark ? now_ns - mark : 0;
+	s->awake = 0;
+	if (ns >= cpu_overdue_ns())
+		overdue_put(t, now_ns, ns);
+	else
+		s->awake = session_ticks(ns);
 }
 
 #if defined(__x86_64__)

@@ -174,8 +174,9 @@ static bool memory_get(struct thread *t)
 		*memory = got;
 	}
 	struct samples *s = (struct samples *)(void *)(*memory + GUARD_BYTES + STACK_BYTES);
-	s->left = s->mark = 0;
-	s->owed = s->timer = 0;
+	s->left = s->mark = s->awake = s->slept = 0;
+	s->owed = s->timer = s->ahead = 0;
+	s->overdue = session_ticks(cpu_overdue_ns());
 	callchain_forget(&s->chain);
 	t->samples = s;
 	return true;

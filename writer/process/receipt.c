@@ -115,6 +115,7 @@ static void cpu_fill(Libtrace__CpuReceipt *r, const struct cpu_counts *counts)
 	FILL(sampled_ns);
 	FILL(process_ns);
 	FILL(in_tracer);
+	FILL(in_step);
 	FILL(late);
 	FILL(threads);
 	FILL(blocked);

@@ -59,6 +59,7 @@ static void print_cpu(FILE *out, const Libtrace__CpuReceipt *c)
 	number_member(out, "sampled_ns", c->sampled_ns);
 	number_member(out, "process_ns", c->process_ns);
 	number_member(out, "in_tracer", c->in_tracer);
+	number_member(out, "in_step", c->in_step);
 	number_member(out, "late", c->late);
 	number_member(out, "threads", c->threads);
 	number_member(out, "blocked", c->blocked);

@@ -151,6 +151,7 @@ static void print_cpu(FILE *out, const Libtrace__CpuReceipt *c, unsigned indent)
 		fprintf(out, " of %.3f s of processor time", (double)c->process_ns / 1e9);
 	fprintf(out, ", at %" PRIu64 " Hz", c->frequency);
 	print_part(out, c->in_tracer, "in the tracer");
+	print_part(out, c->in_step, "at ends of calls");
 	print_part(out, c->late, "late");
 	print_part(out, c->blocked, "times a thread blocked SIGURG, and was not sampled");
 	print_part(out, c->threads_refused, "threads without a timer");
@@ -335,6 +336,7 @@ static void add_cpu(Libtrace__CpuReceipt *sum, const Libtrace__CpuReceipt *c)
 	sum->samples += c->samples;
 	sum->sampled_ns += c->sampled_ns;
 	sum->in_tracer += c->in_tracer;
+	sum->in_step += c->in_step;
 	sum->late += c->late;
 	sum->threads += c->threads;
 	sum->blocked += c->blocked;

@@ -143,6 +143,18 @@ static int function_put(
 	return error;
 }
 
+/* Add a row in place of frames that are missing. */
+static int special_put(struct sqlite_export *x, struct frame_row *f, const char *text)
+{
+	struct frame_row row = *f;
+	row.symbol = row.module = text;
+	row.special = true;
+	row.unresolved = row.exact = false;
+	row.address = 0;
+	f->depth++;
+	return frame_put(x, &row);
+}
+
 /* Write the frames of a callchain. *ret_id stays 0 if it has no frames. */
 static int chain_put(struct sqlite_export *x, const struct wanted_chain *c, uint32_t chain,
 	struct time_span *span, uint32_t *ret_id)
@@ -155,19 +167,16 @@ static int chain_put(struct sqlite_export *x, const struct wanted_chain *c, uint
 	if (!count)
 		return 0;
 	int error = c->function ? function_put(x, c->process, &f, c->function) : 0;
+	if (!error && c->in_step)
+		error = special_put(x, &f, "[In step with the kernel's tick]");
 	for (uint32_t i = 0; !error && i < count; i++) {
 		f.address = addresses[i];
-		f.exact = i == 0 && c->table == NSYS_SAMPLING_CALLCHAINS;
+		f.exact = i == 0 && c->table == NSYS_SAMPLING_CALLCHAINS && !c->in_step;
 		error = address_put(x, c->process, &f, c->ns, span);
 	}
-	if (!error && (!whole || c->method & (CALLCHAIN_IS_CUT | CALLCHAIN_IS_LOST))) {
-		f.symbol = f.module =
-			c->method & CALLCHAIN_IS_CUT ? "[Max depth]" : "[Broken backtraces]";
-		f.special = true;
-		f.unresolved = f.exact = false;
-		f.address = 0;
-		error = frame_put(x, &f);
-	}
+	if (!error && (!whole || c->method & (CALLCHAIN_IS_CUT | CALLCHAIN_IS_LOST)))
+		error = special_put(x, &f,
+			c->method & CALLCHAIN_IS_CUT ? "[Max depth]" : "[Broken backtraces]");
 	if (!error)
 		*ret_id = chain;
 	return error;

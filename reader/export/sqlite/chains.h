@@ -46,7 +46,8 @@ struct wanted_chain {
 	uint32_t node, method;
 	uint32_t function; /* string id of the called function; 0 = none */
 	enum nsys_table table;
-	uint64_t ns; /* end of the call */
+	uint64_t ns;  /* end of the call */
+	bool in_step; /* a sample at the end of a call: what ran is not known */
 };
 
 /* Open the tables of source lines; insert buffered rows; free the memory. Functions that

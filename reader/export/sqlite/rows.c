@@ -4,6 +4,7 @@
 
 #include <errno.h>
 
+#include "common/spool.h"
 #include "reader/export/sqlite/export_state.h"
 #include "reader/export/sqlite/osrt_calls.h"
 
@@ -63,6 +64,7 @@ static int sample_row(struct sqlite_export *x, const struct decoded_batch *b, ui
 		.node = (uint32_t)b->chain[row],
 		.method = (uint32_t)b->method[row],
 		.table = NSYS_SAMPLING_CALLCHAINS,
+		.in_step = decoded_column(b, FIELD_CPU_SAMPLE_FLAGS)[row] & RECORD_IN_STEP,
 		.ns = (uint64_t)b->columns[0][row]};
 	int error = bulk_table_numbers(t, values, 0);
 	if (!error)
