@@ -86,25 +86,6 @@ static void at_exit(int status, void *unused)
 	session_end(status);
 }
 
-/*
- * The C library's own clone(): a sanitizer's takes the writer's start for a fork of the program,
- * and ignores the rest of the program's signals. Interposers have no version, so a versioned lookup
- * skips them.
- */
-#if defined(__x86_64__)
-#define CLONE_VERSION "GLIBC_2.2.5"
-#else
-#define CLONE_VERSION "GLIBC_2.17"
-#endif
-static void clone_find(void)
-{
-	void *found = libc.dlvsym ? libc.dlvsym(RTLD_NEXT, "clone", CLONE_VERSION) : NULL;
-	real_resolve(FN_clone);
-	launch_clone = real.fn_clone;
-	if (found)
-		*(void **)(void *)&launch_clone = found;
-}
-
 #define MAIN_STACK_BYTES (8u << 20)
 
 static bool begun;
@@ -128,7 +109,6 @@ static void begin(int argc, char **argv, char **envp)
 	real_open();
 	for (size_t i = 0; i < sizeof(early) / sizeof(early[0]); i++)
 		real_resolve(early[i]);
-	clone_find();
 	syscall_real = real.fn_syscall;
 	session.iterate_phdr = real.fn_dl_iterate_phdr;
 	if (libc_is_complete()) {

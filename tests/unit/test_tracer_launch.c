@@ -16,7 +16,7 @@
 static volatile int calls, failing_call;
 
 /* The child of the first call makes the second one. It shares this memory. */
-static int clone_or_fail(int (*function)(void *), void *stack, int flags, void *argument, ...)
+static int clone_or_fail(int (*function)(void *), void *stack, int flags, void *argument)
 {
 	if (++calls != failing_call)
 		return clone(function, stack, flags, argument);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * launch.c - the start of the writer, by two generations of clone().
+ * launch.c - tasks on stacks of their own, and the start of the writer by two generations of them.
  */
 #define _GNU_SOURCE
 #include "tracer/base/launch.h"
@@ -14,9 +14,41 @@
 #include "common/sys.h"
 #include "common/tree.h"
 
-/* glibc's clone(): the only libc function used here, because C cannot create a child on a stack
- * of its own. */
-int (*launch_clone)(int (*)(void *), void *, int, void *, ...);
+#if defined(__x86_64__)
+/* clone(2), and the new task calls run() and ends. Not glibc's clone(): before 2.25, that ends the
+ * whole process when a task with CLONE_THREAD returns, and sets the caller's own cached pid and
+ * tid to -1 for a task with CLONE_VM, so that a later abort() or raise() fails. */
+static __attribute__((noinline)) int task_clone(
+	int (*run)(void *), void *stack, int flags, void *argument)
+{
+	register long no_tid __asm__("r10") = 0;
+	register long no_tls __asm__("r8") = 0;
+	register int (*task_run)(void *) __asm__("r9") = run;
+	register void *task_argument __asm__("r12") = argument;
+	long result;
+	/* All registers but rax, rcx and r11 are the caller's in the new task, too. */
+	__asm__ volatile("syscall\n\t"
+			 "testq %%rax, %%rax\n\t"
+			 "jnz 1f\n\t"
+			 "xorl %%ebp, %%ebp\n\t"
+			 "movq %%r12, %%rdi\n\t"
+			 "callq *%%r9\n\t"
+			 "movl %%eax, %%edi\n\t"
+			 "movl %[exit], %%eax\n\t"
+			 "syscall\n\t"
+			 "hlt\n"
+			 "1:"
+			 : "=a"(result)
+			 : "a"((long)SYS_clone), "D"((long)flags), "S"(stack), "d"(0L), "r"(no_tid),
+			 "r"(no_tls), "r"(task_run), "r"(task_argument), [exit] "i"(SYS_exit)
+			 : "rcx", "r11", "memory", "cc");
+	return (int)result;
+}
+
+int (*launch_clone)(int (*)(void *), void *, int, void *) = task_clone;
+#else
+int (*launch_clone)(int (*)(void *), void *, int, void *);
+#endif
 
 /* CLONE_UNTRACED: a debugger that follows the program's children does not get the writer, which
  * the program did not create, and which the debugger may kill at its own end (PTRACE_O_EXITKILL).

@@ -5,10 +5,10 @@
 #ifndef TRACER_BASE_LAUNCH_H
 #define TRACER_BASE_LAUNCH_H
 
-/* The C library's clone(), set by inject/, NULL until then: the tracer calls nothing that is
- * interposed.
- * */
-extern int (*launch_clone)(int (*run)(void *), void *stack, int flags, void *argument, ...)
+/* Start a task that calls run() on a stack of its own, whose top is `stack`, and then ends; flags
+ * are those of clone(2) and must have CLONE_VFORK. Returns its tid or a negative number; errno and
+ * the C library's data stay as they are. NULL on other processors. A variable for tests. */
+extern int (*launch_clone)(int (*run)(void *), void *stack, int flags, void *argument)
 	__attribute__((visibility("hidden")));
 
 /*

@@ -15,8 +15,6 @@
 #include "tracer/base/launch.h"
 #include "tracer/base/valgrind.h"
 
-/* launch_clone() is glibc's, as in launch.c. */
-
 #define STACK_BYTES UINT64_C(16384)
 #define GONE_ROUNDS 10000
 
