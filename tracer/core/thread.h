@@ -176,7 +176,7 @@ void thread_forked(struct thread *t);
 struct lane *thread_mute(struct thread *t);
 void thread_unmute(struct thread *t, struct lane *lane);
 
-/* Return true if the thread is muted. A call of another task on its memory is counted as dropped. */
+/* Return true if the thread is muted. A call of another task on its memory counts as dropped. */
 bool thread_is_muted(struct thread *t);
 
 /* Reset the state that a fork copied, but for the bounds of the stack. */
