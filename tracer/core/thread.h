@@ -72,13 +72,13 @@ struct thread {
 	uint32_t ranges_lost;  /* open ranges within that range for which there was no room */
 	uint32_t cuda_level;   /* CUDA API calls in progress */
 	uint32_t cuda_correlation; /* correlation id of the outermost call */
-	uint64_t cuda_sp;          /* the frame of the outermost call */
-	uint32_t vfork_chain;      /* node of the last callchain that a vfork child took */
-	uint32_t missed_lane;      /* calls since no lane was available */
-	uint32_t lanes_seen;       /* lease_given_back at that time */
-	struct samples *samples;   /* CPU samples (tracer/cpu/cpu.h); NULL = none are taken.
-				      tracer/cpu/sample.c knows its place */
-	uint32_t muted; /* tid of the task whose calls are the tracer's, not the application's */
+	uint32_t muted;   /* tid of the task whose calls are the tracer's, not the application's */
+	uint64_t cuda_sp; /* the frame of the outermost call */
+	uint32_t vfork_chain;    /* node of the last callchain that a vfork child took */
+	uint32_t missed_lane;    /* calls since no lane was available */
+	uint32_t lanes_seen;     /* lease_given_back at that time */
+	struct samples *samples; /* CPU samples (tracer/cpu/cpu.h); NULL = none are taken.
+				    tracer/cpu/sample.c knows its place */
 	uint64_t created; /* tick at which its creation began, by pthread_create() or fork();
 			     0 = not known */
 };
