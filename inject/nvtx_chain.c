@@ -12,6 +12,7 @@
 #include "tracer/base/libc.h"
 #include "tracer/nvtx/extensions.h"
 #include "tracer/core/diagnostic.h"
+#include "tracer/core/thread.h"
 #include "tracer/session/session.h"
 #include "tracer/nvtx/spans.h"
 
@@ -22,7 +23,6 @@ static void *tool;
 static uint32_t tool_state; /* 0 = not asked for yet, 1 = being loaded, 2 = done */
 static enum chain_state decided;
 static bool fate_reported, differing_reported;
-static __thread bool is_wanted __attribute__((tls_model("initial-exec")));
 
 /* ---- loading ---- */
 
@@ -44,7 +44,7 @@ static void note(bool *reported, const char *what)
 void chain_want(const char *path)
 {
 	uint32_t none = 0;
-	is_wanted = path != NULL;
+	thread_self.wants_tool = path != NULL;
 	if (path &&
 		__atomic_compare_exchange_n(
 			&tool_state, &none, 1, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
@@ -66,7 +66,7 @@ static bool is_ours(const void *function)
 
 chain_fn chain_symbol(const char *name)
 {
-	if (!is_wanted || __atomic_load_n(&tool_state, __ATOMIC_ACQUIRE) != 2 || !tool)
+	if (!thread_self.wants_tool || __atomic_load_n(&tool_state, __ATOMIC_ACQUIRE) != 2 || !tool)
 		return NULL;
 	void *function = libc.dlsym(tool, name);
 	return function && !is_ours(function) ? (chain_fn)function : NULL;
@@ -83,7 +83,7 @@ void chain_decide(enum chain_state state)
 
 enum chain_state chain_state(void)
 {
-	return is_wanted ? __atomic_load_n(&decided, __ATOMIC_ACQUIRE) : CHAIN_NONE;
+	return thread_self.wants_tool ? __atomic_load_n(&decided, __ATOMIC_ACQUIRE) : CHAIN_NONE;
 }
 
 /* ---- calls ---- */

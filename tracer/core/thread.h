@@ -77,10 +77,12 @@ struct thread {
 	uint32_t vfork_chain;    /* node of the last callchain that a vfork child took */
 	uint32_t missed_lane;    /* calls since no lane was available */
 	uint32_t lanes_seen;     /* lease_given_back at that time */
+	bool wants_tool;         /* the module whose NVTX is being initialised asks for another
+				    tool, too: inject/nvtx_chain.c */
 	struct samples *samples; /* CPU samples (tracer/cpu/cpu.h); NULL = none are taken.
 				    tracer/cpu/sample.c knows its place */
-	uint64_t created; /* tick at which its creation began, by pthread_create() or fork();
-			     0 = not known */
+	uint64_t created;        /* tick at which its creation began, by pthread_create() or fork();
+				    0 = not known */
 };
 
 extern __thread struct thread thread_self
