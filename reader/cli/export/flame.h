@@ -12,8 +12,8 @@
 #include "reader/cli/base/input_state.h"
 #include "reader/cli/base/options.h"
 
-/* Write the report in `format` (folded, speedscope or pprof), and print on stderr what the format cannot
- * store. Returns 0 or a negative errno. */
+/* Write the report in `format` (folded, speedscope or pprof), and print on stderr what the format
+ * cannot store. Returns 0 or a negative errno. */
 int export_flame(FILE *out, struct cli_report *r, const struct options *o, const char *format,
 	const struct contents_visitor *visitor);
 

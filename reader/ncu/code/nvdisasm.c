@@ -234,7 +234,8 @@ void nvdisasm_release(struct nvdisasm *d)
 	*d = (struct nvdisasm){0};
 }
 
-const char *nvdisasm_at(const struct nvdisasm *d, const char *section, uint64_t offset)
+/* Return the instruction at an offset of a section; NULL = unknown. */
+static const char *nvdisasm_at(const struct nvdisasm *d, const char *section, uint64_t offset)
 {
 	const struct nvdisasm_line key = {.section = section, .offset = offset};
 	const struct nvdisasm_line *found =

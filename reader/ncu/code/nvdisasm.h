@@ -39,9 +39,6 @@ struct nvdisasm {
 int nvdisasm_run(struct nvdisasm *d, const struct cubin *cubin);
 void nvdisasm_release(struct nvdisasm *d);
 
-/* Return the instruction at an offset of a section; NULL = unknown. */
-const char *nvdisasm_at(const struct nvdisasm *d, const char *section, uint64_t offset);
-
 /* Write the instruction as ncu prints it, for a section loaded at `address`: "BRA
  * 0x7f00000000f0" for "BRA `(.L_x_3)", and without hints (".reuse"). The caller frees *ret_text;
  * NULL = unknown. Returns 0 or -ENOMEM. */
