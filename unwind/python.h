@@ -10,7 +10,7 @@
  *
  * A code object is defined once: the first time, its texts are checked and passed to `define`.
  * Later it is recognized by its address, as long as its words are unchanged. If another code object
- * has the address now, that one is defined. CPython 3.8 to 3.14, x86-64 and aarch64.
+ * has the address now, that one is defined. CPython 3.6 to 3.14, x86-64 and aarch64.
  *
  * Life cycle: python_init() first; python_walk() on any thread with memory of its own;
  * python_forked() in a forked child. All run in the tracer's guard. Except in `define`, none

@@ -20,7 +20,7 @@ from lib import SRC, TORTURE, Report, app, folder, main, receipts_agree, run, sp
 ZOO = os.path.join(SRC, "tests/apps/python_zoo.py")
 PYTHON_BIT = 1 << 62
 DEPTH = 128
-KNOWN = [f"3.{minor}" for minor in range(8, 15)]
+KNOWN = [f"3.{minor}" for minor in range(6, 15)]
 
 
 def interpreters():

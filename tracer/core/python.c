@@ -105,6 +105,14 @@ static uint32_t version_now(void)
 	return major << 8 | number_take(&text);
 }
 
+/* 3.6 has a variable in place of the function. */
+static const uint64_t *last_state;
+
+static int is_finalizing_36(void)
+{
+	return __atomic_load_n(last_state, __ATOMIC_RELAXED) != 0;
+}
+
 /* Fill `setup`. Returns NULL, or the reason why it cannot. */
 static const char *setup_fill(void)
 {
@@ -124,6 +132,9 @@ static const char *setup_fill(void)
 	uint64_t finalizing = found("Py_IsFinalizing");
 	if (!finalizing)
 		finalizing = found("_Py_IsFinalizing");
+	last_state = (const uint64_t *)(uintptr_t)found("_Py_Finalizing");
+	if (!finalizing && last_state)
+		finalizing = (uint64_t)(uintptr_t)is_finalizing_36;
 	setup.code_type = found("PyCode_Type");
 	setup.text_type = found("PyUnicode_Type");
 	setup.bytes_type = found("PyBytes_Type");
