@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Loads an interpreter at run time and runs a file in it: python_embedded LIBPYTHON FILE [ROUNDS].
- * Each round begins with Py_Initialize() and ends with Py_Finalize(); then the library is closed. */
+/*
+ * Runs a file in an interpreter loaded at run time: python_embedded LIBPYTHON FILE [ROUNDS]. Each
+ * round begins with Py_Initialize() and ends with Py_Finalize(); then the library is closed.
+ */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * python_layout.c - where versions of CPython have what a walk reads.
+ */
+#include <stddef.h>
+
+#include "common/text.h"
+#include "unwind/python.h"
+
+static const struct python_layout layouts[] = {
+	{.version = 0x0306,
+		.lines = PYTHON_LNOTAB,
+		.unit = 1,
+		.tstate_frame = 24,
+		.tstate_cframe = -1,
+		.cframe_frame = -1,
+		.cframe_previous = -1,
+		.previous = 24,
+		.code = 32,
+		.instr = 120,
+		.owner = -1,
+		.is_entry = -1,
+		.code_file = 96,
+		.code_name = 104,
+		.code_first_line = 36,
+		.code_table = 112,
+		.code_version = -1,
+		.text = 48,
+		.wide_text = 72},
+	{.version = 0x0307,
+		.lines = PYTHON_LNOTAB,
+		.unit = 1,
+		.tstate_frame = 24,
+		.tstate_cframe = -1,
+		.cframe_frame = -1,
+		.cframe_previous = -1,
+		.previous = 24,
+		.code = 32,
+		.instr = 104,
+		.owner = -1,
+		.is_entry = -1,
+		.code_file = 96,
+		.code_name = 104,
+		.code_first_line = 36,
+		.code_table = 112,
+		.code_version = -1,
+		.text = 48,
+		.wide_text = 72},
+	{.version = 0x0308,
+		.lines = PYTHON_LNOTAB,
+		.unit = 1,
+		.tstate_frame = 24,
+		.tstate_cframe = -1,
+		.cframe_frame = -1,
+		.cframe_previous = -1,
+		.previous = 24,
+		.code = 32,
+		.instr = 104,
+		.owner = -1,
+		.is_entry = -1,
+		.code_file = 104,
+		.code_name = 112,
+		.code_first_line = 40,
+		.code_table = 120,
+		.code_version = -1,
+		.text = 48,
+		.wide_text = 72},
+	{.version = 0x0309,
+		.lines = PYTHON_LNOTAB,
+		.unit = 1,
+		.tstate_frame = 24,
+		.tstate_cframe = -1,
+		.cframe_frame = -1,
+		.cframe_previous = -1,
+		.previous = 24,
+		.code = 32,
+		.instr = 104,
+		.owner = -1,
+		.is_entry = -1,
+		.code_file = 104,
+		.code_name = 112,
+		.code_first_line = 40,
+		.code_table = 120,
+		.code_version = -1,
+		.text = 48,
+		.wide_text = 72},
+	{.version = 0x030a,
+		.lines = PYTHON_LINETABLE,
+		.unit = 2,
+		.tstate_frame = 24,
+		.tstate_cframe = 48,
+		.cframe_frame = -1,
+		.cframe_previous = 8,
+		.previous = 24,
+		.code = 32,
+		.instr = 96,
+		.owner = -1,
+		.is_entry = -1,
+		.code_file = 104,
+		.code_name = 112,
+		.code_first_line = 40,
+		.code_table = 120,
+		.code_version = -1,
+		.text = 48,
+		.wide_text = 72},
+	{.version = 0x030b,
+		.lines = PYTHON_LOCATIONS,
+		.tstate_frame = -1,
+		.tstate_cframe = 56,
+		.cframe_frame = 8,
+		.cframe_previous = 16,
+		.previous = 48,
+		.code = 32,
+		.instr = 56,
+		.owner = 69,
+		.is_entry = 68,
+		.owner_shim = 3,
+		.code_start = 184,
+		.code_file = 112,
+		.code_name = 128,
+		.code_first_line = 72,
+		.code_table = 136,
+		.code_version = -1,
+		.text = 48,
+		.wide_text = 72},
+	{.version = 0x030c,
+		.lines = PYTHON_LOCATIONS,
+		.tstate_frame = -1,
+		.tstate_cframe = 56,
+		.cframe_frame = 0,
+		.cframe_previous = 8,
+		.previous = 8,
+		.code = 0,
+		.instr = 56,
+		.owner = 70,
+		.is_entry = -1,
+		.owner_shim = 3,
+		.code_start = 192,
+		.code_file = 112,
+		.code_name = 128,
+		.code_first_line = 68,
+		.code_table = 136,
+		.code_version = 92,
+		.text = 40,
+		.wide_text = 56},
+};
+
+const struct python_layout *python_layout_of(uint32_t version)
+{
+	for (unsigned i = 0; i < sizeof(layouts) / sizeof(layouts[0]); i++)
+		if (layouts[i].version == version)
+			return &layouts[i];
+	return NULL;
+}
+
+/* ---- the table of offsets of 3.13 and later ---- */
+
+/* Where the table has what, in words. */
+struct offsets {
+	uint16_t version;
+	uint8_t code_tag;
+	uint8_t current_frame, previous, executable, instr, owner;
+	uint8_t file, name, table, first_line, code_start;
+};
+
+enum { OFFSETS_VERSION = 1, OFFSETS_FREE_THREADED = 2, OFFSETS_NUMBER = 49 };
+
+static const struct offsets offsets[] = {
+	{0x030d, 0, 23, 29, 30, 31, 33, 35, 37, 38, 39, 43},
+	{0x030e, 3, 26, 32, 33, 34, 36, 40, 42, 43, 44, 48},
+};
+
+static const char *offsets_read(
+	const struct offsets *at, const uint64_t *word, struct python_layout *ret_layout)
+{
+	const uint8_t used[] = {at->current_frame, at->previous, at->executable, at->instr,
+		at->file, at->name, at->table, at->code_start, at->owner, at->first_line};
+	for (unsigned i = 0; i < sizeof(used); i++)
+		if (word[used[i]] > 2048 ||
+			(word[used[i]] & 7 && used[i] != at->owner && used[i] != at->first_line))
+			return "offsets out of range";
+	*ret_layout = (struct python_layout){.version = at->version,
+		.lines = PYTHON_LOCATIONS,
+		.code_tag = at->code_tag,
+		.tstate_frame = (int16_t)word[at->current_frame],
+		.tstate_cframe = -1,
+		.cframe_frame = -1,
+		.cframe_previous = -1,
+		.previous = (int16_t)word[at->previous],
+		.code = (int16_t)word[at->executable],
+		.instr = (int16_t)word[at->instr],
+		.owner = (int16_t)word[at->owner],
+		.is_entry = -1,
+		.owner_shim = 3,
+		.code_start = (int16_t)word[at->code_start],
+		.code_file = (int16_t)word[at->file],
+		.code_name = (int16_t)word[at->name],
+		.code_first_line = (int16_t)word[at->first_line],
+		.code_table = (int16_t)word[at->table],
+		/* The table does not have it: it is where 3.12 has it, if the others are. */
+		.code_version = word[at->file] == 112 && word[at->first_line] == 68 ? 92 : -1,
+		.text = 40,
+		.wide_text = 56};
+	return NULL;
+}
+
+const char *python_layout_read(
+	const void *runtime, uint32_t bytes, uint32_t version, struct python_layout *ret_layout)
+{
+	uint64_t word[OFFSETS_NUMBER];
+	for (unsigned i = 0; i < sizeof(offsets) / sizeof(offsets[0]); i++) {
+		if (version != offsets[i].version || bytes < sizeof(word))
+			continue;
+		bytes_copy(word, runtime, sizeof(word));
+		if (!text_begins((const char *)word, "xdebugpy") ||
+			word[OFFSETS_VERSION] >> 16 != version)
+			return "no table of offsets";
+		if (word[OFFSETS_FREE_THREADED])
+			return "free-threaded build";
+		return offsets_read(&offsets[i], word, ret_layout);
+	}
+	return "unknown version";
+}
