@@ -24,7 +24,7 @@ class Sampled:
         self.folder, self.spool = folder(), spool_folder()
         self.path = os.path.join(self.folder, "r.rep")
         environment = traced_env(self.path, self.spool, LIBTRACE_SAMPLE="process-tree", LIBTRACE_SAMPLING_FREQUENCY=str(hz), **options)
-        argv, environment["APP_FACTS"] = [app(program), *mode], "1"
+        argv, environment["APP_FACTS"] = [program if os.path.isabs(program) else app(program), *mode], "1"
         if under:  # a program that is not traced itself
             added = [f"{name}={value}" for name, value in environment.items() if os.environ.get(name) != value]
             argv, environment = [*under, "env", *added, *argv], clean_env()
@@ -175,6 +175,48 @@ def not_in_step():
     tap.ok(not s.wrong() and cpu["in_step"] <= 1 and cpu["samples"] > 50, "random naps: no marks at ends of calls", s.wrong() or cpu)
 
 
+PYTHON = """import random, threading, time
+took = {}
+def compute(rounds):
+    x = 1.0
+    for _ in range(rounds): x = x * 1.0000001 + 0.5
+def seventy(rounds): compute(rounds)
+def thirty(rounds): compute(rounds)
+def main():
+    now = time.thread_time()
+    end = now + %s
+    while now < end:
+        unit = random.randrange(500, 5000)
+        for function, rounds in ((seventy, 7 * unit), (thirty, 3 * unit)):
+            function(rounds)
+            before, now = now, time.thread_time()
+            took[function.__name__] = took.get(function.__name__, 0) + now - before
+thread = threading.Thread(target=main)
+thread.start()
+thread.join()
+print("facts: seventy", took["seventy"], "thirty", took["thirty"])
+"""
+
+
+def python_frames():
+    """Samples of Python programs have Python's functions, where the program runs them."""
+    s = Sampled("-c", PYTHON % ("4" if TORTURE else "2"), hz=200, program=sys.executable)
+    fact = s.text.split("facts: seventy ")[-1].split()
+    if s.wrong() or len(fact) < 3:
+        tap.ok(False, "the Python program runs, its report is sound", s.wrong() or s.text)
+        return
+    share = float(fact[0]) / (float(fact[0]) + float(fact[2]))
+    rows = [r["callchain"] for r in s.samples()]
+    names = ["seventy" if "seventy" in c else "thirty" if "thirty" in c else "" for c in rows if "compute" in c]
+    n, count = len([x for x in names if x]), names.count("seventy")
+    tap.ok(n > 100 and tail(count, n, share) >= CHANCE, "shares of two Python functions are true", (count, n, share))
+    spent = [c for c in rows if "main" in c]
+    tap.ok(n >= 0.9 * len(rows) and len(spent) >= n, "nine of ten samples are within them, with their callers", (n, len(spent), len(rows), rows[:2]))
+    by = {row["Name"]: row for row in stats(s.path, "cpu_by_function")}
+    self_of = sum(float(row["Self (%)"]) for name, row in by.items() if name.startswith("compute (<string>:"))
+    tap.ok(self_of > 80, "stats -r cpu_by_function names Python's functions", list(by)[:5])
+
+
 def executed_again():
     """A process that executes a program again and again: each program's processor time is its own."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -222,4 +264,4 @@ def off():
     tap.ok(refused.status and b"process-tree" in refused.err, "an unknown word is refused", refused.err)
 
 
-main(shares, notices_nothing, in_step, not_in_step, executed_again, few_signals, refused, other_users, off)
+main(shares, notices_nothing, in_step, not_in_step, python_frames, executed_again, few_signals, refused, other_users, off)

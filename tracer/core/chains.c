@@ -370,7 +370,7 @@ static uint32_t take(struct thread *t, uint32_t *ret_method)
 	if (chains_ask_libunwind)
 		id = take_with_libunwind(t, memory, &result);
 	else if (__builtin_expect(!python_is_here, 1) ||
-		!python_take(t, memory, flags, &result, &id))
+		!python_take(t, memory, NULL, flags, &result, &id))
 		id = callchain_take(memory, session.config.backtrace_depth, flags, &result);
 	if (id && !is_marked(id))
 		modules_record(id);
@@ -402,9 +402,12 @@ struct record *chains_room_at(struct thread *t, uint64_t tick, struct callchain_
 {
 	struct callchain_result result;
 	uint32_t depth = session.config.backtrace == BACKTRACE_NONE ? 1 : CALLCHAIN_DEPTH_MAX;
-	uint32_t chain = is_on && marks_are_there()
-		? callchain_take_at(memory, from, depth, flags & CALLCHAIN_FRAME_POINTERS, &result)
-		: 0;
+	uint32_t how = flags & CALLCHAIN_FRAME_POINTERS, chain = 0;
+	bool ready = is_on && marks_are_there();
+	bool merged = ready && python_is_here && depth > 1 &&
+		python_take(t, memory, from, how, &result, &chain);
+	if (ready && !merged)
+		chain = callchain_take_at(memory, from, depth, how, &result);
 	if (chain && !is_marked(chain))
 		modules_record(chain);
 	return room(t, tick, chain, chain ? method_of(&result) : 0, slots);

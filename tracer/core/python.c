@@ -45,6 +45,7 @@ struct memory {
 	struct merged_thread merged;
 };
 static struct memory *memory_of_lane[SPOOL_LANES_MAX];
+static struct memory *memory_of_samples[SPOOL_LANES_MAX]; /* likewise, for interrupted code */
 
 /* ---- the interpreter ---- */
 
@@ -260,27 +261,37 @@ void python_start_forked(void)
 
 /* ---- chains ---- */
 
-static struct memory *memory_for(const struct thread *t)
+static struct memory *memory_for(const struct thread *t, bool interrupted)
 {
-	struct memory **kept = &memory_of_lane[t->lane->index];
+	struct memory **kept = &(interrupted ? memory_of_samples : memory_of_lane)[t->lane->index];
 	if (!*kept)
 		*kept = sys_mmap_private(sizeof(**kept));
 	return *kept;
 }
 
-static bool take(struct thread *t, struct callchain_thread *native, uint32_t flags,
-	struct callchain_result *ret_result, uint32_t *ret_id)
+/* Return true if frames can be read. What check() calls may not be called from any place that a
+ * sample interrupts, but from the interpreter's own code. */
+static bool is_ready(const struct registers_all *from)
 {
-	uint32_t depth = (uint32_t)session.config.backtrace_depth;
-	if (!callchain_has_room(native))
+	return __builtin_expect(__atomic_load_n(&state, __ATOMIC_ACQUIRE) == STATE_ON, 1) ||
+		((!from ||
+			 from->r[CFI_IP] - interpreter.begin <
+				 interpreter.end - interpreter.begin) &&
+			check());
+}
+
+static bool take(struct thread *t, struct callchain_thread *native,
+	const struct registers_all *from, uint32_t flags, struct callchain_result *ret_result,
+	uint32_t *ret_id)
+{
+	uint32_t depth = from ? CALLCHAIN_DEPTH_MAX : (uint32_t)session.config.backtrace_depth;
+	if (!from && !callchain_has_room(native))
 		return false;
-	if (__builtin_expect(__atomic_load_n(&state, __ATOMIC_ACQUIRE) != STATE_ON, 0) && !check())
-		return false;
-	struct memory *memory = memory_for(t);
+	struct memory *memory = is_ready(from) ? memory_for(t, from) : NULL;
 	if (!memory)
 		return false;
 	uint32_t known = merged_begin(&memory->merged);
-	bool unmapped = t->unmapped;
+	bool unmapped = from || t->unmapped;
 	enum python_answer answer = python_walk(&memory->python, depth, unmapped, t);
 	if (__builtin_expect(answer == PYTHON_WRONG, 0)) {
 		/* A handler may have interrupted the interpreter while it changed its frames. */
@@ -290,7 +301,10 @@ static bool take(struct thread *t, struct callchain_thread *native, uint32_t fla
 	}
 	if (answer == PYTHON_NOTHING)
 		return false;
-	callchain_take(native, depth, flags | CALLCHAIN_NAMELESS, ret_result);
+	if (from)
+		callchain_take_at(native, from, depth, flags | CALLCHAIN_NAMELESS, ret_result);
+	else
+		callchain_take(native, depth, flags | CALLCHAIN_NAMELESS, ret_result);
 	*ret_id = merged_take(&memory->merged, known, &interpreter, native, ret_result,
 		&memory->python, answer == PYTHON_CUT);
 	if (answer == PYTHON_CUT && ret_result->end == CALLCHAIN_WHOLE)
@@ -298,14 +312,15 @@ static bool take(struct thread *t, struct callchain_thread *native, uint32_t fla
 	return true;
 }
 
-bool python_take(struct thread *t, struct callchain_thread *native, uint32_t flags,
-	struct callchain_result *ret_result, uint32_t *ret_id)
+bool python_take(struct thread *t, struct callchain_thread *native,
+	const struct registers_all *from, uint32_t flags, struct callchain_result *ret_result,
+	uint32_t *ret_id)
 {
 	if (__builtin_expect(!home, 1))
-		return take(t, native, flags, ret_result, ret_id);
+		return take(t, native, from, flags, ret_result, ret_id);
 	__atomic_add_fetch(&readers, 1, __ATOMIC_SEQ_CST);
 	bool taken = !__atomic_load_n(&unloading, __ATOMIC_SEQ_CST) &&
-		take(t, native, flags, ret_result, ret_id);
+		take(t, native, from, flags, ret_result, ret_id);
 	__atomic_sub_fetch(&readers, 1, __ATOMIC_SEQ_CST);
 	return taken;
 }

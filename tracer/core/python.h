@@ -15,6 +15,8 @@
 #include "tracer/core/thread.h"
 #include "unwind/callchain.h"
 
+struct registers_all; /* unwind/registers.h */
+
 /* True from when an interpreter is found until Python frames are switched off. */
 extern bool python_is_here __attribute__((visibility("hidden")));
 
@@ -43,9 +45,11 @@ void python_start_forked(void);
  * Python code, or if its Python frames cannot be read: the caller then takes a native chain.
  * *ret_id is the innermost node, 0 = no room. Where there are more Python frames than the depth,
  * ret_result->end is not CALLCHAIN_WHOLE. Owning thread, with a lane; `native` and `flags` are
- * passed to callchain_take().
+ * passed to callchain_take(), or, if `from` is not NULL, to callchain_take_at() with the greatest
+ * depth: in the handler of a signal that interrupted the thread there, on a stack that has room.
  */
-bool python_take(struct thread *t, struct callchain_thread *native, uint32_t flags,
-	struct callchain_result *ret_result, uint32_t *ret_id);
+bool python_take(struct thread *t, struct callchain_thread *native,
+	const struct registers_all *from, uint32_t flags, struct callchain_result *ret_result,
+	uint32_t *ret_id);
 
 #endif
