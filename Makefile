@@ -303,7 +303,17 @@ APP_LIBS += $(P)/tests/hostile/libhostile.so
 $(HOSTILE): $(HOSTILE_SRC) $(wildcard tests/hostile/*.h tests/hostile/*.def) $(P)/.config
 	$(call say,CC)mkdir -p $(@D) && $(CC) -std=gnu11 -O1 -g -pthread $(WARNINGS) -I. $(if $(NVTX_INCLUDE),-isystem $(NVTX_INCLUDE)) -o $@ $(HOSTILE_SRC) -Wl,-rpath,'$$ORIGIN' -ldl
 
-apps: $(APPS) $(APP_LIBS) $(HOSTILE) ## build the programs that tests trace
+# Writers that do not fit the library, for tests/e2e/versions.py: one with another layout of the control page, one with another layout of spools.
+# Their objects come before those of the archives.
+OTHER_WRITERS := $(P)/tests/other/tree/libtrace-writer $(P)/tests/other/spool/libtrace-writer
+$(OBJ)/prog/other/tree/%.o: %.c $(OBJ)/.flags | $(PB_H)
+	$(call say,CC)mkdir -p $(@D) && $(CC) $(PROG_FLAGS) -DTREE_VERSION=0u -c -o $@ $<
+$(OBJ)/prog/other/spool/%.o: %.c $(OBJ)/.flags | $(PB_H)
+	$(call say,CC)mkdir -p $(@D) && $(CC) $(PROG_FLAGS) -DSPOOL_VERSION=0u -c -o $@ $<
+$(OTHER_WRITERS): $(P)/tests/other/%/libtrace-writer: $(OBJ)/prog/writer/main.o $(OBJ)/prog/other/%/common/tree.o $(OBJ)/prog/other/%/writer/spool/spools.o $(WRITER_A) $(COMMON_A) $(P)/.config
+	$(call say,LD)mkdir -p $(@D) && $(CC) $(PROG_LINK) $(STATIC) -o $@ $(filter %.o %.a,$^) $(FORMAT_LIBS)
+
+apps: $(APPS) $(APP_LIBS) $(HOSTILE) $(OTHER_WRITERS) ## build the programs that tests trace
 .PHONY: apps
 
 # ---- the simulated CUDA device (tests/sim), and CUDA programs (tests/cuda) ----

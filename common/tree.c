@@ -206,8 +206,9 @@ struct tree_control *tree_map(int dir_fd, bool as_writer, int *ret_error)
 	if (read_fd >= 0)
 		sys_close(read_fd);
 	if (control && !control_is_sound(control)) {
+		bool is_ours = control->magic == TREE_MAGIC && control->version != TREE_VERSION;
 		sys_munmap(control, TREE_CONTROL_BYTES);
-		*ret_error = -EINVAL;
+		*ret_error = is_ours ? -EPROTO : -EINVAL;
 		return NULL;
 	}
 	return control;

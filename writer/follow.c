@@ -411,7 +411,10 @@ int follow_tree(const char *dir, int lock_fd)
 		error = -EBUSY;
 	if (error)
 		fprintf(stderr, "libtrace: writer: %s: %s\n", dir,
-			error == -EBUSY ? "another writer is running" : strerror(-error));
+			error == -EBUSY            ? "another writer is running"
+				: error == -EPROTO ? "created by another version of libtrace.so; "
+						     "install library and writer together"
+						   : strerror(-error));
 	else
 		status = run(&w);
 	writer_release(&w);

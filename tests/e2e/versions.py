@@ -1,0 +1,81 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Libraries, writers and reports of different versions.
+
+tests/reports has a report of each released version, VERSION.rep, and what that version's own command read in it, VERSION.json. Writers
+that do not fit the library are built by the Makefile (tests/other).
+"""
+
+import json
+import os
+import shutil
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from lib import BUILD, PRODUCTS, SRC, Report, clean_env, folder, main, run, tap, trace, wait_until  # noqa: E402
+
+REPORTS = os.path.join(SRC, "tests/reports")
+PROGRAM = ["sh", "-c", "ls -d /; echo to stderr >&2; exit 3"]
+
+
+def mixture(kind):
+    """Return a folder with our library and a writer of another version."""
+    place = os.path.join(folder(), "libtrace")
+    shutil.copytree(os.path.join(PRODUCTS, "lib/libtrace"), place)
+    shutil.copy(os.path.join(BUILD, "tests/other", kind, "libtrace-writer"), place)
+    return place
+
+
+def recorded_with(kind):
+    """Run the program with such a folder by `trace run`, then with the preload alone. Return both results and reports."""
+    place, work, spool = mixture(kind), folder(), folder()
+    plain = run(PROGRAM, clean_env())
+    by_run, alone = Report(os.path.join(work, "run.rep")), Report(os.path.join(work, "alone.rep"))
+    first = trace("run", "-o", by_run.path, "--", *PROGRAM, env=clean_env(LIBTRACE_HOME=place, LIBTRACE_SPOOL_DIR=spool))
+    tap.ok(first[:2] == plain[:2] and plain.err in first.err and not first.hung, f"{kind}: trace run: the program runs as untraced", (plain, first))
+    second = run(PROGRAM, clean_env(LD_PRELOAD=os.path.join(place, "libtrace.so"), LIBTRACE_OUTPUT=alone.path, LIBTRACE_SPOOL_DIR=spool))
+    tap.ok(second[:3] == plain[:3] and not second.hung, f"{kind}: preload alone: the program runs as untraced", (plain, second))
+    return first, by_run, alone
+
+
+def writer_of_another_version():
+    """Check that the program runs with a writer that does not fit, and that somebody says so."""
+    first, _, _ = recorded_with("tree")
+    said = first.err.decode()
+    tap.ok("created by another version of libtrace.so; install library and writer together" in said, "a writer that does not know the tree says so", said)
+    _, by_run, alone = recorded_with("spool")
+    for report in (by_run, alone):
+        wait_until(lambda report=report: report.exists() and report.check().status == 0)
+        said = [text["text"] for text in report.info()["diagnostics"]]
+        tap.ok(any("it was created by another version of the library" in text for text in said) and not report.info()["verdict"].startswith("complete"),
+               f"a writer that cannot read spools says so in {os.path.basename(report.path)}", (said, report.info()["verdict"]))
+
+
+def read_like_then(name):
+    with open(os.path.join(REPORTS, name + ".json"), encoding="utf-8") as file:
+        then = json.load(file)
+    work = folder()
+    path = os.path.join(work, "r.rep")
+    shutil.copy(os.path.join(REPORTS, name + ".rep"), path)
+    report = Report(path)
+    tap.ok(report.check().status == 0, f"{name}: sound", report.check())
+    info = report.info()
+    now = {"verdict": info["verdict"], "processes": [[p["arguments"], p["receipt"]["produced"], p["receipt"]["written"]] for p in info["processes"]],
+           "events": sorted([e["kind"], e.get("function") or "", e["duration_ns"]] for e in report.events("--kind", "osrt_call"))}
+    for part in ("verdict", "processes", "events"):
+        tap.ok(now[part] == then[part] and then[part], f"{name}: {part} as that version read them", (now[part], then[part]))
+    for words in (["stats", path], ["stats", "-r", "callchain_tree", path], ["analyze", path], ["report", path], ["symbolize", path], ["export", "-t", "sqlite", "-o", os.path.join(work, "x.sqlite"), path],
+                  ["report", "--html", "-o", os.path.join(work, "x.html"), path]):
+        result = trace(*words)
+        tap.ok(result.status == 0, f"{name}: trace {' '.join(words[:3]) if words[1] == '-r' else words[0]}", result)
+
+
+def reports_of_released_versions():
+    names = sorted(name[:-4] for name in os.listdir(REPORTS) if name.endswith(".rep"))
+    tap.ok(len(names) >= 1, "there are reports of released versions", names)
+    for name in names:
+        read_like_then(name)
+
+
+if __name__ == "__main__":
+    main(writer_of_another_version, reports_of_released_versions)
