@@ -7,6 +7,7 @@ They are built from the objects of this build. With TORTURE=1 they are built onc
 bytes. scripts/setup --release fetches what the build and the checks need.
 """
 
+import ast
 import ctypes
 import gzip
 import hashlib
@@ -222,6 +223,20 @@ def image():
         tap.ok(result.status == 0 and result.out, f"trace {words[0]} works in the image, which has no C library", result)
 
 
+def recipes():
+    """Check what can be checked of the recipes without Spack and conda-build."""
+    with open(os.path.join(SRC, "packaging/spack/package.py"), encoding="utf-8") as file:
+        spack = file.read()
+    calls = [node.func.id for node in ast.walk(ast.parse(spack)) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)]
+    tap.ok({"depends_on", "version", "license", "make"} <= set(calls), "the recipe of Spack is Python with what Spack asks for", calls)
+    with open(os.path.join(SRC, "packaging/conda/meta.yaml"), encoding="utf-8") as file:
+        conda = [line.rstrip() for line in file]
+    sections = [line[:-1] for line in conda if line.endswith(":") and not line.startswith((" ", "#"))]
+    tap.ok(sections == ["package", "source", "build", "requirements", "test", "about"] and not any("\t" in line for line in conda), "the recipe of conda has its sections", sections)
+    makefile = run(["make", "-C", SRC, "-n", "install", "PREFIX=/none", "CC=" + os.environ.get("CC", "gcc"), "AR=ar", f"O={os.path.relpath(BUILD, SRC)}"], env=clean_env(), limit=120)
+    tap.ok(makefile.status == 0 and b"/none/lib/libtrace" in makefile.out, "the Makefile has the targets and variables of the recipes", makefile.err)
+
+
 if __name__ == "__main__":
     if os.environ.get("SAN") or os.path.basename(BUILD).startswith("san"):
         tap.skip("packages", "a sanitizer build has none")
@@ -229,4 +244,4 @@ if __name__ == "__main__":
     if not os.path.exists(os.path.join(BUILD, "libunwind/libunwind.a")):
         tap.skip("packages", f"no {BUILD}/libunwind (scripts/setup --release)")
         tap.finish()
-    main(built, what_is_not_portable_is_found, names_of_errors, wheel, archive, debian_package, image)
+    main(built, what_is_not_portable_is_found, names_of_errors, wheel, archive, debian_package, image, recipes)
