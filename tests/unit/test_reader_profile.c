@@ -58,22 +58,22 @@ static void stats_is(const char *report, const struct stats_form *form, const ch
 }
 
 static const char dump_text[] =
-	"1000 100/100 osrt_call duration_ns=100 function=read return_value=1 object=0x3 "
+	"1000 100/100 osrt_call duration_ns=100 function=read return_value=1 object=3 "
 	"callchain=\"std::inl<\\\"x\\\"> <- helper <- run(int; char) <- main\" "
 	"callchain_method=\"rules\"\n"
 	"1500 100/101 osrt_call duration_ns=1000 function=poll return_value=0 object=0x4 "
 	"callchain=\"liby.so+0x998\" callchain_method=\"rules, cut\"\n"
-	"2000 100/100 osrt_call duration_ns=200 function=read return_value=1 object=0x3 "
+	"2000 100/100 osrt_call duration_ns=200 function=read return_value=1 object=3 "
 	"callchain=\"run(int; char) <- main\" callchain_method=\"libunwind\"\n"
 	"3000 100/100 osrt_call duration_ns=50 function=poll return_value=1 object=0x3 "
 	"callchain=\"run(int; char) <- run(int; char) <- main\" callchain_method=\"rules\"\n"
-	"3500 100/101 osrt_call duration_ns=10 function=read return_value=0 object=0x4\n"
-	"4000 100/100 osrt_call duration_ns=100 function=read return_value=1 object=0x3 "
+	"3500 100/101 osrt_call duration_ns=10 function=read return_value=0 object=4\n"
+	"4000 100/100 osrt_call duration_ns=100 function=read return_value=1 object=3 "
 	"callchain=\"std::inl<\\\"x\\\"> <- helper <- run(int; char) <- main\" "
 	"callchain_method=\"rules\"\n"
-	"4500 100/101 osrt_call duration_ns=30 function=read return_value=0 object=0x4 "
+	"4500 100/101 osrt_call duration_ns=30 function=read return_value=0 object=4 "
 	"callchain=\"lost <- ?\" callchain_method=\"rules\"\n"
-	"5000 100/101 osrt_call duration_ns=5000 function=read return_value=0 object=0x4 "
+	"5000 100/101 osrt_call duration_ns=5000 function=read return_value=0 object=4 "
 	"flags=unfinished callchain=\"run(int; char) <- main\" callchain_method=\"rules\"\n";
 
 static const char raw_text[] =
