@@ -4,7 +4,6 @@
  * frames, loops, invalid pointers. Nothing may crash, and valid memory gives the right frames.
  */
 #define _GNU_SOURCE
-#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -416,10 +415,8 @@ static void test_remembered(const struct python_layout *layout)
 		kept += thread.kept > 0;
 		cut += answer == PYTHON_CUT;
 	}
-	char text[100];
-	snprintf(text, sizeof(text), "%x: chains are true, though much is remembered",
-		layout->version);
-	check(wrong == 0 && kept > 2000 && cut > 100, text);
+	check(wrong == 0 && kept > 2000 && cut > 100,
+		"%x: chains are true, though much is remembered", layout->version);
 }
 
 static void test_all_remembered(void)
