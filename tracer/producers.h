@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "common/spool.h"
+#include "tracer/core/state.h"
 #include "tracer/core/thread.h"
 
 #define PRODUCER_HOOKS

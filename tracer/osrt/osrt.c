@@ -15,7 +15,6 @@
 #include "tracer/core/chains.h"
 #include "tracer/session/spare.h"
 #include "tracer/osrt/hooks.h"
-#include "tracer/producers.h"
 
 void osrt_put_path(
 	const struct call *call, int64_t result, const char *path, uint64_t flags, uint64_t mode)
@@ -219,7 +218,7 @@ static void put_with_chain(struct thread *t, const struct record *record)
 	*r = *record;
 	lane_publish(t, slots);
 	if (slots > 1)
-		producers_long_call(t, record->tick, record->word >> RECORD_LENGTH_SHIFT);
+		thread_long_call(t, record->tick, record->word >> RECORD_LENGTH_SHIFT);
 }
 
 /* Record a call of another stack of this thread, or of a handler, that interrupted the tracer. */

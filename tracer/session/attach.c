@@ -130,3 +130,8 @@ void thread_renamed(struct thread *t, const char *name)
 	thread_put_name(t, name);
 	thread_leave(t);
 }
+
+void thread_long_call(struct thread *t, uint64_t tick, uint64_t ticks)
+{
+	producers_long_call(t, tick, ticks);
+}

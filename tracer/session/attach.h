@@ -31,4 +31,8 @@ bool thread_enter_attached(struct thread *t);
  * thread. */
 void thread_renamed(struct thread *t, const char *name);
 
+/* Notify the sources of a call of `ticks` ticks from `tick` on, which has just been recorded with
+ * its callchain. Owning thread, with a lane, thread.busy set; async-signal-safe. */
+void thread_long_call(struct thread *t, uint64_t tick, uint64_t ticks);
+
 #endif
