@@ -146,7 +146,7 @@ $(OBJ)/lib/%.o: %.S $(OBJ)/.flags
 $(OBJ)/prog/%.o: %.c $(OBJ)/.flags | $(PB_H) $(GEN)/reports_sql.h
 	$(call say,CC)mkdir -p $(@D) && $(CC) $(PROG_FLAGS) -c -o $@ $<
 $(OBJ)/prog/gen/%.pb-c.o: $(GEN)/%.pb-c.c $(OBJ)/.flags | $(PB_H)
-	$(call say,CC)mkdir -p $(@D) && $(CC) $(PROG_FLAGS) -c -o $@ $<
+	$(call say,CC)mkdir -p $(@D) && $(CC) $(PROG_FLAGS) -fmacro-prefix-map=$(GEN)/=gen/ -c -o $@ $<
 
 # Thin archives store paths, so files of the same name in two folders do not collide. The archive is removed first, so that no member of a deleted
 # source remains.
