@@ -40,7 +40,7 @@
 #include "common/frame_address.h"
 
 #define SPOOL_MAGIC 0x316c6f6f70536c54ull /* "TlSpool1" */
-#ifndef SPOOL_VERSION /* tests build a writer of another version */
+#ifndef SPOOL_VERSION                     /* tests build a writer of another version */
 #define SPOOL_VERSION 9u
 #endif
 #define RECORD_BYTES 32u

@@ -37,7 +37,7 @@ int companion_program(char *ret_path)
 int companion_path(const char *name, char *ret_path)
 {
 	const char *home = secure_getenv("LIBTRACE_HOME");
-	char program[PATH_MAX];
+	char program[PATH_MAX] = "";
 	if (!home || !*home) {
 		if (companion_program(program))
 			return -ENOENT;
@@ -80,7 +80,7 @@ static pid_t program_start(const char *path, const char *const *arguments, int f
 {
 	char *argv[ARGUMENTS_MAX + 2] = {(char *)path};
 	size_t count = 0, variables = 0;
-	for (; arguments[count] && count < ARGUMENTS_MAX; count++)
+	for (; count < ARGUMENTS_MAX && arguments[count]; count++)
 		argv[count + 1] = (char *)arguments[count];
 	while (environ[variables])
 		variables++;

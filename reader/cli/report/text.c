@@ -239,7 +239,7 @@ static int report_print(const struct terminal *t, struct sql *s, const struct sq
 		.costs = costs,
 		.most = most};
 	const struct sql_visitor visitor = {&r, NULL, row_add};
-	struct merging merging;
+	struct merging merging = {0};
 	bool skipped;
 	int error = sql_columns_read(&columns, report);
 	if (!error)
