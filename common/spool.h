@@ -570,7 +570,7 @@ struct spool_header {
 				      in force */
 	uint32_t capture_ranges;   /* capture ranges open in this process: the writer ends them when
 				      it is dead */
-	uint32_t pad;
+	uint32_t chains_full;      /* events without a callchain, because the tree was full */
 	uint64_t nvtx_span_chunk[NVTX_SPAN_CHUNKS_MAX]; /* offsets of the tables; 0 = none yet */
 	uint64_t cuda_offset; /* offset of struct cuda_page; 0 = CUDA was not used */
 	struct cpu_counts cpu;

@@ -58,6 +58,12 @@ struct node_name {
 	uint32_t id;
 };
 
+/* Return true if all ids are used: no node can be added any more. Any thread. */
+static inline bool nodes_are_full(const struct callchain_nodes *nodes)
+{
+	return __atomic_load_n(&nodes->next, __ATOMIC_RELAXED) + 1 >= NODES_MAX;
+}
+
 /* Start an empty tree in a forked child: its parent's chunks are in its parent's spool. No other
  * thread may use the tree. */
 void nodes_forget(struct callchain_nodes *nodes);

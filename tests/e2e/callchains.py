@@ -439,6 +439,18 @@ def as_libunwind_walks():
 
 # ---- the vdso ----
 
+def tree_is_full():
+    traced = Traced([app("chains_full")], chains=0)
+    wrong = traced.wrong()
+    tap.ok(not wrong, "more than 2^20 callers: as untraced", wrong)
+    info = traced.report.info()
+    rows = json.loads(trace("stats", "-r", "osrt_sum", "-f", "json", traced.path).out)
+    calls = sum(row["Num Calls"] for row in rows)
+    kept = sum(process["receipt"]["callchains"] for process in info["processes"])
+    noted = [int(d["text"].split()[0]) for d in info["diagnostics"] if "have no callchain, since the process has more than 1048576" in d["text"]]
+    tap.ok(kept > 1 << 18 and noted == [calls - kept] and noted[0] > 0, "the report says how many calls have no callchain, and why", (calls, kept, noted))
+
+
 def vdso():
     """Check that functions of the vdso have names if the report is read under the kernel under which it was recorded."""
     traced = traced_ok("vdso_frames", [app("vdso_frames")])
@@ -466,5 +478,5 @@ def little_stack():
                f"small_stack, {method}: as untraced, no chain on the least signal stack, one elsewhere", f"{len(calls)} {len(without)} {traced.text}")
 
 
-main(known_callers, known_callers_of_cxx, inlined_functions, thresholds, depths, methods, plugins, loader_is_held, descriptors_are_replaced, restricted, vfork_children, vdso, little_stack, names_are_kept,
+main(known_callers, known_callers_of_cxx, inlined_functions, thresholds, depths, methods, plugins, loader_is_held, descriptors_are_replaced, restricted, vfork_children, tree_is_full, vdso, little_stack, names_are_kept,
      as_gdb_walks, as_libunwind_walks)

@@ -630,7 +630,7 @@ def nothing_left_in_shared_memory():
 
 def tracing_inside_tracing():
     place = folder()
-    result = run_here("outer", place, (TRACE, "run", "-o", "inner", "--", app("small_stack")), more=("--osrt-threshold", "0"))
+    result = run_here("outer", place, ("sh", "-c", '"$0" run -o inner -- "$1"; exit $?', TRACE, app("small_stack")), more=("--osrt-threshold", "0"))
     inner, outer = (Report(os.path.join(place, name)) for name in ("inner.rep", "outer.rep"))
     tap.ok(result.status == 0 and inner.exists() and outer.exists(), "trace run inside trace run", f"{result} {os.listdir(place)}")
     tap.ok(inner.exists() and any(program_of(p) == "small_stack" for p in inner.processes()), "the inner report has the program")

@@ -378,6 +378,12 @@ static uint32_t take(struct thread *t, uint32_t *ret_method)
 	return id;
 }
 
+static void count_missing(void)
+{
+	if (nodes_are_full(callchain_tree()))
+		__atomic_add_fetch(&session.spool->chains_full, 1, __ATOMIC_RELAXED);
+}
+
 /* Make room for an event and the record of its chain, if there is one. */
 static struct record *room(
 	struct thread *t, uint64_t tick, uint32_t chain, uint32_t method, unsigned *slots)
@@ -393,7 +399,10 @@ struct record *chains_room(struct thread *t, uint64_t tick, unsigned *slots)
 {
 	/* A forked child's thresholds read 0: a chain seems to be due, though none is taken
 	 * there. */
-	uint32_t method = 0, chain = t->lane && is_on ? take(t, &method) : 0;
+	bool due = t->lane && is_on;
+	uint32_t method = 0, chain = due ? take(t, &method) : 0;
+	if (due && !chain)
+		count_missing();
 	return room(t, tick, chain, method, slots);
 }
 
@@ -408,6 +417,8 @@ struct record *chains_room_at(struct thread *t, uint64_t tick, struct callchain_
 		python_take(t, memory, from, how, &result, &chain);
 	if (ready && !merged)
 		chain = callchain_take_at(memory, from, depth, how, &result);
+	if (ready && !chain)
+		count_missing();
 	if (chain && !is_marked(chain))
 		modules_record(chain);
 	return room(t, tick, chain, chain ? method_of(&result) : 0, slots);

@@ -263,14 +263,20 @@ static void fill_end(const struct spool *spool, Libtrace__Process *m, char *reas
 	}
 }
 
-static void chains_forbidden_note(struct writer *w, const struct spool *spool, uint64_t end_ns)
+static void missing_chains_note(struct writer *w, const struct spool *spool, uint64_t end_ns)
 {
-	uint32_t events = spool_header(spool)->chains_forbidden;
-	if (events)
+	uint32_t forbidden = spool_header(spool)->chains_forbidden;
+	uint32_t full = spool_header(spool)->chains_full;
+	if (forbidden)
 		writer_note(w, spool->pid, end_ns,
 			"%u events have no callchain, since a system call filter (seccomp) was "
 			"active and may forbid the calls that callchains need",
-			events);
+			forbidden);
+	if (full)
+		writer_note(w, spool->pid, end_ns,
+			"%u events have no callchain, since the process has more than %u different "
+			"callers in its callchains",
+			full, CALLCHAIN_CHUNKS_MAX * CALLCHAIN_CHUNK_NODES);
 }
 
 void process_end(struct writer *w, struct spool *spool, uint64_t end_ns, uint64_t unaccounted)
@@ -292,7 +298,7 @@ void process_end(struct writer *w, struct spool *spool, uint64_t end_ns, uint64_
 		writer_note_damage(w, spool->pid,
 			"spool '%s' is damaged: %llu of its %u lanes could not be read completely",
 			spool->name, (unsigned long long)spool->damaged_lanes, spool->lane_count);
-	chains_forbidden_note(w, spool, end_ns);
+	missing_chains_note(w, spool, end_ns);
 	clock_points_put(w, spool, end_ns);
 	receipt_put(w, spool, unaccounted);
 }
