@@ -31,7 +31,7 @@ def interpreters():
         said = run([python, "-c", "import sys; print('%d.%d' % sys.version_info[:2], hasattr(sys, 'abiflags') and sys.abiflags)"]) if os.path.exists(python) else None
         if said and said.status == 0:
             version, flags = (said.out.decode().split() + [""])[:2]
-            found.setdefault(("system " if python.startswith("/usr/") else "") + version + flags, python)
+            found.setdefault(("system " if python.startswith("/usr/") else "") + version + flags.replace("m", ""), python)  # "m": every build before 3.8 has it
     return found
 
 

@@ -102,9 +102,8 @@ void export_list_print(FILE *out, size_t width)
 		row_print(out, texts, widths);
 	}
 	static const char inputs[] =
-		"\nThe table is about reports of 'trace run'. Of other files, each format carries "
-		"the\n"
-		"same kinds of events, if the file has them:\n"
+		"\nThe table is about reports of 'trace run'. Of other files, each format\n"
+		"carries the same kinds of events, if the file has them:\n"
 		"  database of nsys  calls of the OS runtime and of CUDA with callchains, NVTX,\n"
 		"                    kernels, copies, sets, waits, graphs, unified memory, memory\n"
 		"                    in use, devices, overhead of CUDA; calls of MPI, OpenACC and\n"
