@@ -483,8 +483,12 @@ static bool remembered(struct walk *w, uint32_t i)
 {
 	const struct python_step *s = &w->t->steps[i];
 	w->known = i;
-	if ((setup.layout.tstate_cframe >= 0 && s->at != w->cframe) ||
-		(!w->fresh && s->address && half(s->code + OBJECT_REFERENCES) == 0))
+	if (setup.layout.tstate_cframe >= 0 && s->at != w->cframe)
+		return false;
+	/* Memory of a code object that the frame does not hold any more may be unmapped. */
+	if (!w->fresh && s->address &&
+		(word(w->frame + spots.code) != s->executable ||
+			half(s->code + OBJECT_REFERENCES) == 0))
 		return false;
 	return setup.layout.code_version >= 0 ? remembered_by(w, i, true)
 					      : remembered_by(w, i, false);
@@ -540,8 +544,8 @@ static bool step_again(const struct walk *w, const struct python_step *last, str
 	const struct spots at = spots;
 	uint64_t frame = w->frame;
 	if (last->frame != frame || !last->address || last->previous == NO_FRAME ||
-		(!w->fresh && half(last->code + OBJECT_REFERENCES) == 0) ||
 		word(frame + at.code) != last->executable ||
+		(!w->fresh && half(last->code + OBJECT_REFERENCES) == 0) ||
 		(word(frame + at.tag) ^ last->tag) & at.tag_mask)
 		return false;
 	if (!(setup.layout.code_version >= 0 ? code_same(last, at, true)

@@ -112,6 +112,34 @@ def zoo_of(python, calls, rounds, *torture):
     return all_told, None
 
 
+FREED = """
+import time
+s = time.sleep
+small = compile("s(0.002)\\n", "small", "exec")
+big = compile("s(0.002)\\n" + "x = 1\\n" * 150000, "big", "exec")
+for i in range(3):
+    s(0.001)
+def run(c):
+    exec(c)
+run(big)
+del big
+run(small)
+run(small)
+print("fine")
+"""
+
+
+def code_is_freed():
+    """Check that the code object of a frame that is gone is not read: free() has unmapped its memory."""
+    script = os.path.join(folder(), "freed.py")
+    with open(script, "w", encoding="utf-8") as out:
+        out.write(FREED)
+    for version, python in interpreters().items():
+        for threshold in (131072, 32 << 20):
+            traced = Traced(python, [script], MALLOC_MMAP_THRESHOLD_=threshold)
+            tap.ok(not traced.wrong() and traced.result.out == b"fine\n", f"{version}: memory of code is unmapped (from {threshold} bytes)", traced.wrong())
+
+
 def zoo():
     """Compare every chain of the program, in every interpreter."""
     calls, rounds = 2000, 50 if TORTURE else 1
@@ -260,4 +288,4 @@ if __name__ == "__main__":
     if os.uname().machine != "x86_64" or os.environ.get("SAN"):
         tap.skip("Python frames", "another machine, or a library with sanitizers, which Python cannot load")
         tap.finish()
-    main(zoo, views, options, small_stack, embedded, sub_interpreters, definitions)
+    main(code_is_freed, zoo, views, options, small_stack, embedded, sub_interpreters, definitions)

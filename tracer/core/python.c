@@ -194,6 +194,10 @@ void python_look(uint64_t address, uint32_t generation)
 		return;
 	home = object.map;
 	python_may_come = !interpreter_use(call);
+	if (python_may_come) {
+		home = NULL;
+		__atomic_store_n(&state, STATE_NONE, __ATOMIC_RELEASE);
+	}
 }
 
 void python_before_unload(void)
@@ -254,8 +258,12 @@ void python_start_forked(void)
 	if (state == STATE_LOOKING)
 		state = STATE_NONE;
 	readers = 0;
+	/* The child has no thread that completes the unloading. */
+	struct dl_object object;
 	if (unloading)
-		python_is_here = state != STATE_OFF;
+		python_is_here = (state == STATE_ON || state == STATE_FOUND) &&
+			find_object((void *)(uintptr_t)setup.thread_state, &object) == 0 &&
+			object.map == home;
 	unloading = 0;
 }
 
