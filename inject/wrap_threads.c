@@ -67,6 +67,7 @@ static struct start thread_begin(void *argument)
 	bytes_copy(thread_self.name, start.name, sizeof(start.name));
 	if (gate_is_open())
 		thread_attach(&thread_self);
+	thread_self.created = 0; /* later it says nothing about the thread's start */
 	return start;
 }
 
@@ -114,7 +115,6 @@ WRAPPER(int, pthread_create,
 		void *t_argument))
 {
 	struct call call;
-	__atomic_store_n(&session.has_threads, true, __ATOMIC_RELAXED);
 	if (!call_begin(&call, FN_pthread_create))
 		return REAL(pthread_create)(t_thread, t_attributes, t_function, t_argument);
 	struct start *start = start_make(call.t, t_argument, t_attributes);
@@ -132,7 +132,6 @@ WRAPPER(int, pthread_create,
 WRAPPER(int, thrd_create, (thrd_t * t_thread, thrd_start_t t_function, void *t_argument))
 {
 	struct call call;
-	__atomic_store_n(&session.has_threads, true, __ATOMIC_RELAXED);
 	if (!call_begin(&call, FN_thrd_create))
 		return REAL(thrd_create)(t_thread, t_function, t_argument);
 	struct start *start = start_make(call.t, t_argument, NULL);

@@ -74,6 +74,20 @@ struct lane *lease_take(struct thread *t)
 	return lane ? lane : create(LANE_LEASED);
 }
 
+bool lease_has_others(const struct thread *t)
+{
+	struct spool_header *spool = session.spool;
+	uint32_t count = spool ? __atomic_load_n(&spool->lane_count, __ATOMIC_ACQUIRE) : 0;
+	for (uint32_t i = 0; i < count; i++) {
+		uint64_t offset = __atomic_load_n(&spool->lane_offset[i], __ATOMIC_ACQUIRE);
+		const struct lane *lane = offset ? spool_file_at(offset) : NULL;
+		if (lane && __atomic_load_n(&lane->state, __ATOMIC_ACQUIRE) == LANE_LEASED &&
+			__atomic_load_n(&lane->tid, __ATOMIC_RELAXED) != t->tid)
+			return true;
+	}
+	return false;
+}
+
 struct lane *lease_for_device(void)
 {
 	struct lane *lane = create(LANE_DEVICE);

@@ -9,6 +9,7 @@
 #ifndef TRACER_CORE_LEASE_H
 #define TRACER_CORE_LEASE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "tracer/core/thread.h"
@@ -20,6 +21,9 @@ extern uint32_t lease_given_back __attribute__((visibility("hidden")));
  * of a dead thread, whose sums are recorded first, or a new one. Return NULL if the spool has no
  * room. */
 struct lane *lease_take(struct thread *t);
+
+/* Return true if a thread other than `t` has a lane. Any thread; no system call. */
+bool lease_has_others(const struct thread *t);
 
 /* Return a lane that belongs to no thread, for activity of a device. Return NULL without room. */
 struct lane *lease_for_device(void);

@@ -37,9 +37,8 @@ struct session {
 	bool may_change_user; /* the process runs as root: its children may become another user's
 				 processes */
 	bool writer_missing;  /* this process could not start a writer */
-	bool restricted;  /* a system call filter is in force: make no call the program might not be
-			     allowed */
-	bool has_threads; /* the process has created a thread, which has perhaps ended */
+	bool restricted; /* a system call filter is in force: make no call the program might not be
+			    allowed */
 	bool shares_fds; /* a forked child whose descriptor table is its parent's, too: clone() with
 			    CLONE_FILES */
 	char output[1024]; /* copies of what config points to */

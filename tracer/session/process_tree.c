@@ -19,6 +19,7 @@
 #include "tracer/base/libc.h"
 #include "tracer/base/unshared_fds.h"
 #include "tracer/core/diagnostic.h"
+#include "tracer/core/lease.h"
 #include "tracer/core/state.h"
 #include "tracer/core/thread.h"
 #include "tracer/core/window.h"
@@ -143,13 +144,15 @@ static void count_filters(void *ret_filters)
 	*(int *)ret_filters = seccomp_filters(SECCOMP_THREAD_STATUS, &unused);
 }
 
-/* A task has the filters of the thread that creates it. Only in a process with one thread does a
- * descriptor of ours disturb nobody. */
+/* A task has the filters of the thread that creates it. It is created only where a descriptor of
+ * ours would disturb other threads: a filter may kill the process for it. */
 bool process_tree_has_new_filter(void)
 {
 	int filters = 0;
-	bool alone = thread_self.vfork_pid ||
-		!(session.shares_fds || __atomic_load_n(&session.has_threads, __ATOMIC_RELAXED));
+	const struct thread *t = &thread_self;
+	/* In a forked child the lanes may still be its parent's. */
+	bool alone = t->vfork_pid || !t->lane || !own_words.alive ||
+		!(session.shares_fds || lease_has_others(t));
 	if (alone || !unshared_fds_run(count_filters, &filters))
 		count_filters(&filters);
 	return filters > 0 && (uint32_t)filters > filters_before;
