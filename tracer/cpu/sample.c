@@ -69,7 +69,7 @@ void cpu_sample(struct thread *t, const struct registers_all *from, uint64_t per
 	uint64_t now_ns = sys_clock_ns(CLOCK_THREAD_CPUTIME_ID), ns = now_ns - t->samples->mark;
 	if (!GATE_LOOKS_OPEN(session_mask)) {
 		t->samples->mark = now_ns;
-		t->samples->owed = 0;
+		t->samples->owed = t->samples->ahead = 0;
 		return;
 	}
 	periods += t->samples->owed;

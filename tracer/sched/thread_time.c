@@ -82,8 +82,9 @@ static void others_read(uint32_t self, uint32_t most)
 {
 	uint32_t count = __atomic_load_n(&session.spool->lane_count, __ATOMIC_ACQUIRE);
 	for (uint32_t i = 0; i < count && i < SPOOL_LANES_MAX && most; i++) {
-		struct lane *lane = spool_file_at(
-			__atomic_load_n(&session.spool->lane_offset[i], __ATOMIC_ACQUIRE));
+		/* 0: the lane is being created */
+		uint64_t offset = __atomic_load_n(&session.spool->lane_offset[i], __ATOMIC_ACQUIRE);
+		struct lane *lane = offset ? spool_file_at(offset) : NULL;
 		struct schedstat stat;
 		uint32_t tid = lane ? __atomic_load_n(&lane->tid, __ATOMIC_RELAXED) : 0;
 		if (!tid || tid == self ||
@@ -167,11 +168,14 @@ void sched_start(void)
 
 void sched_thread_started(struct thread *t)
 {
-	struct thread_time time = {.created = t->created};
+	struct thread_time time = {0};
 	uint64_t flags = TIME_FIRST;
 	if (!may_read(t))
 		return;
 	flags |= usage_read(&time);
+	bool is_child = session.spool->forked && t->tid == session.pid;
+	/* A forked child begins with its first call: it may have waited for something else. */
+	time.created = !is_child || (flags & TIME_COUNTS && !time.voluntary) ? t->created : 0;
 	t->lane->thread_tick = clock_ticks();
 	t->lane->thread_waits = time.voluntary;
 	t->lane->end_tick = 0;

@@ -6,6 +6,7 @@
 #define _GNU_SOURCE
 #include "tracer/session/fork.h"
 
+#include "common/clock.h"
 #include "common/sys.h"
 #include "common/text.h"
 #include "tracer/core/chains.h"
@@ -32,6 +33,7 @@ void session_before_fork(void)
 FORKED_TEXT void session_child_handler(void)
 {
 	struct thread *t = &thread_self;
+	t->created = clock_ticks(); /* the kernel's copying is over */
 	if (t->fork_state == FORK_LAZY)
 		t->fork_state = FORK_CHILD;
 	if ((t->fork_state == FORK_CHILD && !thread_is_inside(t)) || session.state == SESSION_OFF)
@@ -125,7 +127,7 @@ void session_child(void)
 {
 	bool on = session.state == SESSION_ON || session.state == SESSION_FORKED;
 	session.pid = child_pid();
-	session.is_root = session.has_threads = false;
+	session.is_root = false;
 	if (on && orphan(&thread_self))
 		return;
 	session.spool = NULL;

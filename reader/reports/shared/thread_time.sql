@@ -27,7 +27,7 @@ FROM LIBTRACE_THREAD_TIME AS t;
 -- CPUs that each thread wanted between two readings: running or waiting for one.
 DROP VIEW IF EXISTS temp.CPU_DEMANDS;
 CREATE TEMP VIEW CPU_DEMANDS AS
-SELECT globalTid, before AS start, time AS "end", min(1.0, 1.0 * (cpu - cpu_before + coalesce(delay - delay_before, 0)) / (time - before)) AS cpus
+SELECT globalTid, before AS start, time AS "end", min(1.0, 1.0 * (cpu - cpu_before + max(0, coalesce(delay - delay_before, 0))) / (time - before)) AS cpus
 FROM (SELECT globalTid, time, cpu, delay, lag(time) OVER so_far AS before, lag(cpu) OVER so_far AS cpu_before, lag(delay) OVER so_far AS delay_before
       FROM THREAD_READINGS WINDOW so_far AS (PARTITION BY globalTid, life ORDER BY time))
 WHERE time > before;
@@ -39,7 +39,7 @@ DROP TABLE IF EXISTS temp.THREAD_COUNTERS;
 CREATE TEMP TABLE THREAD_COUNTERS AS
 WITH ends AS (
   SELECT globalTid, life, min(cpu) AS cpu_first, max(cpu) AS cpu_last,
-         min(delay) AS delay_first, max(delay) AS delay_last, max(which & 2 AND which & 4) AS is_exact, max(which & 2) AS has_end,
+         min(delay) AS delay_first, coalesce(max(CASE WHEN NOT which & 1 THEN delay END), max(delay)) AS delay_last, max(which & 2 AND which & 4) AS is_exact, max(which & 2) AS has_end,
          min(CASE WHEN which & 8 THEN voluntary END) AS voluntary_first, max(CASE WHEN which & 8 THEN voluntary END) AS voluntary_last,
          min(CASE WHEN which & 8 THEN involuntary END) AS involuntary_first, max(CASE WHEN which & 8 THEN involuntary END) AS involuntary_last,
          min(CASE WHEN which & 8 THEN minor END) AS minor_first, max(CASE WHEN which & 8 THEN minor END) AS minor_last,
