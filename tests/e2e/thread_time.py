@@ -102,6 +102,8 @@ def threads():
     whole = sum(int(r["Life (ns)"]) - int(r["Running (ns)"]) for r in a.rows())
     tap.ok(abs(sum(names.values()) - whole) <= 0.001 * whole and {"nanosleep", "pthread_mutex_lock", "pthread_join"} <= set(names),
            "stats -r offcpu_sum names all the time off the CPUs", (names, whole))
+    chains = [r["Callchain"] for r in a.rows("offcpu_sum")]
+    tap.ok(any(chain.split(" < ")[1:2] == ["sleeps"] or " < main" in chain for chain in chains), "callchains have names of functions", chains[:5])
     sched = {int(r["TID"]): r for r in a.rows("sched_sum")}
     tap.ok(sleeper in sched and int(sched[sleeper]["Voluntary Switches"]) >= 20 and int(sched[sleeper]["Minor Faults"]) < 200, "stats -r sched_sum counts switches", sched.get(sleeper))
     receipt = a.receipts()[0]

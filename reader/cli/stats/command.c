@@ -92,11 +92,12 @@ static bool list_has_metrics(const char *list)
 	return list && (!strncmp(list, "ncu_", 4) || strstr(list, ",ncu_"));
 }
 
-/* Return whether the database is to be made without names of functions: only one report needs
+/* Return whether the database is to be made without names of functions: only these reports print
  * them. */
 static bool leaves_names(const struct output *o)
 {
-	return o->form.no_symbols || !strstr(o->list, "cpu_by_function");
+	return o->form.no_symbols ||
+		!(strstr(o->list, "cpu_by_function") || strstr(o->list, "offcpu_sum"));
 }
 
 static bool is_direct(const struct output *o, const char *report, size_t bytes)
