@@ -156,7 +156,6 @@ bool thread_is_dead(uint32_t tid)
 void thread_forking(struct thread *t, enum fork_state state)
 {
 	t->fork_state = state;
-	t->created = clock_ticks();
 	t->set_aside = t->lane;
 	t->fast = NO_LANE;
 	t->lane = NULL;

@@ -81,8 +81,8 @@ struct thread {
 				    tool, too: inject/nvtx_chain.c */
 	struct samples *samples; /* CPU samples (tracer/cpu/cpu.h); NULL = none are taken.
 				    tracer/cpu/sample.c knows its place */
-	uint64_t created;        /* tick at which its creation began, by pthread_create() or fork();
-				    0 = not known */
+	uint64_t created;        /* tick at which pthread_create() was called for it, or at which
+				    it began as a forked child; 0 = not known */
 };
 
 extern __thread struct thread thread_self
