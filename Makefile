@@ -401,13 +401,16 @@ unit: $(UNIT) $(FUZZ_TESTS) ## run the unit tests, and some inputs of each fuzze
 	$(Q)$(ENV) scripts/tap-run $(call chosen,$(UNIT) $(FUZZ_TESTS))
 e2e: all apps cuda-apps $(UNIT) ## run the tests that trace programs, and compare with other tools where these are installed
 	$(Q)$(ENV) scripts/tap-run $(call chosen,$(SCRIPT_TESTS))
+e2e-release: ## run e2e with the files of a release instead of those of the build
+	$(Q)$(MAKE) release
+	$(Q)$(MAKE) e2e INSTALLED='$(P)/release/root'
 lint: all $(UNIT) ## run the checks of scripts/check-*
 	$(Q)$(ENV) scripts/tap-run scripts/lint
 torture: all apps cuda-apps $(FUZZ_TESTS) ## run the long version of the e2e tests and of the fuzzers (TORTURE=1)
 	$(Q)$(ENV) TORTURE=1 scripts/tap-run $(call chosen,$(FUZZ_TESTS) $(SCRIPT_TESTS))
 bench: all apps cuda-apps $(OWN_BENCH) ## measure speed and size against the limits of docs/performance.md
 	$(Q)$(ENV) tests/bench/run
-.PHONY: check unit e2e lint torture bench
+.PHONY: check unit e2e e2e-release lint torture bench
 
 # ---- fuzzing: tests/fuzz/fuzz_NAME.c with the corpus tests/fuzz/corpus/NAME, by clang's libFuzzer; REACH=1: for tests/fuzz/reach.sh ----
 

@@ -40,7 +40,7 @@ static inline int buffer_reserve(struct buffer *b, size_t bytes)
 	return 0;
 }
 
-/* Append a copy of `bytes` bytes. Returns 0, or -ENOMEM, which leaves the buffer as it was. */
+/* Append a copy of `bytes` bytes. Return 0, or -ENOMEM, which leaves the buffer as it was. */
 static inline int buffer_add(struct buffer *b, const void *data, size_t bytes)
 {
 	int err = buffer_reserve(b, bytes);

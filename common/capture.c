@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * capture.c - when events are recorded: parsing number of capture ranges begun and ended, the
- * capture gate, its windows.
+ * capture.c - when events are recorded: parsing of capture ranges, the capture gate, its windows.
  */
 #include "common/capture.h"
 
@@ -36,7 +35,7 @@ static bool signal_parse(const char *name, uint32_t *ret_signal)
 	return false;
 }
 
-/* Copy up to an '@' without a backslash before it. Returns the position where the copy stopped,
+/* Copy up to an '@' without a backslash before it. Return the position where the copy stopped,
  * NULL = too long. */
 static const char *name_copy(const char *from, char *to)
 {
@@ -124,8 +123,8 @@ bool capture_parse(const char *range, const char *nvtx_capture, const char *end,
 /* ---- the gate ---- */
 
 /*
- * The whole state is one word, so that each change is one compare and exchange: bit 0 is the gate,
- * and wrappers read the lower half of the word.
+ * Hold the whole state in one word, so that each change is one compare and exchange. Bit 0 is the
+ * gate; wrappers read the lower half of the word.
  */
 #define STATE_OPEN UINT64_C(1)
 #define STATE_UNTIMELY (UINT64_C(1) << 32) /* the time is before --delay or after --duration */

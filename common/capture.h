@@ -45,7 +45,7 @@ struct capture_spec {
 
 /*
  * Parse LIBTRACE_CAPTURE_RANGE, LIBTRACE_NVTX_CAPTURE and LIBTRACE_CAPTURE_RANGE_END. NULL or empty
- * = the default. Returns false on an error: *ret_why has the reason, *ret_spec captures everything.
+ * = the default. Return false on an error: *ret_why has the reason, *ret_spec captures everything.
  */
 bool capture_parse(const char *range, const char *nvtx_capture, const char *end,
 	struct capture_spec *ret_spec, const char **ret_why);
@@ -64,28 +64,28 @@ struct capture_state {
 		uint32_t gate;       /* 1 = calls are being recorded; every wrapper reads it */
 		uint64_t gate_state; /* the gate in its lower half; see capture.c */
 	};
-	uint64_t window_begin_tick; /* begin of the open window; 0 = none, or not known yet */
+	uint64_t window_begin_tick; /* start of the open window; 0 = none, or not known yet */
 	uint64_t window_count;      /* windows ended, ever */
 	uint64_t toggled_ns;        /* time of the last signal */
 	struct capture_window windows[CAPTURE_WINDOWS_KEPT]; /* the latest windows, by number */
 };
 
-/* The gate that is in force. Without capture ranges only the writer changes it, in its own part of
- * the page; with them every process does. */
+/* Return the gate that is in force. Without capture ranges only the writer changes it, in its own
+ * part of the page; with them every process does. */
 const uint32_t *capture_gate(const struct tree_control *control);
 
 /* Initialize the gate of a new tree: closed if `delayed`, or until a capture range begins. */
 void capture_init(
 	struct tree_control *control, const struct capture_spec *spec, bool delayed, bool limited);
 
-/* Note that --delay has passed (`is_right`), or that --duration has. */
+/* Store that --delay has passed (`is_right`), or that --duration has (otherwise). */
 void capture_set_time(struct tree_control *control, bool is_right);
 
 /* Return true if the gate never opens again: --duration has passed, or all windows have been
  * used. */
 bool capture_is_over(const struct tree_control *control);
 
-/* Begin a capture range. Returns false if too many are open: do not end it then. */
+/* Begin a capture range. Return false if too many are open: do not end it then. */
 bool capture_begin(struct tree_control *control);
 
 /* End `count` capture ranges, at `tick` (0 = now). */
@@ -99,7 +99,7 @@ void capture_toggle(struct tree_control *control);
 /* Return the number of windows that have ended. */
 uint64_t capture_windows(const struct tree_control *control);
 
-/* Get window `number` (from 1). Returns false if it is no longer kept, or not stored yet. */
+/* Get window `number` (from 1). Return false if it is no longer kept, or not stored yet. */
 bool capture_window_get(
 	const struct tree_control *control, uint64_t number, struct capture_window *ret_window);
 

@@ -64,7 +64,7 @@ static void image_read(const Elf64_Ehdr *header, struct image *ret_image)
 	}
 }
 
-/* Return the number of the image's symbols. The vdso of later kernels has only the second kind of
+/* Return the number of the image's symbols. The vdso of later kernels has only a DT_GNU_HASH
  * table. */
 static uint32_t image_symbols(const struct image *image)
 {

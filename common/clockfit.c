@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * clockfit.c - ticks to nanoseconds: clock points, their runs, the pieces between them.
+ * clockfit.c - conversion of ticks to nanoseconds by clock points; clockfit.h defines runs and
+ * pieces.
  */
 #include "common/clockfit.h"
 
@@ -10,7 +11,7 @@
 
 #define NEAR_NS 1000u                 /* two points closer than this do not determine the rate */
 #define RATE_PARTS 1000u              /* rates may differ by 1/1000: clocks are slewed */
-#define SPAN_OPEN (UINT64_C(1) << 63) /* up to the end of time, but not the time before the piece */
+#define SPAN_OPEN (UINT64_C(1) << 63) /* no end; a tick before the piece is still outside of it */
 
 void clockfit_init(struct clockfit *fit)
 {
@@ -90,7 +91,8 @@ static uint64_t slope_best(const struct clockfit *fit)
 	return slope ? slope : UINT64_C(1) << CLOCKFIT_SHIFT;
 }
 
-/* Return the nanoseconds by which the time between two points may differ from the rate. */
+/* Return the nanoseconds by which the time between two points may differ from what the rate
+ * predicts. */
 static uint64_t noise_ns(const struct clock_point *a, const struct clock_point *b,
 	const struct rate *rate, uint64_t expected)
 {
@@ -133,8 +135,8 @@ static void error_raise(struct clockfit *fit, uint64_t error_ns)
 		fit->error_ns = error_ns > UINT32_MAX ? UINT32_MAX : (uint32_t)error_ns;
 }
 
-/* A change of the clock between two points of a run may have happened at once: then times between
- * them are wrong by that change. */
+/* Raise the error to the change of the clock between two points of a run. The change may have
+ * happened at once; times between the points are then wrong by all of it. */
 static void error_of_piece(struct clockfit *fit, uint32_t at)
 {
 	const struct clock_point *a = &fit->points[at - 1], *b = &fit->points[at];
@@ -146,8 +148,8 @@ static void error_of_piece(struct clockfit *fit, uint32_t at)
 		error_raise(fit, off - noise);
 }
 
-/* Set the error between two runs: at most the time awake, and at most the difference. If the
- * machine slept longer than it was awake there is no error, but that is not distinguished. */
+/* Raise the error to the bound between two runs: the time awake or the difference, whichever is
+ * less. There is no error if the machine slept longer than it was awake, but this is not known. */
 static void error_of_break(struct clockfit *fit, uint32_t at)
 {
 	const struct clock_point *a = &fit->points[at - 1], *b = &fit->points[at];
@@ -186,7 +188,7 @@ static void thin(struct clockfit *fit)
 	fit->count = kept;
 }
 
-/* Return the index at which a point of that tick is inserted. */
+/* Return the index at which a point with this tick is to be inserted. */
 static uint32_t place_of(const struct clockfit *fit, uint64_t tick)
 {
 	uint32_t at = fit->count;
@@ -260,8 +262,8 @@ int clockfit_add_apart(struct clockfit *fit, const struct clock_point *point)
 	return 0;
 }
 
-/* Make the points in doubt a run. After a counter or clock was set back the same tick has two
- * times: only the new run counts from now on, and older times have no bound. */
+/* Turn the points in doubt into a run. If the counter or the clock was set back, one tick has two
+ * times: only the new run counts from now on, and the error of older times has no bound. */
 static void run_begin(struct clockfit *fit)
 {
 	bool is_later = fit->count && ascending(&fit->points[fit->count - 1], &fit->doubt[0]);
@@ -309,8 +311,8 @@ static void piece_use(
 	fit->span = span;
 }
 
-/* Select the piece between two runs. A time nearer to the later run belongs to that run, except for
- * ticks that passed while the clock stood still, at which no event can be. */
+/* Select the piece between two runs. Ticks in the later half belong to the later run, but only
+ * as far back as the clock ran: no event has a tick at which the clock stood still. */
 static void select_between(struct clockfit *fit, uint32_t high, uint64_t tick)
 {
 	const struct clock_point *a = &fit->points[high - 1], *b = &fit->points[high];

@@ -6,8 +6,8 @@
  * conversion is monotonic; outside of them the nearest piece is continued. If counter and clock
  * have diverged (the machine was suspended, or a virtual one paused), the points on either side
  * belong to separate runs, and a time between them is converted by the nearer run. Old points are
- * thinned, so memory is fixed. Owning thread only; nothing allocates, blocks or fails but the
- * functions that add points.
+ * thinned, so memory is fixed. Owning thread only; nothing allocates or blocks, and only the
+ * functions that add points can fail.
  */
 #ifndef COMMON_CLOCKFIT_H
 #define COMMON_CLOCKFIT_H
@@ -29,7 +29,7 @@ struct clockfit {
 						point */
 	uint32_t count;
 	uint32_t error_ns; /* the bound for points and runs; see clockfit_error() */
-	uint32_t breaks;   /* number of runs begun so far */
+	uint32_t breaks;   /* number of runs begun so far, without the first */
 	uint32_t doubtful; /* number in doubt[]: the latest points, which contradict the others */
 	struct clock_point doubt[CLOCKFIT_AGREEING];
 	/* the piece in use */
@@ -41,7 +41,7 @@ struct clockfit {
 void clockfit_init(struct clockfit *fit);
 
 /*
- * Insert a point of any time. Returns 0, -EEXIST if another point is so close that this one adds
+ * Insert a point of any time. Return 0, -EEXIST if another point is so close that this one adds
  * nothing, or -EINVAL if it contradicts the others (their order is reversed, or its rate is more
  * than 0.1 % off theirs).
  */

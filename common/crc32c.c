@@ -6,7 +6,8 @@
 
 #define POLYNOMIAL 0x82f63b78u
 
-/* 16 entries, two lookups a byte: computed on the stack at each call, so no state is shared. */
+/* Compute the table of 16 entries (two lookups per byte) on the stack at each call: no state is
+ * shared. */
 uint32_t crc32c_portable(uint32_t crc, const void *data, size_t bytes)
 {
 	const uint8_t *p = data;
@@ -30,8 +31,8 @@ uint32_t crc32c_portable(uint32_t crc, const void *data, size_t bytes)
 #include <cpuid.h>
 #include <stdbool.h>
 
-/* One cpuid instruction, once. The C library knows, too, but has a function for it only since 2.33;
- * the compiler's own check asks for everything, which takes 100 us in a virtual machine. */
+/* Execute cpuid once. glibc has a function for this only since 2.33; the compiler's check reads
+ * many leaves, which takes 100 us in a virtual machine. */
 static bool has_sse42(void)
 {
 	static uint32_t known; /* 0: not asked yet, 1: no, 2: yes */

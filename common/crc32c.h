@@ -14,7 +14,7 @@
 /* Continue `crc` (0 for the first piece) over `bytes` bytes. */
 uint32_t crc32c(uint32_t crc, const void *data, size_t bytes);
 
-/* Compute crc32c() without the instruction; for tests and other machines. */
+/* Compute crc32c() without the instruction; for tests, and for processors without it. */
 uint32_t crc32c_portable(uint32_t crc, const void *data, size_t bytes);
 
 #endif

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cupti_names.h - where the tracer looks for CUPTI, for the tracer and for `trace doctor`.
+ * cupti_names.h - names and folders of CUPTI, which the tracer and `trace doctor` try in order.
  */
 #ifndef COMMON_CUPTI_NAMES_H
 #define COMMON_CUPTI_NAMES_H
 
-/* Names of the library. Newest first: it supports all older drivers, and reports a driver that is
- * older than it can use. */
+/* File names of the library, newest first: the newest supports older drivers, and returns an error
+ * for a driver that is too old for it. */
 #define CUPTI_NAMES                                                                             \
 	"libcupti.so.13", "libcupti.so.12", "libcupti.so.11.8", "libcupti.so.11.7",             \
 		"libcupti.so.11.6", "libcupti.so.11.5", "libcupti.so.11.4", "libcupti.so.11.3", \

@@ -42,7 +42,7 @@ static bool image_read(struct image *image)
 	return sys_pread(image->fd, image->segment, bytes, elf.e_phoff) == (long)bytes;
 }
 
-/* Return the offset in the file of what is loaded at `address`; 0 = none. */
+/* Return the file offset of the byte that is loaded at `address`; 0 = none. */
 static uint64_t file_offset(const struct image *image, uint64_t address)
 {
 	for (uint32_t i = 0; i < image->count; i++) {
@@ -53,7 +53,7 @@ static uint64_t file_offset(const struct image *image, uint64_t address)
 	return 0;
 }
 
-/* Take one entry of the dynamic section. Returns false at the last entry. */
+/* Take one entry of the dynamic section. Return false at the last entry. */
 static bool entry_take(const struct image *image, const Elf64_Dyn *entry, struct strings *strings)
 {
 	if (entry->d_tag == DT_NEEDED && !strings->needs) {

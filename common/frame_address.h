@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * frame_address.h - frames of callchains that are no return address, in spools and reports.
+ * frame_address.h - frames of callchains that are not return addresses, in spools and reports.
  */
 #ifndef COMMON_FRAME_ADDRESS_H
 #define COMMON_FRAME_ADDRESS_H
@@ -8,8 +8,8 @@
 #include <stdint.h>
 
 /*
- * The address of a Python frame: a code object and an instruction in place of a return address.
- * Bits that no address of a program has keep them apart.
+ * The address of a Python frame: a code object and an instruction in place of a return address. It
+ * has a bit that is 0 in every address of a program.
  */
 #define ADDRESS_PYTHON (UINT64_C(1) << 62)
 #define PYTHON_INSTRUCTION_BITS 24u

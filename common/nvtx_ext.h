@@ -20,7 +20,7 @@
 
 struct nvtx_data {
 	uint64_t schema;
-	uint64_t bytes; /* NVTX_BYTES_UNKNOWN: the end is only marked in a C string */
+	uint64_t bytes; /* NVTX_BYTES_UNKNOWN: only the end of a C string can be found */
 	const void *data;
 };
 #define NVTX_BYTES_UNKNOWN UINT64_MAX
@@ -85,7 +85,7 @@ enum nvtx_type {
 
 /* Flags of entries. */
 #define NVTX_ENTRY_POINTER 2u           /* points into a payload of the same event */
-#define NVTX_ENTRY_FROM_BASE 4u         /* offset from the payload's begin */
+#define NVTX_ENTRY_FROM_BASE 4u         /* offset from the payload's start */
 #define NVTX_ENTRY_FROM_HERE 8u         /* offset from the end of the entry */
 #define NVTX_ENTRY_ELSEWHERE 14u        /* any of these */
 #define NVTX_ENTRY_ARRAY 0x70u          /* mask; 0 = a single value */
@@ -96,7 +96,7 @@ enum nvtx_type {
 #define NVTX_ENTRY_DEEP_COPY 0x100u
 #define NVTX_ENTRY_MESSAGE 0x400u
 
-/* The role of an entry in a deferred event; its layout may say so, too. */
+/* The role of an entry in a deferred event. Instead, the flags of its schema may have it. */
 #define NVTX_ENTRY_TIMESTAMP 0x800u
 #define NVTX_ENTRY_EVENT 0x7000u /* mask */
 #define NVTX_ENTRY_BEGIN 0x1000u
@@ -152,7 +152,7 @@ struct nvtx_schema_entry {
 	const void *reserved;
 };
 
-/* Which fields of the attributes count: bits of their mask. */
+/* Which fields of the attributes are valid: bits of their mask. */
 #define NVTX_SCHEMA_HAS_NAME 0x2u
 #define NVTX_SCHEMA_HAS_TYPE 0x4u
 #define NVTX_SCHEMA_HAS_FLAGS 0x8u
@@ -301,7 +301,8 @@ struct nvtx_heap_attributes {
 	const void *message;
 };
 
-/* Regions are registered, resized, initialized: only the first has a heap and takes handles. */
+/* Arguments of a registration of regions. Resizing, unregistering and marking them as initialized
+ * take struct nvtx_regions, without heap and handles. */
 struct nvtx_regions_register {
 	uint16_t compatibility, struct_bytes;
 	uint32_t type;

@@ -147,8 +147,8 @@ static bool is_directory(struct output *o)
 	return found;
 }
 
-/* Complete the name: the default name in a directory; .rep, unless the name ends in .rep, or in
- * -rep like names of other tools. */
+/* Complete the name: append the default name to a directory, then .rep, unless the name ends in
+ * .rep, or in -rep as report names of other tools do. */
 static void put_suffix(struct output *o, const struct pattern_values *values, uint64_t number)
 {
 	bool slash = o->at && o->path[o->at - 1] == '/';

@@ -25,14 +25,14 @@ struct pattern_values {
  * Expand `pattern` (NULL = PATTERN_DEFAULT) to an absolute path; a name that does not end in .rep
  * (or -rep) gets .rep, and in a directory (an existing one, or a name that ends in a slash) the
  * report is named PATTERN_DEFAULT. The value of a letter never adds a slash or becomes "..", so the
- * file is in the directory that the pattern names. Returns 0, or a negative errno with the reason
+ * file is in the directory that the pattern names. Return 0, or a negative errno with the reason
  * in *ret_reason (a constant).
  */
 int pattern_expand(const char *pattern, const struct pattern_values *values, char *ret_path,
 	size_t bytes, const char **ret_reason);
 
 /*
- * Check whether a report can be created there. Returns NULL, or the reason why not (a constant):
+ * Check whether a report can be created there. Return NULL, or the reason why not (a constant):
  * the file exists and may not be replaced, or its directory is missing or not writable. For a
  * message before anything is started; only the writer knows for certain.
  */

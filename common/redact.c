@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * redact.c - recognizes names of secrets by their words, and replaces the arguments that contain
- * secrets.
+ * redact.c - recognition of secrets by the words of their names, and replacement of their values in
+ * arguments.
  */
 #include "common/redact.h"
 

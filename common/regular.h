@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * regular.h - opens regular files only, by names that others have chosen.
+ * regular.h - opening of regular files only, by names that others have chosen.
  *
  * A path in a report or of a traced process may name a pipe, which would block, or a device, where
  * merely opening it may have an effect (a watchdog resets the machine). So its type is checked
@@ -10,7 +10,7 @@
 #ifndef COMMON_REGULAR_H
 #define COMMON_REGULAR_H
 
-/* Open a regular file for reading. Returns its descriptor (O_CLOEXEC) or a negative errno; -EINVAL
+/* Open a regular file for reading. Return its descriptor (O_CLOEXEC) or a negative errno; -EINVAL
  * if it is not a regular file. Symbolic links are followed. */
 int regular_open(const char *path);
 

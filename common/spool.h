@@ -4,8 +4,8 @@
  *
  * A spool is one MAP_SHARED file per process. It holds the process's identity, clock points and one
  * lane per live thread; a lane is a single-producer single-consumer queue of fixed 32-byte records.
- * Records that a killed process had stored stay in the file, so the writer, or `trace recover`,
- * finds them there.
+ * Records that a process stored before it was killed stay in the file, where the writer or `trace
+ * recover` finds them.
  *
  * Layout of the file (all offsets are multiples of 4096, all numbers in the machine's byte order):
  *
@@ -20,12 +20,12 @@
  *
  * Life of a lane: LANE_FREE -> LANE_LEASED (a thread attaches; record REC_THREAD_START) ->
  * LANE_FREE (the thread ends; record REC_THREAD_END), and again with the next thread. Records stay
- * in order across leases; REC_THREAD_START says whose records follow. Signal handlers may still
- * run in a thread after its REC_THREAD_END: its lane stays LANE_PARTING until another thread finds
- * it dead.
+ * in order across leases; REC_THREAD_START says whose records follow. Signal handlers may still run
+ * in a thread after its REC_THREAD_END: its lane stays LANE_PARTING until another thread finds that
+ * the thread is dead.
  *
  * Positions count the bytes of records since the lane was created. Chunk number n of a lane (n =
- * position / CHUNK_BYTES) is where lane.chunk[n % LANE_CHUNKS_MAX] says. The producer writes
+ * position / CHUNK_BYTES) is at the offset in lane.chunk[n % LANE_CHUNKS_MAX]. The producer writes
  * records, then stores `head` (release); the consumer reads up to `head` (acquire), writes the data
  * to the report, then stores `tail` (release). A chunk may be used again once tail has passed its
  * end. A record of several slots never crosses a chunk end: the rest of the chunk is filled with
@@ -35,13 +35,14 @@
 #define COMMON_SPOOL_H
 
 #include <stddef.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "common/frame_address.h"
 
 #define SPOOL_MAGIC 0x316c6f6f70536c54ull /* "TlSpool1" */
 #ifndef SPOOL_VERSION                     /* tests build a writer of another version */
-#define SPOOL_VERSION 9u
+#define SPOOL_VERSION 10u
 #endif
 #define RECORD_BYTES 32u
 #define CHUNK_BYTES 65536u /* 2048 records: a chunk switch costs about 40 ns for all of them */
@@ -132,7 +133,7 @@ enum record_kind {
 	REC_SUMMARY = 0xf04, /* calls of one function below the threshold: a = fn << 48 | count, b =
 				sum of ticks */
 	REC_GAP = 0xf05,     /* a = reason << 48 | events dropped, b = tick of the first one, tick =
-				that of the last one */
+				tick of the last one */
 	REC_CHILD = 0xf06,   /* a = child's pid (0 = not known), b = enum child_how << 32 | enum
 				child_verdict; payload path or empty */
 	REC_EXEC = 0xf07,    /* b and payload as REC_CHILD: this process is about to be replaced (if
@@ -162,9 +163,11 @@ enum record_kind {
 	REC_CUDA_API = 0xf20, /* a = correlation id << 32 | result, b = duration; payload struct
 				 cuda_call */
 	REC_CUDA_ROW = 0xf21, /* tick is ns, a = number of the event << 32 | number of columns that
-				 follow, b =  duration in ns; payload these columns as varints */
-	REC_CUDA_CUBIN = 0xf22, /* a piece of a module's code, no event: a = hash; payload struct
-				   cuda_cubin, bytes */
+				 follow, b = duration in ns; payload these columns as varints */
+	REC_CUDA_CUBIN = 0xf22, /* a piece of a module's code, not an event: a = hash; payload
+				   struct cuda_cubin, bytes */
+	REC_GIL_WAIT = 0xf28,   /* a wait for Python's GIL, after its last call: a = ticks | enum
+				   callchain_method << 48, b = tid of the holder << 32 | node */
 	REC_CPU_SAMPLE = 0xf30, /* a = SAMPLE_IN_STEP | CPU << 48 | function << 32 | periods that it
 				   stands for, b = ns of processor time since the thread's last
 				   sample; function: 0 or that of the call that was open;
@@ -174,8 +177,8 @@ enum record_kind {
 };
 
 /* The sample was taken at the end of a call, because the timer was overdue: the thread never ran at
- * the kernel's tick. What ran is not known, but that the call's caller, or its callers, called it.
- */
+ * the kernel's tick. It is not known what ran; only that it was the call's caller, its callers, or
+ * what they called. */
 #define SAMPLE_IN_STEP (UINT64_C(1) << 63)
 
 /* Which counters of a thread's reading are known, and when it was taken. Names in FORMAT.md. */
@@ -296,7 +299,7 @@ struct nvtx_span {
 	struct nvtx_attributes attributes;
 	char text[NVTX_TEXT_BYTES + 16];
 };
-_Static_assert(sizeof(struct nvtx_span) == 1024, "spans lie in a table");
+_Static_assert(sizeof(struct nvtx_span) == 1024, "a chunk must hold whole spans");
 #define NVTX_SPANS_PER_CHUNK ((uint32_t)(CHUNK_BYTES / sizeof(struct nvtx_span)))
 #define NVTX_SPAN_CHUNKS_MAX 64u
 #define NVTX_SPANS_MAX (NVTX_SPANS_PER_CHUNK * NVTX_SPAN_CHUNKS_MAX)
@@ -344,7 +347,8 @@ enum child_how {
 	CHILD_SYSTEM,
 	CHILD_POPEN,
 	CHILD_CLONE,
-	CHILD_EXEC_FAILED /* only in REC_EXEC: the previous exec on this lane failed */
+	CHILD_EXEC_FAILED /* only in REC_EXEC: the previous exec on this lane failed (a = 0), or the
+			     shell that was announced last (a = CHILD_SYSTEM or CHILD_POPEN) */
 };
 
 /* Whether a program about to be executed can be traced. Names in schema/events.def (VERDICT
@@ -366,8 +370,18 @@ enum child_verdict {
 	VERDICT_ASAN,         /* AddressSanitizer's runtime would refuse to start after us; taken
 				 out */
 	VERDICT_BAD_POINTER,  /* never recorded: the call fails with EFAULT */
-	VERDICT_UNSEEN /* set by the writer: no spool after an exec that should have been traced */
+	VERDICT_UNSEEN, /* set by the writer: no spool of a program that should have been traced */
+	VERDICT_NO_ENTRY,   /* it cannot open the folder of the tree */
+	VERDICT_OTHER_TREE, /* its environment does not lead to this tree */
+	VERDICT_OWN_REPORT  /* each process has its own report: not listed as untraced */
 };
+
+/* Return true if the report of the tree must have a program with that verdict, or list it as not
+ * traced. */
+static inline bool verdict_concerns_tree(uint32_t verdict)
+{
+	return verdict != VERDICT_MISSING && verdict != VERDICT_OWN_REPORT;
+}
 
 struct record {
 	uint64_t tick; /* start of the call, or time of the event; never 0 in a written record */
@@ -380,8 +394,8 @@ struct record {
 /* Contended locks keep the holder's tid in the upper half of `a`, above the 32-bit return value. */
 
 struct fn_sum {
-	uint64_t count; /* calls below the threshold, or not contended: FN_SUM_CALLS(); above that,
-			   how often the sum has become a REC_SUMMARY */
+	uint64_t count; /* calls below the threshold, or not contended: FN_SUM_CALLS(); in the bits
+			   above, how often the sum has become a REC_SUMMARY */
 	uint64_t ticks; /* sum of durations; 0 for uncontended locks, which are not timed */
 };
 #define FN_SUM_ROUND (UINT64_C(1) << 48)
@@ -391,9 +405,18 @@ struct open_call { /* a call that has begun and not returned */
 	uint64_t tick;
 	uint64_t sp;   /* stack pointer of the wrapper: a later call from above it proves that this
 			  one was abandoned. Of lane.open: stored last, 0 = none is open */
-	uint64_t kind; /* kind of an entry of lane.open_stack: 0 = it has ended */
+	uint64_t kind; /* kind of an entry of lane.open_stack: 0 = it has ended; OPEN_ENDED is added
+			  if tick and kind are those of a call that has ended */
 };
+#define OPEN_ENDED (UINT64_C(1) << 32)
 #define OPEN_CALLS 8u
+
+/* Return true if tick and kind of an open call are those of the last call that a sum counts
+ * (lane.summed). A handler may have made it while the open call began. */
+static inline bool open_call_is_summed(const struct open_call *open, uint32_t summed)
+{
+	return summed && !(((uint32_t)open->tick ^ summed) & ~1u);
+}
 
 struct cuda_open {
 	uint64_t tick; /* 0 = none; stored last */
@@ -416,11 +439,12 @@ struct lane {
 	uint32_t open_depth;   /* calls interrupted by a handler that calls: saved in open_stack */
 	uint32_t nested_moved; /* records of nested[] that have been moved into the lane */
 	struct open_call open_stack[OPEN_CALLS];
-	uint32_t nested_count;          /* records put into nested[] so far: number n is at n %
-					   NESTED_RECORDS. Moved into the lane at the next call */
-	uint32_t has_sums;              /* 1 = some sum is not 0 */
-	uint32_t partial;               /* 1 = only CHUNK_FIRST_BYTES of chunk 0 are reserved */
-	uint32_t index;                 /* index in spool_header.lane_offset */
+	uint32_t nested_count; /* records put into nested[] so far: number n is at n %
+				  NESTED_RECORDS. Moved into the lane at the next call */
+	uint32_t summed;       /* lower half of the begin of the last call that a sum counts:
+				  bit 0 is not significant; 0 = no sum, or nearly never */
+	uint32_t partial;      /* 1 = only CHUNK_FIRST_BYTES of chunk 0 are reserved */
+	uint32_t index;        /* index in spool_header.lane_offset */
 	uint64_t dropped[DROP_REASONS]; /* total drops in this lane */
 	uint64_t gap_first_tick, gap_last_tick,
 		gap_count; /* open gap: becomes a REC_GAP when there is room again */
@@ -431,7 +455,7 @@ struct lane {
 	uint32_t ranges_pad;
 	struct cuda_open cuda_open; /* the CUDA API call in progress, the outermost if nested */
 	uint64_t chunk[LANE_CHUNKS_MAX]; /* see lane_chunk_entry() */
-	uint64_t thread_waits;           /* its voluntary switches then */
+	uint64_t thread_waits;           /* the thread's voluntary switches at thread_tick */
 	/* The thread's counters when another thread ended the process: tick (0 = not read, stored
 	 * last), ns of processor time, run_delay_ns */
 	uint64_t end_tick, end_cpu_ns, end_delay_ns;
@@ -442,7 +466,7 @@ struct lane {
 	/* written by the producer */
 	__attribute__((aligned(64))) struct fn_sum sums[FN_MAX];
 };
-_Static_assert(sizeof(struct lane) <= LANE_BYTES, "a lane must fit its place");
+_Static_assert(sizeof(struct lane) <= LANE_BYTES, "a lane must fit LANE_BYTES");
 
 /*
  * Return the entry of lane.chunk for chunk number `n`: 1 + number, file offset (a multiple of
@@ -472,7 +496,7 @@ static inline uint32_t lane_chunk_count(const struct lane *lane, uint64_t n)
 #define CALLCHAIN_CHUNKS_MAX 256u
 #define CALLCHAIN_CHUNK_NODES 4096u /* nodes in a chunk of CHUNK_BYTES */
 
-/* "`address`, called from the chain `parent`"; whole when `address` is not 0. */
+/* "`address`, called from the chain `parent`"; complete once `address` is not 0. */
 struct callchain_node {
 	uint64_t address; /* return address, stored last */
 	uint32_t parent;  /* a smaller id; 0 = outermost */
@@ -480,7 +504,7 @@ struct callchain_node {
 };
 
 enum node_flag {
-	NODE_EXACT = 1, /* `address` is an interrupted instruction, not a return address: no -1 */
+	NODE_EXACT = 1, /* `address` is an interrupted instruction, not a return address */
 	NODE_CUT = 2,   /* there are more frames than the wanted depth */
 	NODE_LOST = 4   /* its caller was not found */
 };
@@ -488,7 +512,7 @@ enum node_flag {
 /* Why the threads of a process, or some of them, have no CPU samples. */
 enum cpu_off {
 	CPU_ON = 0,
-	CPU_OFF_KERNEL,  /* its CPU timers interrupt system calls, or it is no x86-64 */
+	CPU_OFF_KERNEL,  /* its CPU timers interrupt system calls; or not x86-64 */
 	CPU_OFF_ACTION,  /* SIGURG was ignored or handled at the start, or gets an action */
 	CPU_OFF_FD,      /* signalfd() with SIGURG */
 	CPU_OFF_FILTER,  /* a system call filter */
@@ -496,16 +520,16 @@ enum cpu_off {
 	CPU_OFF_REASONS
 };
 
-/* What became of the CPU samples of a process; written by its threads. */
+/* Counts of the CPU samples of a process; written by its threads. */
 struct cpu_counts {
 	uint64_t hz;              /* samples per second of processor time; 0 = none are wanted */
-	uint64_t samples;         /* records written or kept aside */
-	uint64_t periods;         /* that they stand for */
+	uint64_t samples;         /* records written or stored aside */
+	uint64_t periods;         /* sampling periods that they stand for */
 	uint64_t sampled_ns;      /* processor time that they stand for */
 	uint64_t process_ns;      /* processor time of the process, when last read */
 	uint64_t in_tracer;       /* samples that interrupted the tracer: without a callchain */
 	uint64_t in_step;         /* samples taken at the end of a call */
-	uint64_t late;            /* ticks without a place for a record; the next sample has them */
+	uint64_t late;            /* expiries without room for a record; the next sample has them */
 	uint64_t threads;         /* threads that got a timer */
 	uint64_t blocked;         /* how often threads had SIGURG blocked: not sampled meanwhile */
 	uint64_t threads_refused; /* threads without timer or memory */
@@ -513,7 +537,7 @@ struct cpu_counts {
 	uint32_t pad;
 };
 
-/* What became of the readings of threads' counters; written by the threads. */
+/* Counts of the readings of threads' counters; written by the threads. */
 struct thread_time_counts {
 	uint32_t is_on;
 	uint32_t pad;
@@ -576,6 +600,7 @@ struct spool_header {
 	struct cpu_counts cpu;
 	struct thread_time_counts thread_time;
 };
-_Static_assert(sizeof(struct spool_header) <= SPOOL_HEADER_BYTES, "the header must fit its place");
+_Static_assert(sizeof(struct spool_header) <= SPOOL_HEADER_BYTES,
+	"the header must fit SPOOL_HEADER_BYTES");
 
 #endif

@@ -152,7 +152,7 @@ void *sys_mmap_beyond_data(size_t bytes)
 	return map_anonymous(bytes, MAP_GROWSDOWN | MAP_NORESERVE);
 }
 
-/* Several tables in one mapping: each mapping is one more for forks to copy. */
+/* Share a mapping between several tables: each mapping is one more for forks to copy. */
 #define TABLES_BYTES UINT64_C(0x100000)
 static struct tables {
 	struct tables *before;
@@ -193,7 +193,7 @@ void sys_unlock_tables(void)
 		SYS2(SYS_munlock, t, TABLES_BYTES);
 }
 
-/* A table that two threads create at the same time is allocated twice, and used once. */
+/* Allocate the table; if two threads do so at the same time, one of both tables remains unused. */
 void *sys_mmap_table(void **place, size_t bytes)
 {
 	void *table = __atomic_load_n(place, __ATOMIC_ACQUIRE), *none = NULL;

@@ -47,12 +47,12 @@ int sys_ftruncate(int fd, uint64_t bytes);
 int sys_fallocate(int fd, int mode, uint64_t offset, uint64_t bytes);
 int sys_flock(int fd, int operation);
 
-/* Map memory. Returns NULL on failure; *ret_error then is the negative errno (ret_error may be
+/* Map memory. Return NULL on failure; *ret_error then is the negative errno (ret_error may be
  * NULL). */
 void *sys_mmap(void *address, size_t bytes, int protection, int flags, int fd, uint64_t offset,
 	int *ret_error);
 /* Map private zeroed memory, which is not locked even if the process locks all its mappings
- * (mlockall): it would count against the program's limit of locked memory. Returns NULL on
+ * (mlockall): it would count against the program's limit of locked memory. Return NULL on
  * failure. */
 void *sys_mmap_private(size_t bytes);
 /* Map memory as sys_mmap_private() does, but not counted against the program's RLIMIT_DATA: the
@@ -60,7 +60,7 @@ void *sys_mmap_private(size_t bytes);
 void *sys_mmap_beyond_data(size_t bytes);
 /*
  * Return a zeroed table of the process, mapped at its first use: *place is its address from then
- * on. Returns NULL without memory. Not counted against RLIMIT_DATA, as .bss would be. At most 1
+ * on. Return NULL without memory. Not counted against RLIMIT_DATA, as .bss would be. At most 1
  * MiB.
  */
 void *sys_mmap_table(void **place, size_t bytes);
@@ -93,7 +93,7 @@ int sys_futex_wake(uint32_t *word, int count);
 void sys_sleep_ns(uint64_t ns);
 uint64_t sys_clock_ns(int clock_id);
 
-/* Read a small file, at most bytes - 1, and terminate it. Returns its length or a negative
+/* Read a small file, at most bytes - 1, and terminate it. Return its length or a negative
  * errno. */
 long sys_read_file(const char *path, char *buffer, size_t bytes);
 

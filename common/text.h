@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Return the bytes before the terminating NUL. */
+/* Return the number of bytes before the terminating NUL. */
 static inline size_t text_length(const char *s)
 {
 	size_t n = 0;
@@ -54,7 +54,8 @@ static inline const char *text_find(const char *s, const char *part)
 	return *part ? NULL : s;
 }
 
-/* Copy `count` bytes between places that do not overlap, as memcpy(), which may be interposed. */
+/* Copy `count` bytes between buffers that do not overlap. Replaces memcpy(), which may be
+ * interposed. */
 static inline void bytes_copy(void *to, const void *from, size_t count)
 {
 	unsigned char *t = to;
@@ -68,7 +69,7 @@ static inline void bytes_copy(void *to, const void *from, size_t count)
 }
 
 /*
- * Append to a fixed buffer: `at` is the length so far. Returns the new length; text that does not
+ * Append to a fixed buffer: `at` is the length so far. Return the new length; text that does not
  * fit is cut. The result is always terminated if bytes > 0.
  */
 static inline size_t text_append(char *buffer, size_t bytes, size_t at, const char *s)
@@ -80,7 +81,7 @@ static inline size_t text_append(char *buffer, size_t bytes, size_t at, const ch
 	return at;
 }
 
-/* Append a number in base 2 to 16, like text_append(). */
+/* Append a number in base 8 to 16, like text_append(). */
 static inline size_t text_append_number(
 	char *buffer, size_t bytes, size_t at, uint64_t number, unsigned base)
 {
@@ -93,8 +94,8 @@ static inline size_t text_append_number(
 	return text_append(buffer, bytes, at, digits + n);
 }
 
-/* Parse `s`, all of which must be an unsigned decimal number. Returns false and
- * leaves *ret_number unchanged if it is not. */
+/* Parse `s`, all of which must be an unsigned decimal number. Return false and leave *ret_number
+ * unchanged if it is not. */
 static inline bool text_to_number(const char *s, uint64_t *ret_number)
 {
 	uint64_t number = 0;
@@ -109,7 +110,7 @@ static inline bool text_to_number(const char *s, uint64_t *ret_number)
 	return true;
 }
 
-/* "1", "true", "yes", "on" */
+/* Return true if `s` is "1", "true", "yes" or "on". */
 static inline bool text_is_true(const char *s)
 {
 	return text_equal(s, "1") || text_equal(s, "true") || text_equal(s, "yes") ||

@@ -190,8 +190,8 @@ static bool control_is_sound(const struct tree_control *c)
 }
 
 /*
- * Neither descriptor is the one that holds the lock: a mapping keeps its open file, and with it the
- * lock, for as long as the process lives.
+ * Open the file again rather than use the descriptor that holds the lock: a mapping keeps its open
+ * file, and with it the lock, for as long as the process lives.
  */
 struct tree_control *tree_map(int dir_fd, bool as_writer, int *ret_error)
 {
@@ -222,7 +222,7 @@ static int control_reserve(int fd)
 	return error == -EOPNOTSUPP ? sys_ftruncate(fd, TREE_CONTROL_BYTES) : error;
 }
 
-/* The magic is stored last: a page that has it is whole. */
+/* Store the magic last: a page that has it is complete. */
 static int control_write(int fd, const struct tree_options *options)
 {
 	const size_t first = sizeof(((struct tree_control *)0)->magic);
@@ -238,7 +238,7 @@ static int control_write(int fd, const struct tree_options *options)
 	return rest + magic == (long)TREE_CONTROL_BYTES ? 0 : -ENOSPC;
 }
 
-/* The lock is taken by a descriptor that cannot write, since others inherit it; some file systems
+/* Take the lock by a descriptor that cannot write, since others inherit it; some file systems
  * require one that can. */
 static int lock_open(int dir_fd)
 {
@@ -349,8 +349,8 @@ int tree_set_root(const char *dir, uint32_t pid)
 	return written < 0 ? (int)written : 0;
 }
 
-/* Only the calls that a loader makes are allowed here, so only the content is checked: the folder
- * is named by our own environment, and the process only adds a line. */
+/* Check only the content, since only the calls that a loader makes are allowed here: the folder is
+ * named by our own environment, and the process only adds a line. */
 struct tree_control *tree_open_filtered(const char *dir)
 {
 	char path[TREE_PATH_BYTES + 16], piece[1024];
@@ -370,7 +370,11 @@ struct tree_control *tree_open_filtered(const char *dir)
 		sys_close(write_fd);
 	if (read_fd >= 0)
 		sys_close(read_fd);
-	return control && control_is_sound(control) ? control : NULL;
+	if (control && !control_is_sound(control)) {
+		sys_munmap(control, TREE_CONTROL_BYTES);
+		return NULL;
+	}
+	return control;
 }
 
 int tree_lock(const char *dir)
@@ -383,7 +387,7 @@ int tree_lock(const char *dir)
 	return fd;
 }
 
-/* The list is empty; the word is set as the pending entry, which the kernel handles in the same
+/* Register an empty list with the word as its pending entry, which the kernel handles in the same
  * way. The head is in shared memory, where only the writer writes: an out-of-memory killer empties
  * private memory first. */
 void tree_writer_holds(struct tree_control *control)

@@ -3,7 +3,7 @@
  * tree.h - the private directory and the control page that the processes of a traced tree share
  * with its writer.
  *
- * The directory (mode 0700, by default /dev/shm/libtrace-<uid>-<id>, named to children by
+ * The directory (mode 0700, by default /dev/shm/libtrace-<uid>-<id>, passed to children in
  * LIBTRACE_TREE) holds `control` (struct tree_control, mapped by every process and the writer) and
  * a <pid>-<tick>.spool per process (spool.h), which appears by rename when its header is complete.
  * The writer holds flock(LOCK_EX) on `control` while it lives: a process that gets that lock knows
@@ -12,7 +12,8 @@
  *
  * A traced process may give up its rights and turn hostile, and keeps its mappings. So the control
  * page has three parts: one that never changes, one that only the writer changes, and one that all
- * processes change. The first two are mapped through a descriptor that cannot write. docs/trust.md
+ * processes change. The first two are mapped through a descriptor that cannot write. See
+ * docs/trust.md.
  */
 #ifndef COMMON_TREE_H
 #define COMMON_TREE_H
@@ -119,7 +120,7 @@ struct tree_options {
 	bool overwrite, compress;
 	uint64_t flush_interval_ns, delay_ns, duration_ns;
 	const struct capture_spec *capture; /* NULL = everything */
-	/* Returns the value of a LIBTRACE_* variable, for the report; NULL = its default. */
+	/* Return the value of a LIBTRACE_* variable, for the report; NULL = its default. */
 	const char *(*value)(const char *name, void *user);
 	void *user;
 	uint32_t root_pid;
@@ -127,14 +128,15 @@ struct tree_options {
 
 /*
  * Open a tree's directory, or a file in it, without following a link, and check by the descriptor
- * that it is ours alone: of the effective user, without rights for group or others, a regular file
- * without a second name. Returns a descriptor or a negative errno; -EPERM: it is not ours alone.
+ * that it is ours alone: owned by the effective user, without rights for group or others, a
+ * directory or a regular file without a second name. Return a descriptor or a negative errno;
+ * -EPERM: it is not ours alone.
  */
 int tree_open_dir(const char *dir);
 int tree_open_file(int dir_fd, const char *name, int flags);
 
 /*
- * Create the directory and control page of a new tree and take the writer's lock. Returns the
+ * Create the directory and control page of a new tree and take the writer's lock. Return the
  * mapped page, or NULL with a negative errno in *ret_error. `ret_dir` (TREE_PATH_BYTES) receives
  * the directory; *ret_lock_fd the locked descriptor (O_CLOEXEC), which a writer inherits as
  * TREE_WRITER_LOCK_FD. Any thread; raw system calls only; allocates nothing.
@@ -142,19 +144,20 @@ int tree_open_file(int dir_fd, const char *name, int flags);
 struct tree_control *tree_create(
 	const struct tree_options *options, char *ret_dir, int *ret_lock_fd, int *ret_error);
 
-/* Set root_pid of a tree that has no process yet. Returns 0 or a negative errno. */
+/* Set root_pid of a tree that has no process yet. Return 0 or a negative errno. */
 int tree_set_root(const char *dir, uint32_t pid);
 
 /* Map the control page of an existing tree. Errors: -EPERM: the directory or page is not ours
- * alone; -EINVAL: the page cannot be read. tree_map() as its writer, from the checked directory. */
+ * alone; -EINVAL: the page cannot be read. tree_map() takes a directory that has been checked, and
+ * maps for the writer if `as_writer`. */
 struct tree_control *tree_open(const char *dir, int *ret_error);
 struct tree_control *tree_map(int dir_fd, bool as_writer, int *ret_error);
 
 /* Map the control page under a system call filter, by the calls that a loader makes: openat, read,
- * mmap, close. Returns NULL if that fails. */
+ * mmap, close. Return NULL if that fails. */
 struct tree_control *tree_open_filtered(const char *dir);
 
-/* Take the writer's lock. Returns its descriptor, or -EWOULDBLOCK while a writer lives, or another
+/* Take the writer's lock. Return its descriptor, or -EWOULDBLOCK while a writer lives, or another
  * negative errno. */
 int tree_lock(const char *dir);
 
@@ -172,7 +175,7 @@ bool tree_writer_died(const struct tree_control *control);
 /* Add a line to the diagnostics. Any thread or process of the tree. */
 void tree_note(struct tree_control *control, uint32_t pid, enum tree_note kind, const char *text);
 
-/* Add a line to the diagnostics, with its time: no system call. */
+/* Add a line to the diagnostics, with its time: no system call is made. */
 void tree_note_at(struct tree_control *control, uint64_t mono_ns, uint32_t pid, enum tree_note kind,
 	const char *text);
 

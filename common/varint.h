@@ -15,7 +15,7 @@
 
 enum wire_type { WIRE_VARINT = 0, WIRE_FIXED64 = 1, WIRE_BYTES = 2, WIRE_FIXED32 = 5 };
 
-/* Write a number, at most VARINT_MAX bytes (protobuf's base-128 varint). Returns the position after
+/* Write a number, at most VARINT_MAX bytes (protobuf's base-128 varint). Return the position after
  * it. */
 static inline uint8_t *varint_put(uint8_t *p, uint64_t value)
 {
@@ -40,7 +40,7 @@ static inline int64_t zigzag_decode(uint64_t value)
 	return (int64_t)(value >> 1) ^ -(int64_t)(value & 1);
 }
 
-/* Read a number. Returns the position after it, or NULL if it is truncated or longer than
+/* Read a number. Return the position after it, or NULL if it is truncated or longer than
  * VARINT_MAX. */
 static inline const uint8_t *varint_get(const uint8_t *p, const uint8_t *end, uint64_t *ret_value)
 {

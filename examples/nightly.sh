@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Runs a small benchmark as on two nights: the first has nothing to compare with, the second is compared with the first.
+# Runs a small benchmark twice, as on two nights: the first has nothing to compare with, the second is compared with it.
 # Needs numpy and scipy, which scripts/setup --python installs.
 set -eu
 cd "$(dirname "$0")/.."

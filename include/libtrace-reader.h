@@ -55,8 +55,8 @@ LIBTRACE_READER_API void libtrace_report_close(struct libtrace_report *report);
 LIBTRACE_READER_API uint64_t libtrace_report_problems(const struct libtrace_report *report);
 
 /* Return the description of problem `index`, from 0: "the file is cut off: what followed is missing
- * at offset 3204". Only the first 16 problems have a description; Returns NULL for all other
- * problems. The text is valid until the report is closed. Does not allocate. Since version 2. */
+ * at offset 3204". Only the first 16 problems have a description; return NULL for all others. The
+ * text is valid until the report is closed. Does not allocate. Since version 2. */
 LIBTRACE_READER_API const char *libtrace_report_problem(
 	const struct libtrace_report *report, size_t index);
 
@@ -132,14 +132,14 @@ LIBTRACE_READER_API int libtrace_result_workload(const struct libtrace_result *r
 LIBTRACE_READER_API int libtrace_result_metrics(
 	struct libtrace_result *result, struct libtrace_metrics *ret_metrics);
 
-/* Find the metric with this name, the last if several have it, and return its index. Returns
+/* Find the metric with this name, the last if several have it, and return its index. Return
  * -ENOENT if there is none, and -EINVAL before libtrace_result_metrics(). Does not allocate. Since
  * version 2. */
 LIBTRACE_READER_API int libtrace_result_metric(
 	struct libtrace_result *result, const char *name, size_t *ret_position);
 
 /* Return the instances of all metrics, in the order of the metrics: instance_counts[0] instances of
- * the first one, and so on. Returns -EINVAL before libtrace_result_metrics(). Arrays and texts are
+ * the first one, and so on. Return -EINVAL before libtrace_result_metrics(). Arrays and texts are
  * valid until the result is closed. */
 LIBTRACE_READER_API int libtrace_result_instances(
 	struct libtrace_result *result, struct libtrace_instances *ret_instances);
@@ -157,7 +157,7 @@ LIBTRACE_READER_API void libtrace_values_as_whole(
  * Return a part of the result as JSON, which the caller frees. `part`: comma-separated names of
  * fields of ProfileResult, RangeResult, CmdlistResult or GraphResult in common/schema/ncu.proto,
  * for example "nvtx" or "grid_size,block_size". Fields that the file lacks are omitted. 64-bit
- * integers and enumerations are written as numbers, bytes as hex digits. Returns -EINVAL for an
+ * integers and enumerations are written as numbers, bytes as hex digits. Return -EINVAL for an
  * unknown field and for "metric_results".
  */
 LIBTRACE_READER_API int libtrace_result_part(
@@ -176,7 +176,7 @@ LIBTRACE_READER_API int libtrace_result_source_files(
  * begins there). Since version 2.
  *
  * sass: as disassembled by NVIDIA's nvdisasm, which is started once per module; labels are
- * addresses. Returns -ENOENT if nvdisasm is neither in PATH nor in /usr/local/cuda/bin; -EIO if it
+ * addresses. Return -ENOENT if nvdisasm is neither in PATH nor in /usr/local/cuda/bin; -EIO if it
  * failed.
  * ptx: the line of PTX that the instruction was compiled from, if the compiler recorded it.
  * line: file and line (from 1) of the source, for code that was built with -lineinfo.
@@ -191,7 +191,7 @@ LIBTRACE_READER_API int libtrace_result_line(
 /*
  * Select results by an NVTX filter in the language of ncu's --nvtx-include ('trace help nvtx'):
  * results that match any of `includes` (all results if there are none), and none of `excludes`.
- * Sets one byte per result, 0 or 1; results that cannot be read are not selected. Returns -EINVAL
+ * Set one byte per result, 0 or 1; results that cannot be read are not selected. Return -EINVAL
  * for an invalid filter, with the cause as in libtrace_report_open().
  */
 LIBTRACE_READER_API int libtrace_report_nvtx(struct libtrace_report *report,
@@ -220,7 +220,7 @@ struct libtrace_event_filter {
 struct libtrace_events;
 
 /*
- * Open the events of a report, in order of their start. Returns -EINVAL for an unknown kind. Reads
+ * Open the events of a report, in order of their start. Return -EINVAL for an unknown kind. Reads
  * the report once. Memory is limited to 256 MiB of rows, plus names. Callchains have the names that
  * 'trace symbolize' stored in the report. Close the events before the report;
  * libtrace_events_close() accepts NULL.
@@ -236,7 +236,7 @@ LIBTRACE_READER_API int libtrace_events_next(
 
 /*
  * Convert the chart file of a rule, which is text, to a serialized RuleResultBodyItem (ncu.proto),
- * which the caller frees with libtrace_data_free(). Returns -EINVAL with line, column and the error
+ * which the caller frees with libtrace_data_free(). Return -EINVAL with line, column and the error
  * in `cause`, as above. Unknown fields are ignored. Any thread.
  */
 LIBTRACE_READER_API int libtrace_body_item(const char *text, size_t bytes, void **ret_item,

@@ -2,9 +2,10 @@
 /*
  * capture.c - opening and closing of the gate by the program's calls, and by a signal.
  *
- * The signal (--capture-range=signal:NAME) needs a handler in the program, or it would end it. The
- * handler is installed only if the program starts with the default action, and only until the
- * program sets an action of its own; a program that reads the action gets the default one.
+ * The signal (--capture-range=signal:NAME) needs a handler in the program, or it would kill the
+ * process. The handler is installed only if the program starts with the default action, and only
+ * until the program sets an action of its own; a program that reads the action gets the default
+ * one.
  */
 #define _GNU_SOURCE
 #include "inject/fn.h"

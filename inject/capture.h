@@ -5,7 +5,7 @@
 #ifndef INJECT_CAPTURE_H
 #define INJECT_CAPTURE_H
 
-/* Install the handler of the capture range's signal, if there is one. In our constructor. */
+/* Install the handler of the capture range's signal, if there is one. Called in our constructor. */
 void capture_listen(void);
 
 /* The handler itself, which the program must not see. */

@@ -17,7 +17,8 @@
 
 #define DRIVER "libcuda.so"
 
-/* libcuda.so.1 and libcuda.so, which it is linked from; not libcudart.so or libcudadebugger.so. */
+/* Return true for libcuda.so.1, and libcuda.so, its name for the linker; false for libcudart.so or
+ * libcudadebugger.so. */
 static bool is_driver(const char *file)
 {
 	return file && text_begins(text_base_name(file), DRIVER);
@@ -50,7 +51,7 @@ void cuda_linked(void)
 		cuda_start(NULL);
 }
 
-/* Answer the driver's own question for a tool, and only the driver's. */
+/* Answer only the driver: other code must not find this library in the variable. */
 bool cuda_asks_for_tool(const void *caller)
 {
 	Dl_info info;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * entry.S - entries that C cannot write: functions that return twice on one stack.
+ * entry.S - entries that C cannot express: functions that return twice on one stack, and jumps to
+ * the real function.
  *
  * vfork: the child returns first, on the parent's stack, and may overwrite the return address; so
  * it is kept in a register, which the kernel restores for the parent, and pushed again on both

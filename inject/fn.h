@@ -70,9 +70,9 @@ typedef int (*libtrace_phdr_fn)(struct dl_phdr_info *, size_t, void *);
 typedef int libtrace_fd_pair[2];
 
 /*
- * Open the definition of an interposed function. It has a C name of its own and the exported one as
- * assembler name: headers may have inline bodies, macros or attributes (nonnull, noreturn) for the
- * plain name.
+ * Open the definition of an interposed function. It has a C name of its own and the exported name
+ * as its assembler name: headers may have inline bodies, macros or attributes (nonnull, noreturn)
+ * for the plain name.
  */
 #define WRAPPER(ret, name, params)                                                    \
 	ret wrap_##name params __asm__(#name) __attribute__((visibility("default"))); \
@@ -90,8 +90,8 @@ extern struct real real __attribute__((visibility("hidden")));
 /*
  * real_open() prepares the lookup, in the constructor; real_resolve() then looks one function up
  * when it is first called. Most processes call a tenth of them, and no lock of the loader is taken
- * for it. If real_open() finds unusual objects, it looks all up at once by dlsym. Any thread, any
- * number of times.
+ * for it. If real_open() finds unusual objects, it looks all functions up at once by dlsym. Any
+ * thread, any number of times.
  */
 void real_open(void);
 void real_resolve(unsigned fn);
@@ -102,8 +102,9 @@ void *real_next(const char *name);
 
 /*
  * Start tracing before our constructor, at the first call that a constructor of another library
- * makes; relocate_check() at any call. Return false if that was tried already, or if the C library
- * has not set up its environment yet or is incomplete: libc_complete().
+ * makes. Relocates the library first (relocate_check()). Return false if the start was tried
+ * already, or if the C library has not set up its environment yet or lacks what
+ * recording needs: libc_is_sufficient().
  */
 bool preload_early(void);
 

@@ -24,9 +24,10 @@
 #define CUDA_VARIABLE "CUDA_INJECTION64_PATH"
 #define EXPORTED __attribute__((visibility("default")))
 
-/* ---- the question for a tool ---- */
+/* ---- the request for a tool ---- */
 
-/* Return our file as the loader has it: then it finds us by this text alone, in any directory. */
+/* Return our path as the loader knows it: the loader then finds us by this text alone, in any
+ * directory. */
 static const char *own_file(void)
 {
 	Dl_info info;
@@ -47,7 +48,7 @@ static __attribute__((cold, noinline)) char *injection_path(char *theirs)
 	return theirs;
 }
 
-/* The driver asks in the same way. */
+/* Return the path for the driver, which asks in the same way. */
 static __attribute__((cold, noinline)) char *cuda_path(const void *caller)
 {
 	int error = errno;
@@ -76,7 +77,7 @@ static enum nvtx_text_kind kind_of(int32_t message_type)
 	return (uint32_t)message_type < sizeof(kinds) ? kinds[message_type] : NVTX_TEXT_NONE;
 }
 
-/* A registered string may be a handle of another tool. */
+/* Return the text of a message. A registered string may be a handle of another tool. */
 static inline const void *text_of(int32_t message_type, const void *message)
 {
 	if (__builtin_expect(__atomic_load_n(&handles_in_use, __ATOMIC_RELAXED), 0) &&
@@ -85,7 +86,7 @@ static inline const void *text_of(int32_t message_type, const void *message)
 	return message;
 }
 
-/* Payloads of 32 bits are in the first half of the union. */
+/* Return the bits of the payload: 32-bit ones are in the first half of the union. */
 static uint64_t payload_of(const struct nvtx_event_attributes *a)
 {
 	return a->payload_type >= NVTX_VALUE_UINT32 ? (uint32_t)a->payload : a->payload;
@@ -273,7 +274,7 @@ static struct name *string_wide(struct name *domain, const wchar_t *text)
 	return nvtx_string(domain, NVTX_TEXT_WIDE, text);
 }
 
-/* The handle is the identifier itself, or some value that is not NULL. */
+/* Return the identifier itself as the handle, or some value that is not NULL. */
 static void *resource_create(struct name *domain, const struct nvtx_resource_attributes *a)
 {
 	static char unnamed;

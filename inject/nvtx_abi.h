@@ -30,9 +30,8 @@ enum {
 
 struct nvtx_callback_table {
 	size_t struct_bytes;
-	/* Returns a table of ret_count entries, the unused first one included; each entry points to
-	 * the slot for a function, or is NULL. Returns 0 if there is no such module.
-	 * */
+	/* Return a table of ret_count entries, the unused first one included; each entry points to
+	 * the slot for a function, or is NULL. Return 0 if there is no such module. */
 	int (*module_table)(int module, void (****ret_table)(void), unsigned *ret_count);
 };
 

@@ -26,7 +26,7 @@ static bool fate_reported, differing_reported;
 
 /* ---- loading ---- */
 
-/* Report it once for each `reported`. */
+/* Report `what` about the tool, once for each `reported`. */
 static void note(bool *reported, const char *what)
 {
 	char text[PATH_BYTES + 192];
@@ -40,7 +40,7 @@ static void note(bool *reported, const char *what)
 	diagnostic_line(text);
 }
 
-/* The first path that is asked for is used: a process has one such tool. */
+/* Use the first path that is asked for: a process has one such tool. */
 void chain_want(const char *path)
 {
 	uint32_t none = 0;
@@ -56,7 +56,8 @@ void chain_want(const char *path)
 	}
 }
 
-/* The tool may be this library under another name, or be linked with it. */
+/* Return true if the function is our own: the tool may be this library under another name, or be
+ * linked with it. */
 static bool is_ours(const void *function)
 {
 	Dl_info theirs, ours;

@@ -31,7 +31,7 @@ enum chain_state {
 	CHAIN_LEFT      /* NVTX is left to the other tool */
 };
 
-/* Set which tool NVTX is to load on this thread: `path`, or NULL for none but us. */
+/* Set which other tool NVTX is to load on this thread: `path`; NULL = none. */
 void chain_want(const char *path);
 
 /* Return the function `name` of the tool that this thread asked for last, if it could be loaded.

@@ -46,7 +46,7 @@ static const struct {
 	{NVTX_EXTENSION_PAYLOAD, payload, sizeof(payload) / sizeof(payload[0])},
 	{NVTX_EXTENSION_COUNTERS, counters, sizeof(counters) / sizeof(counters[0])}};
 
-/* A slot that is set already has another tool's function. */
+/* Set the slots to our functions. A slot that is set already has another tool's function. */
 static void segment_fill(const struct nvtx_extension_segment *segment, unsigned module,
 	const any_fn *functions, size_t count)
 {
@@ -64,7 +64,7 @@ static void segment_clear(const struct nvtx_extension_segment *segment)
 
 EXPORTED int InitializeInjectionNvtxExtension(struct nvtx_extension *extension);
 
-/* Only modules of the first major version are known; a module has one segment. */
+/* Fill the slots of a module of the first major version; a module has one segment. */
 int InitializeInjectionNvtxExtension(struct nvtx_extension *extension)
 {
 	if (!extension || extension->compatibility >> 8 != NVTX_EXTENSION_MAJOR ||

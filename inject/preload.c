@@ -42,8 +42,6 @@ FORKED_TEXT static void child_after_fork(void)
 typedef void (*handler_fn)(void);
 typedef int (*register_fn)(handler_fn, handler_fn, handler_fn, void *);
 
-/* Look it up without the handle of a library, so that destructors may still fork when ours have
- * run. */
 static register_fn handlers_real(void)
 {
 	static register_fn real_register;
@@ -52,6 +50,8 @@ static register_fn handlers_real(void)
 	return real_register;
 }
 
+/* Register our handlers, once. Without the handle of a library they stay registered when our
+ * destructors have run: later destructors may still fork. */
 static void handlers_register(void)
 {
 	static uint32_t done;
@@ -102,7 +102,8 @@ static void begin(int argc, char **argv, char **envp)
 	thread_stack_set(
 		&thread_self, top - sp < MAIN_STACK_BYTES ? top : sp + 4096, MAIN_STACK_BYTES);
 	thread_enter(&thread_self);
-	/* Also functions that forked children call first: each child would look them up. */
+	/* Also functions that forked children call first: otherwise each child would look them
+	 * up. */
 	static const uint16_t early[] = {
 		FN_pthread_mutex_lock /* its short path does not look it up */, FN_syscall,
 		FN_dl_iterate_phdr, FN__exit, FN_execve, FN_execvp, FN_dup2, FN_close};
@@ -111,7 +112,7 @@ static void begin(int argc, char **argv, char **envp)
 		real_resolve(early[i]);
 	syscall_real = real.fn_syscall;
 	session.iterate_phdr = real.fn_dl_iterate_phdr;
-	if (libc_is_complete()) {
+	if (libc_is_sufficient()) {
 		thread_end_start();
 		session_start(argc, argv, envp);
 	}
@@ -127,7 +128,7 @@ bool preload_early(void)
 {
 	relocate_check();
 	int error = errno;
-	if (begun || !environ || !libc_is_complete())
+	if (begun || !environ || !libc_is_sufficient())
 		return false;
 	begin(0, NULL, environ);
 	errno = error;
@@ -137,13 +138,14 @@ bool preload_early(void)
 __attribute__((constructor(101))) static void preload_start(int argc, char **argv, char **envp)
 {
 	int error = errno;
-	if (!begun) {
-		if (!libc_is_complete()) {
-			real_open(); /* the allocator may call us meanwhile */
-			libc_complete();
-		}
-		begin(argc, argv, envp);
+	if (!libc_is_complete()) {
+		real_open(); /* the allocator may call us meanwhile */
+		libc_complete();
+		if (begun)
+			real_open(); /* with the objects that were loaded */
 	}
+	if (!begun)
+		begin(argc, argv, envp);
 	if (session.state == SESSION_ON) {
 		handlers_register();
 		libc.on_exit(at_exit, NULL);

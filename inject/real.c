@@ -61,8 +61,8 @@ static struct rtld_next_scope scope;
 
 /*
  * The version is libc's. Another library after us that defines the function (a sanitizer's runtime)
- * defines it without a version, and dlvsym would skip it. dlsym finds it, and the newest of libc's
- * functions.
+ * defines it without a version, and dlvsym would skip it. dlsym finds that definition, and
+ * otherwise the newest version in libc.
  */
 static void *real_find_by_loader(const struct real_name *row)
 {
@@ -107,7 +107,7 @@ void *real_next(const char *name)
 
 void real_open(void)
 {
-	/* Look all up at once under Valgrind, which reports a race where one thread stores an
+	/* Look all functions up at once under Valgrind: it reports a race if one thread stores an
 	 * address later and another reads it. */
 	bool opened = rtld_next_open(&scope, _DYNAMIC) && !runs_on_valgrind();
 	for (unsigned fn = 1; fn < FN_COUNT; fn++)

@@ -28,18 +28,19 @@ struct target {
 
 /* Examine the program even while the gate is closed: it must be followed, and a preload that breaks
  * it must be removed. */
-static void target_examine(struct target *target, const char *file, bool search, char *const *envp)
+static void target_examine(
+	struct target *target, const char *file, bool search, char *const *envp, unsigned flags)
 {
 	target->path =
 		search ? child_find_in_path(file, target->buffer, sizeof(target->buffer)) : file;
-	target->verdict = child_examine(target->path, envp);
+	target->verdict = child_examine(target->path, envp, flags);
 	if (target->verdict == VERDICT_BAD_POINTER)
 		target->path = NULL;
 	child_environment_plan(target->verdict, envp, &target->environment);
 }
 
-/* Calls CALL with `envp` in scope: the caller's environment, or a copy of it, without this library
- * if the preload would break the program, with the tree's name if only that was lost. */
+/* Evaluate CALL with `envp` in scope: the caller's environment, or a copy of it, without this
+ * library if the preload would break the program, with the tree's name if only that was lost. */
 #define WITH_ENVIRONMENT(plan, given, CALL)                                                       \
 	({                                                                                        \
 		char *const *envp = (given);                                                      \
@@ -60,8 +61,8 @@ static bool is_left_alone(void)
 	return session.restricted || (session.state == SESSION_NEW && !preload_early());
 }
 
-/* Return true likewise for a process that is about to be replaced. Sandboxes enter their filter
- * just before, perhaps by an instruction of their own. A vfork child has a filter of its own. */
+/* Return true likewise for a process that is about to be replaced. Sandboxes install their filter
+ * just before, perhaps by a raw system call. A vfork child has a filter of its own. */
 static bool exec_is_left_alone(void)
 {
 	if (is_left_alone())
@@ -79,7 +80,7 @@ static bool exec_is_left_alone(void)
 		return plain_call;                                                       \
 	struct call call;                                                                \
 	struct target target;                                                            \
-	target_examine(&target, file, search, given_envp);                               \
+	target_examine(&target, file, search, given_envp, 0);                            \
 	child_record(0, CHILD_EXEC, target.verdict, target.path);                        \
 	bool begun = call_begin(&call, FN_##name);                                       \
 	session_exec();                                                                  \
@@ -195,18 +196,30 @@ WRAPPER(int, execle, (const char *t_path, const char *t_arg0, ...))
 
 /* ---- posix_spawn: glibc's child makes no call that a wrapper sees ---- */
 
+static unsigned spawn_flags(const posix_spawnattr_t *attributes)
+{
+	return attributes && attributes->__flags & POSIX_SPAWN_RESETIDS ? CHILD_IDS_RESET : 0;
+}
+
+/* Return the verdict on a program that was started. A file that is missing here is there in the
+ * directory that the file actions have changed to: nothing is known about it. */
+static enum child_verdict spawned_verdict(enum child_verdict verdict)
+{
+	return verdict == VERDICT_MISSING ? VERDICT_TRACED : verdict;
+}
+
 #define SPAWN_WRAPPER(name, search)                                                                \
 	WRAPPER(int, name,                                                                         \
 		(pid_t * t_pid, const char *t_path, const posix_spawn_file_actions_t *t_actions,   \
 			const posix_spawnattr_t *t_attributes, char *const *t_argv,                \
 			char *const *t_envp))                                                      \
 	{                                                                                          \
-		struct call call;                                                                  \
+		struct call call = {NULL, 0};                                                      \
 		struct target target;                                                              \
 		pid_t pid = 0;                                                                     \
 		if (is_left_alone())                                                               \
 			return REAL(name)(t_pid, t_path, t_actions, t_attributes, t_argv, t_envp); \
-		target_examine(&target, t_path, search, t_envp);                                   \
+		target_examine(&target, t_path, search, t_envp, spawn_flags(t_attributes));        \
 		bool begun = call_begin(&call, FN_##name);                                         \
 		int result = WITH_ENVIRONMENT(&target.environment, t_envp,                         \
 			REAL(name)(t_pid ? t_pid : &pid, t_path, t_actions, t_attributes, t_argv,  \
@@ -215,9 +228,9 @@ WRAPPER(int, execle, (const char *t_path, const char *t_arg0, ...))
 			pid = *t_pid;                                                              \
 		if (begun)                                                                         \
 			osrt_end(&call, FN_##name, FN_BITS(result), osrt_object(FN_BITS(pid), 0)); \
-		if (begun && result == 0)                                                          \
-			child_record(                                                              \
-				(unsigned long)pid, CHILD_SPAWN, target.verdict, target.path);     \
+		if (result == 0)                                                                   \
+			child_record((unsigned long)pid, CHILD_SPAWN,                              \
+				spawned_verdict(target.verdict), target.path);                     \
 		return result;                                                                     \
 	}
 

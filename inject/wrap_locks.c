@@ -81,7 +81,7 @@ static __attribute__((noinline)) int mutex_lock_closed(pthread_mutex_t *t_lock)
 	return real.fn_pthread_mutex_lock(t_lock);
 }
 
-/* By far the most frequent call: a free lock costs one attempt and one addition. */
+/* Handle by far the most frequent call: a free lock costs one attempt and one addition. */
 static __attribute__((noinline)) int mutex_lock_tried(pthread_mutex_t *t_lock)
 {
 	if (__builtin_expect(!GATE_LOOKS_OPEN(osrt_mask), 0))

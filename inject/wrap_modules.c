@@ -26,7 +26,7 @@ WRAPPER(int, dlclose, (void *t_handle))
 }
 
 /* Answer libunwind, while the tracer uses it, from our own map: another thread may hold the
- * loader's lock. The real function looks at its caller, which stays the same by a jump. */
+ * loader's lock. The real function examines its caller, which a tail call leaves unchanged. */
 WRAPPER(int, dl_iterate_phdr, (libtrace_phdr_fn t_callback, void *t_data))
 {
 	if (__builtin_expect(chains_ask_libunwind && thread_self.busy, 0))

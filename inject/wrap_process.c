@@ -8,18 +8,21 @@
 
 #include <linux/seccomp.h>
 #include <stdarg.h>
+#include <sys/wait.h>
 #include <syslog.h>
 
 #include "tracer/cpu/cpu.h"
 #include "tracer/session/child.h"
 #include "tracer/session/child_record.h"
+#include "tracer/session/process_tree.h"
 #include "tracer/session/thread_end.h"
 
 /* ---- fork: the atfork handler (preload.c) does the child's side, before other handlers run
  * ---- */
 
-/* A child that computes without a call is sampled from its begin, but for one of root's: it may be
- * about to become another user's, and gets its spool at its first call. */
+/* Attach a forked child at once if CPU samples are taken, so that it is sampled even if it makes no
+ * call. A child of root may be about to become another user's process, so it attaches at its first
+ * call. */
 FORKED_TEXT static void child_begun(void)
 {
 	if (session.config.cpu && cpu_is_on && !session.may_change_user && gate_is_open() &&
@@ -66,7 +69,7 @@ FORKED_TEXT WRAPPER(pid_t, fork, (void))
 	return pid;
 }
 
-/* Runs no atfork handlers. */
+/* Fork without atfork handlers. */
 WRAPPER(pid_t, _Fork, (void))
 {
 	struct call call;
@@ -97,7 +100,7 @@ WRAPPER(pid_t, forkpty,
 	return pid;
 }
 
-/* The parent ends inside (by _exit, not seen); the child returns. */
+/* The parent ends inside daemon(), by an _exit() that no wrapper sees; the child returns. */
 WRAPPER(int, daemon, (int t_keep_directory, int t_keep_output))
 {
 	struct call call;
@@ -179,30 +182,63 @@ WRAPPER(int, clone,
 
 /* ---- shells: started within libc, with the environment as it is ---- */
 
+#define SHELL "/bin/sh"
+
+/* Record that a shell is about to be started. Under a filter that has not been noticed yet, its
+ * file is not examined. Return true if the writer expects the shell from now on. */
+static bool shell_record(enum child_how how)
+{
+	if (session.state == SESSION_NEW || session.state == SESSION_OFF || session.restricted)
+		return false;
+	enum child_verdict verdict = process_tree_has_new_filter()
+		? VERDICT_TRACED
+		: child_examine(SHELL, environ, CHILD_ENVIRONMENT_KEPT);
+	child_record(0, how, verdict, SHELL);
+	return verdict_concerns_tree(verdict);
+}
+
+/* Return true if system() has not started the shell. Its result is then that of a shell that is
+ * missing, or -1, which also stands for a shell that somebody else has waited for. `error` is what
+ * it has left in errno, 0 if nothing: EINTR if a handler has interrupted its wait. */
+static bool system_failed(const char *command, int result, int error)
+{
+	if (!error || error == EINTR)
+		return false;
+	if (!command) /* it starts a shell, too, and returns whether that ended well */
+		return !result;
+	return result == -1 ? error != ECHILD : WIFEXITED(result) && WEXITSTATUS(result) == 127;
+}
+
 WRAPPER(int, system, (const char *t_command))
 {
-	struct call call;
-	if (!call_begin(&call, FN_system))
-		return REAL(system)(t_command);
-	if (t_command)
-		child_record(0, CHILD_SYSTEM, VERDICT_TRACED, "/bin/sh");
-	int result = REAL(system)(t_command);
-	osrt_end(&call, FN_system, FN_BITS(result), osrt_object(0, FN_ERRNO(result)));
+	struct call call = {NULL, 0};
+	bool begun = call_begin(&call, FN_system), expected = shell_record(CHILD_SYSTEM);
+	int before = errno;
+	errno = 0;
+	int result = REAL(system)(t_command), error = errno;
+	if (!error)
+		errno = before;
+	if (begun)
+		osrt_end(&call, FN_system, FN_BITS(result), osrt_object(0, FN_ERRNO(result)));
+	if (expected && system_failed(t_command, result, error))
+		child_start_failed(CHILD_SYSTEM);
 	return result;
 }
 
 WRAPPER(FILE *, popen, (const char *t_command, const char *t_mode))
 {
-	struct call call;
-	if (!call_begin(&call, FN_popen))
-		return REAL(popen)(t_command, t_mode);
-	child_record(0, CHILD_POPEN, VERDICT_TRACED, "/bin/sh");
+	struct call call = {NULL, 0};
+	bool begun = call_begin(&call, FN_popen), expected = shell_record(CHILD_POPEN);
 	FILE *result = REAL(popen)(t_command, t_mode);
-	osrt_end(&call, FN_popen, FN_BITS(result), osrt_object(FN_BITS(result), FN_ERRNO(result)));
+	if (begun)
+		osrt_end(&call, FN_popen, FN_BITS(result),
+			osrt_object(FN_BITS(result), FN_ERRNO(result)));
+	if (expected && !result)
+		child_start_failed(CHILD_POPEN);
 	return result;
 }
 
-/* ---- ends: nothing returns ---- */
+/* ---- ends: functions that do not return ---- */
 
 FORKED_TEXT WRAPPER(void, _exit, (int t_status))
 {
@@ -228,7 +264,7 @@ WRAPPER(void, quick_exit, (int t_status))
 /* ---- vfork: entry.S calls these around the system call ---- */
 
 /* Called before vfork: a child that attached for its parent would store a wrong tid. Return the
- * time of the begin; only while tracing, since a program may forbid rdtsc. */
+ * time of the start; only while tracing, since a program may forbid rdtsc. */
 __attribute__((visibility("hidden"))) uint64_t vfork_before(void);
 uint64_t vfork_before(void)
 {
@@ -323,14 +359,16 @@ __attribute__((visibility("hidden"))) long syscall_forking(
 	return result;
 }
 
-/* A system call filter may kill for calls that the program does not make itself. Its strict mode
- * also makes reading the tick counter fail, and the program can do so, too. */
+/* Prepare for a system call filter, which may kill the process for calls that the program does not
+ * make itself. Strict mode, like PR_SET_TSC, also makes reading the tick counter fail. */
 static void before_prctl(int option, unsigned long value)
 {
-	if ((option == PR_SET_SECCOMP && value == SECCOMP_MODE_STRICT) ||
-		(option == PR_SET_TSC && value == PR_TSC_SIGSEGV))
+	if (option == PR_SET_TSC && value == PR_TSC_SIGSEGV)
 		gate_shut("the program disables reading of the time stamp counter (prctl "
 			  "PR_SET_TSC)");
+	if (option == PR_SET_SECCOMP && value == SECCOMP_MODE_STRICT)
+		gate_shut("the program permits only four system calls (strict seccomp mode), which "
+			  "disables reading of the time stamp counter");
 	if (option == PR_SET_SECCOMP) {
 		cpu_switch_off(CPU_OFF_FILTER);
 		session_restrict();

@@ -44,7 +44,7 @@ static bool is_handler(sighandler_t handler)
 	return handler != SIG_DFL && handler != SIG_IGN;
 }
 
-/* Call before the program sets an action. Returns true if ours must be installed again afterwards;
+/* Call before the program sets an action. Return true if ours must be installed again afterwards;
  * stops sampling if the program takes SIGURG for itself. */
 static bool urgent_before(int number, sighandler_t handler)
 {

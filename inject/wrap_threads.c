@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * wrap_threads.c - the start of threads: a trampoline passes the creator's tid to the new thread,
- * and records its begin before its first call.
+ * and records its start before its first call.
  *
  * The trampoline's argument is in a static pool, because an allocator may create threads while it
- * holds its own lock. When the pool is empty, or cannot be mapped, the thread starts without
+ * holds its own lock. When the pool is empty, or cannot be mapped, the thread starts without the
  * trampoline, and is noticed at its first call.
  */
 #define _GNU_SOURCE
@@ -94,7 +94,7 @@ static uint64_t stack_bytes(const pthread_attr_t *attributes)
 	return bytes / 4 * 3;
 }
 
-/* Return what a new thread of `creator` begins with, but for its function; NULL without memory. */
+/* Return the start data of a new thread of `creator`, all but its function; NULL without memory. */
 static struct start *start_make(
 	const struct thread *creator, void *argument, const pthread_attr_t *attributes)
 {
@@ -145,8 +145,7 @@ WRAPPER(int, thrd_create, (thrd_t * t_thread, thrd_start_t t_function, void *t_a
 	return result;
 }
 
-/* Another thread's new name is read when that thread next records its own; that thread's lane is
- * not known here. */
+/* Another thread's new name is read by that thread when it ends: its lane is not known here. */
 WRAPPER(int, pthread_setname_np, (pthread_t t_thread, const char *t_name))
 {
 	int result = REAL(pthread_setname_np)(t_thread, t_name);

@@ -586,7 +586,7 @@ def questions(machine: Machine, section: Section) -> None:
         ("graph node ids", gpu_answers.graphs(facts.get("graph") or [])),
     ]
     section.data["answers"] = dict(rows)
-    section.add("### What only a device can tell", "")
+    section.add("### What only a device can show", "")
     section.table(("question", "answer"), rows)
 
 

@@ -33,7 +33,8 @@ static inline void producers_start(void)
 }
 
 /* Prepare the calling thread's new lane, t->lane, before its first record. thread.busy set, signals
- * blocked, `blocked` by the program; also for a thread's second lane (spare.h). */
+ * blocked; `blocked` are those that the program has blocked. Also for a thread's second lane
+ * (spare.h). */
 static inline void producers_thread_start(struct thread *t, uint64_t blocked)
 {
 	(void)blocked;
@@ -50,8 +51,8 @@ static inline void producers_thread_started(struct thread *t)
 #include "tracer/producers.def"
 }
 
-/* Note a call of `ticks` ticks from `tick` on, which has just been recorded with its callchain.
- * Owning thread, with a lane, thread.busy set; async-signal-safe. */
+/* Notify the sources of a call of `ticks` ticks from `tick` on, which has just been recorded with
+ * its callchain. Owning thread, with a lane, thread.busy set; async-signal-safe. */
 static inline void producers_long_call(struct thread *t, uint64_t tick, uint64_t ticks)
 {
 #define PRODUCER(                                                                               \
@@ -89,8 +90,8 @@ static inline void producers_forked(void)
 #include "tracer/producers.def"
 }
 
-/* Fetch the events that others still hold, before exec replaces the process or, `is_last`, before
- * it ends. Not busy; perhaps in a signal handler. */
+/* Fetch the events that other libraries (CUPTI) still hold, before exec replaces the process or,
+ * `is_last`, before it ends. Not busy; perhaps in a signal handler. */
 static inline void producers_flush(bool is_last)
 {
 #define PRODUCER(name, is_default, describe, start, ready, thread_start, thread_started, \

@@ -4,8 +4,8 @@
  * walk.
  */
 #if defined(__GNUC__) && !defined(__clang__)
-/* gcc would carry ip and sp from frame to frame as a pair in a vector register, which costs 3 ns a
- * frame. */
+/* Otherwise gcc carries ip and sp from frame to frame as a pair in a vector register, which costs 3
+ * ns per frame. */
 #pragma GCC optimize("no-tree-slp-vectorize")
 #endif
 #include "unwind/callchain.h"
@@ -24,21 +24,21 @@
  * cannot change the outcome: rbp in a frame none of whose callers computes its CFA from it before
  * another rbp is loaded (FRAME_NEEDS_BP says where it matters), and saved rbp of the same kind.
  *
- * The words are compared from the inside out, and the first difference ends it: every word that is
- * read is one that a walk of the present stack would read too. Like the words of a walk they are
- * read only where the stack is readable: memory above a stack that the program created and switched
- * to may have been unmapped since.
+ * The words are compared from the inside out, and the first difference ends the comparison: every
+ * word that is read is one that a walk of the present stack would read, too. Like the words of a
+ * walk, they are read only where the stack is readable: memory above a stack that the program
+ * created and switched to may have been unmapped since.
  *
- * Frames whose way out depends on other words (RULE_OTHER, signal frames) are not remembered, nor
+ * Frames whose caller is found by other words (RULE_OTHER, signal frames) are not remembered, nor
  * are the frames that they called.
  */
 
 enum frame_flag {
-	FRAME_EXACT = NODE_EXACT, /* interrupted, not calling: `value` is not at `slot` */
+	FRAME_EXACT = NODE_EXACT, /* interrupted, not calling: `ip` is not stored at `slot` */
 	FRAME_CFA_FROM_BP = 16,
-	FRAME_BP_SAVED = 2, /* its rule loads the caller's rbp */
-	FRAME_NEEDS_BP = 4, /* the way out depends on rbp here */
-	FRAME_OPAQUE = 8    /* the way out depends on words that are not remembered */
+	FRAME_BP_SAVED = 2, /* the caller's rbp was loaded here */
+	FRAME_NEEDS_BP = 4, /* the step to its caller depends on rbp */
+	FRAME_OPAQUE = 8    /* the step to its caller depends on words that are not remembered */
 };
 
 #define ALL_FRAMES_MAX 1000
@@ -110,8 +110,8 @@ struct callchain_counts callchain_counts(void)
 
 /* ---- one frame ---- */
 
-/* Return true if the frame at `r` may end at `cfa`. Its return address and a rbp saved at `bp_slot`
- * (0 = none) can then be read. */
+/* Return true if the frame at `r` may end at `cfa`. Its return address and an rbp saved at
+ * `bp_slot` (0 = none) can then be read. */
 static inline bool frame_fits(
 	struct walk *w, const struct registers *r, uint64_t cfa, uint64_t bp_slot)
 {
@@ -155,8 +155,8 @@ static bool step_other(
 	return true;
 }
 
-/* The kernel put the interrupted registers at the top of the handler's stack. They may be on
- * another stack, in any direction. */
+/* Step from a signal handler to the interrupted code, whose registers the kernel has stored on the
+ * handler's stack. That code may run on another stack, above or below. */
 static bool step_signal(struct walk *w, struct registers *r, struct callchain_fresh *f)
 {
 	f->flags |= FRAME_OPAQUE;
@@ -193,8 +193,8 @@ static bool step_guess(struct walk *w, struct registers *r, struct callchain_fre
 	return true;
 }
 
-/* Step out of a frame whose way out depends on other registers: walk again up to here, with all of
- * them. */
+/* Step out of a frame whose caller is found by other registers: walk again up to here, with all
+ * registers. */
 static bool step_all(
 	const struct registers_all *from, struct registers *r, struct callchain_fresh *f)
 {
@@ -221,7 +221,7 @@ static bool step_all(
 	return false;
 }
 
-/* Step by any other rule. Returns false at the end of the chain. */
+/* Step by any other rule. Return false at the end of the chain. */
 static __attribute__((noinline)) bool step_rare(
 	struct walk *w, struct registers *r, struct callchain_fresh *f, uint32_t rule)
 {
@@ -250,7 +250,7 @@ static __attribute__((noinline)) bool step_rare(
 }
 
 /* Step from the frame `r` to its caller. *f is the frame that is left; `known`: it has its rule
- * already. Returns false at the end of the chain. */
+ * already. Return false at the end of the chain. */
 static ALWAYS_INLINE bool step(
 	struct walk *w, struct registers *r, struct callchain_fresh *f, bool by_rbp, bool known)
 {
@@ -285,7 +285,7 @@ static ALWAYS_INLINE bool step(
 
 /* ---- the thread's last chain ---- */
 
-/* Compare the words from *c outwards. Returns the first that has changed, or NULL. */
+/* Compare the words from *c outwards. Return the first that has changed, or NULL. */
 static ALWAYS_INLINE const struct callchain_check *changed(
 	const struct callchain_check *c, const struct callchain_check *first)
 {
@@ -305,8 +305,8 @@ static ALWAYS_INLINE const struct callchain_check *changed(
 	return NULL;
 }
 
-/* Return true if the frame `r` and all frames outside of it are as remembered. Lowers *keep to the
- * frames that may be. */
+/* Return true if the frame `r` and all frames outside of it are as remembered. Lower *keep to the
+ * number of frames that may still be. */
 static ALWAYS_INLINE bool remembered(struct walk *w, const struct registers *r, uint32_t *keep)
 {
 	const struct callchain_frame *frame = w->thread->frame;
@@ -407,8 +407,8 @@ static bool drop_outer(struct walk *w, uint32_t count)
 	return true;
 }
 
-/* The flags of a frame whose caller has the flags `outer`: what the way out of it depends on. Adds
- * a check of the rbp saved in it if that matters. */
+/* Return the flags of a frame whose caller has the flags `outer`. Add a check of the rbp saved in
+ * the frame if its caller needs rbp. */
 static inline uint32_t frame_needs(const struct callchain_fresh *f, uint32_t outer,
 	struct callchain_check *check, uint32_t *checks)
 {
@@ -424,7 +424,7 @@ static inline uint32_t frame_needs(const struct callchain_fresh *f, uint32_t out
 static const uint8_t root_flags[] = {
 	[CALLCHAIN_WHOLE] = 0, [CALLCHAIN_CUT] = NODE_CUT, [CALLCHAIN_LOST] = NODE_LOST};
 
-/* Put the walked frames after the kept ones, and add their nodes. Returns the innermost node. */
+/* Put the walked frames after the kept ones, and add their nodes. Return the innermost node. */
 static ALWAYS_INLINE uint32_t settle(struct walk *w)
 {
 	struct callchain_thread *thread = w->thread;
@@ -531,16 +531,16 @@ static __attribute__((noinline)) void compare(uint64_t start, uint32_t depth, ui
 {
 	const struct fallback_frames ours = {start, setup.own_begin, setup.own_end};
 	uint64_t frames[CALLCHAIN_DEPTH_MAX];
-	bool more, same = true, beyond = false, untold = false;
+	bool more, same = true, beyond = false, tableless = false;
 	uint32_t i = 0, count = fallback_chain(&ours, depth, frames, &more);
 	for (; id && i < count && same && !beyond; i++) {
 		const struct callchain_node *n = node_at(&nodes, id);
 		same = n->address == frames[i];
-		untold = rules_find(n->address - 1) == RULE_NO_FDE;
-		beyond = n->flags & NODE_CUT || (untold && registers_room_behind(n->address));
+		tableless = rules_find(n->address - 1) == RULE_NO_FDE;
+		beyond = n->flags & NODE_CUT || (tableless && registers_room_behind(n->address));
 		id = n->parent;
 	}
-	bool shorter = same && !beyond && untold && id && count;
+	bool shorter = same && !beyond && tableless && id && count;
 	bool differs = count && !shorter && (!same || (!beyond && (id || i != count)));
 	__atomic_add_fetch(&counts.checked, count != 0, __ATOMIC_RELAXED);
 	__atomic_add_fetch(&counts.shorter, shorter, __ATOMIC_RELAXED);

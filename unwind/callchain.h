@@ -4,11 +4,11 @@
  *
  * callchain_take() returns the id of a node (nodes.h), which represents the chain of callers of the
  * calling thread. It walks by call frame information, one cached rule per return address (rules.h),
- * and only as far in as the stack differs from the thread's last chain, which it remembers. On
- * other machines than x86-64 only libunwind (fallback.h) finds chains.
+ * and only the inner part of the stack that differs from the thread's last chain, which is
+ * remembered. On machines other than x86-64 only libunwind (fallback.h) finds chains.
  *
- * Life: callchain_init() once at library start; callchain_take() on any thread with memory of its
- * own; callchain_forked() in a forked child. All functions are called in the tracer's guard: no
+ * Life cycle: callchain_init() once at library start; callchain_take() on any thread with memory of
+ * its own; callchain_forked() in a forked child. All functions are called in the tracer's guard: no
  * handler that interrupts one on its thread calls another. Nothing here allocates from a heap,
  * changes errno, or takes a lock, but for libunwind.
  */
@@ -54,7 +54,7 @@ struct callchain_check {
 /* A remembered frame. The last of its checks is its own return address, and the address at which
  * that is stored. */
 struct callchain_frame {
-	uint64_t bp; /* rbp in this frame, if the way out depends on it */
+	uint64_t bp; /* rbp in this frame, if the step to its caller depends on it */
 	uint64_t hash;
 	uint32_t id;
 	uint16_t flags;
@@ -91,7 +91,7 @@ struct callchain_setup {
 	int (*find_object)(void *, void *); /* _dl_find_object(), or NULL if there is none */
 };
 
-/* Numbers for diagnostics. */
+/* Counts for diagnostics. */
 struct callchain_counts {
 	/* By CALLCHAIN_CHECK. Shorter: libunwind gave up in code without tables. */
 	uint64_t checked, different, shorter;
@@ -103,7 +103,7 @@ void callchain_init(const struct callchain_setup *setup);
 
 /*
  * Take the chain of callers of the calling function, without frames in libtrace.so: at most the
- * `depth` (1..128) innermost. Returns the id of its innermost node, 0 = none (no room, or the stack
+ * `depth` (1..128) innermost. Return the id of its innermost node, 0 = none (no room, or the stack
  * is not readable); *ret_result is set in both cases. Makes no system call if the stack is known.
  * Owning thread of `thread`; in the guard; async-signal-safe. Needs 2 KiB of stack (with libunwind
  * 15).
@@ -120,24 +120,25 @@ uint32_t callchain_take_at(struct callchain_thread *thread, const struct registe
 	uint32_t depth, uint32_t flags, struct callchain_result *ret_result);
 
 /* Return false if the stack in use cannot be read, or is an alternate signal stack with too little
- * room left: callchain_take() would find nothing. As callchain_take(). */
+ * room left: callchain_take() would find nothing. Call under the conditions of callchain_take(). */
 bool callchain_has_room(struct callchain_thread *thread);
 
 /* A frame of a chain as the walk found it. */
 struct callchain_found {
-	uint64_t slot, ip; /* the return address, and where it is stored */
-	uint32_t flags;    /* NODE_EXACT or 0 */
+	uint64_t slot,
+		ip; /* the address at which the return address is stored, and the return address */
+	uint32_t flags; /* NODE_EXACT or 0 */
 };
 
 /*
  * Get frame `number`, 0 = the outermost, of the chain that callchain_take() has just found with
- * CALLCHAIN_NAMELESS, of ret_result->count frames. Returns false if it is a frame of libtrace.so,
+ * CALLCHAIN_NAMELESS, of ret_result->count frames. Return false if it is a frame of libtrace.so,
  * which belongs to no chain. Owning thread, in the guard.
  */
 bool callchain_frame_get(
 	const struct callchain_thread *thread, uint32_t number, struct callchain_found *ret_frame);
 
-/* Return the tree that all chains of the process are in. */
+/* Return the tree of all chains of the process. */
 struct callchain_nodes *callchain_tree(void);
 
 /* Forget all that is remembered about addresses in [begin, end): their modules were unloaded.
@@ -151,10 +152,10 @@ void callchain_forget(struct callchain_thread *thread);
  * rules and the map of modules are still valid. */
 void callchain_forked(void);
 
-/* The numbers so far, of all threads of this process. Any thread. */
+/* Return the counts so far, of all threads of this process. Any thread. */
 struct callchain_counts callchain_counts(void);
 
-/* Copy node `id`. Returns false if no chain has it. Any thread. */
+/* Copy node `id`. Return false if no chain has it. Any thread. */
 bool callchain_node(uint32_t id, struct callchain_node *ret_node);
 
 #endif

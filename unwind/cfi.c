@@ -151,8 +151,8 @@ enum register_how {
 
 struct saved {
 	int32_t how;   /* enum register_how */
-	int32_t value; /* offset from the CFA; offset of an expression from the begin of the object;
-			  number of a register */
+	int32_t value; /* offset from the CFA; offset of an expression from the beginning of the
+			  object; number of a register */
 };
 
 struct row {
@@ -376,7 +376,7 @@ static bool common_part(struct program *p, struct reader r)
 	return !r.bad && run(p, r);
 }
 
-/* Read the description (FDE) at `at` and its common part. Returns false if it does not cover
+/* Read the description (FDE) at `at` and its common part. Return false if it does not cover
  * `p->address`. */
 static bool description(struct program *p, struct reader all, uint64_t at)
 {
@@ -462,7 +462,7 @@ static bool row_cfa(
 	return row->cfa_register < CFI_IP && fits(row->cfa_offset);
 }
 
-/* Find where register `number` is saved. Returns an enum cfi_how, or -1. */
+/* Find where register `number` is saved. Return an enum cfi_how, or -1. */
 static int row_saved(const struct cfi_object *object, const struct program *p, unsigned number,
 	struct cfi_value *ret_value)
 {

@@ -19,7 +19,7 @@ enum cfi_kind {
 	CFI_SIGNAL      /* return path of a signal handler: the registers are in the frame */
 };
 
-/* What a value is based on: a register by its DWARF number, or the CFA. */
+/* The base of a value: a register by its DWARF number, or the CFA. */
 enum cfi_base {
 	CFI_BP = 6,
 	CFI_SP = 7,
@@ -52,7 +52,7 @@ struct cfi_frame {
 	uint8_t kind; /* enum cfi_kind */
 	struct cfi_value cfa;
 	struct {
-		uint8_t how; /* enum cfi_how: the word at, or the value itself of */
+		uint8_t how; /* enum cfi_how: CFI_AT = the word at `value`, CFI_IS = `value` */
 		struct cfi_value value;
 	} saved[CFI_REGISTERS];
 };

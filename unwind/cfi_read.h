@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cfi_read.h - reads numbers of DWARF tables, never past their end. Any thread, async-signal-safe.
+ * cfi_read.h - reading of numbers in DWARF tables, never past their end. Any thread,
+ * async-signal-safe.
  */
 #ifndef UNWIND_CFI_READ_H
 #define UNWIND_CFI_READ_H
@@ -99,7 +100,7 @@ static inline uint64_t read_pointer(struct reader *r, unsigned encoding)
 	return value;
 }
 
-/* Pass over `count` bytes; if there are fewer, set `bad`. */
+/* Skip `count` bytes; if there are fewer, set `bad`. */
 static inline void skip(struct reader *r, uint64_t count)
 {
 	if (r->bad || r->end - r->at < count)

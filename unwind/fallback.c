@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fallback.c - libunwind: loaded, forked, asked for a chain.
+ * fallback.c - libunwind: loading, forks, chains, and its pipe.
  */
 #define _GNU_SOURCE
 #include "unwind/fallback.h"
@@ -78,8 +78,8 @@ static bool resolve(const struct fallback_setup *setup, void *library)
 	return true;
 }
 
-/* Return true if ours can be used. A libunwind of the program would be found before ours, even by
- * ours. */
+/* Return true if the program has a libunwind of its own. Its symbols would be found before ours,
+ * even by our libunwind. */
 static bool is_there(const struct fallback_setup *setup)
 {
 	return setup->symbol(RTLD_DEFAULT, "_UL" TARGET "_step") ||
@@ -126,7 +126,7 @@ static uint32_t walk(const struct fallback_frames *frames, uint32_t count, uint6
 	return found;
 }
 
-/* ---- its pipe ---- */
+/* ---- libunwind's pipe ---- */
 
 /*
  * libunwind probes addresses by writing a byte from them into a pipe, which it opens when first
@@ -148,8 +148,8 @@ static uint64_t pipe_inode(int fd)
 	return S_ISFIFO(status.st_mode) ? status.st_ino : 0;
 }
 
-/* Take the first chain, and note the pipe that libunwind opens for it: it gets the descriptors that
- * a pipe of ours had just before. */
+/* Take the first chain, and find the pipe that libunwind opens for it: that pipe gets the
+ * descriptors that a pipe of ours had just before. */
 static uint32_t first_walk(const struct fallback_frames *frames, uint32_t count,
 	uint64_t *ret_addresses, bool *ret_more)
 {
@@ -181,8 +181,8 @@ static uint32_t walk_by_pipe(const struct fallback_frames *frames, uint32_t coun
 			__atomic_store_n(&state, MISSING, __ATOMIC_RELEASE);
 			return 0;
 		}
-		__atomic_store_n(
-			&pipe_of_libunwind.inode, 0, __ATOMIC_RELEASE); /* so it opens another */
+		__atomic_store_n(&pipe_of_libunwind.inode, 0,
+			__ATOMIC_RELEASE); /* libunwind then opens another pipe */
 	}
 	if (__atomic_exchange_n(&pipe_of_libunwind.looking, 1, __ATOMIC_ACQUIRE))
 		return 0;

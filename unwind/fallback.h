@@ -4,11 +4,12 @@
  *
  * It is never linked: it exports _Unwind_*, which would take over every C++ exception. Loading
  * libunwind (0.3 ms, the loader's lock, heap) must not happen at the start of the library nor in an
- * intercepted call, where another thread may hold that lock and wait for ours. So until
- * fallback_load() was called at a safe place such frames end a chain, which is marked as lost.
+ * intercepted call, where another thread may hold that lock and wait for ours. Until
+ * fallback_load() has been called at a safe place, such a frame ends the chain, which is marked as
+ * lost.
  *
- * libunwind takes locks with all signals blocked and calls libc through the PLT: only in the
- * tracer's guard, with dl_iterate_phdr() answered from modules_iterate().
+ * libunwind takes locks with all signals blocked and calls libc through the PLT. It runs only in
+ * the tracer's guard, where dl_iterate_phdr() is answered by modules_iterate().
  */
 #ifndef UNWIND_FALLBACK_H
 #define UNWIND_FALLBACK_H
@@ -23,14 +24,15 @@ struct fallback_setup {
 };
 
 /*
- * Load libunwind; it is never unloaded. Returns 0, or -ENOENT, at every later call too, if it or
- * one of its functions is missing, or the program has a libunwind of its own (the two would call
- * each other). At a safe place only, where the application itself could call dlopen(): after its
- * dlopen() has returned, or at library start when asked for by an option. In the guard.
+ * Load libunwind; it is never unloaded. Return 0; or -ENOENT, also at every later call, if
+ * libunwind or one of its functions is missing, or if the program has a libunwind of its own (the
+ * two would call each other). Call at a safe place only, where the application itself could call
+ * dlopen(): after its dlopen() has returned, or at library start when asked for by an option. In
+ * the guard.
  */
 int fallback_load(const struct fallback_setup *setup);
 
-/* In a forked child: stop using libunwind if another thread was in it, since the lock that it held
+/* Stop using libunwind in a forked child if another thread was in it, since the lock that it held
  * is never released here. */
 void fallback_forked(void);
 
@@ -45,7 +47,7 @@ struct fallback_frames {
 
 /*
  * Take the calling thread's chain from the frame at the return address `frames->first` outwards, at
- * most `count` addresses. Returns their number. *ret_more: there are more. Nothing is cached (a
+ * most `count` addresses. Return their number. *ret_more: there are more. Nothing is cached (a
  * module may have been replaced), so it takes some 50 us. unw_backtrace() takes 0.2 us, but its
  * cache belongs to the thread, cannot be flushed, and is freed by a destructor that takes a lock at
  * the thread's end. Any thread, in the guard; needs 15 KiB of stack.

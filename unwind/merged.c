@@ -72,8 +72,8 @@ static void places_find(struct python_thread *python, const struct merged_interp
 	}
 }
 
-/* Return true if the chain up to `f` is as it was: the next Python frame may be new, and its place
- * may be outside of a C frame that is not. */
+/* Return true if the chain up to `f` is unchanged. It is not if the next Python frame is new: this
+ * frame may belong outside of an unchanged C frame. */
 static inline bool is_kept(
 	const struct merged_frame *f, const struct python_thread *python, uint32_t native_kept)
 {
@@ -82,7 +82,7 @@ static inline bool is_kept(
 			f->address & ADDRESS_PYTHON);
 }
 
-/* Continue with the part of the last chain, of `known` frames, that is in this one, too. */
+/* Continue after the outer part that this chain shares with the last one, of `known` frames. */
 static void resume(struct merge *m, uint32_t known, uint32_t native_kept)
 {
 	const struct merged_frame *last = m->thread->frames + known;
@@ -97,7 +97,7 @@ static void resume(struct merge *m, uint32_t known, uint32_t native_kept)
 	m->root = 0;
 }
 
-/* Put the frames that are not in the chain yet. Returns false without room. */
+/* Put the frames that are not in the chain yet. Return false without room. */
 static bool put_all(struct merge *m, const struct merged_interpreter *interpreter,
 	const struct callchain_thread *native, uint32_t count)
 {
@@ -111,7 +111,7 @@ static bool put_all(struct merge *m, const struct merged_interpreter *interprete
 			m->native++;
 			continue;
 		}
-		/* The outermost C frame found is not known to be the caller of these. */
+		/* Put Python frames that run outside of the outermost C frame found. */
 		if (first && !put_python(m, f.slot))
 			return false;
 		m->native++;
@@ -119,7 +119,7 @@ static bool put_all(struct merge *m, const struct merged_interpreter *interprete
 		if ((!inner && !put(m, f.ip, f.flags)) || !put_python(m, f.slot))
 			return false;
 	}
-	m->native = UINT16_MAX; /* with more C frames these may have another place */
+	m->native = UINT16_MAX; /* if more C frames are found, these may belong elsewhere */
 	return put_python(m, 0);
 }
 

@@ -23,7 +23,7 @@ struct merged_interpreter {
 	uint64_t eval_begin, eval_end; /* _PyEval_EvalFrameDefault() */
 };
 
-/* The last chain of a thread, of which the next one may reuse a part. Zeroed = none. Used by its
+/* The last chain of a thread; the next chain may reuse a part of it. Zeroed = none. Used by its
  * thread alone. */
 struct merged_thread {
 	uint32_t count, generation;
@@ -38,8 +38,8 @@ struct merged_thread {
 	} frames[MERGED_FRAMES_MAX];    /* outermost first */
 };
 
-/* Return what is remembered, for merged_take(), and forget it. To be called before the two chains
- * are taken, since a handler may leave by siglongjmp() before they are merged. */
+/* Return what is remembered, for merged_take(), and forget it. Call before the two chains are
+ * taken, since a handler may leave by siglongjmp() before they are merged. */
 static inline uint32_t merged_begin(struct merged_thread *thread)
 {
 	uint32_t known = thread->count;

@@ -13,8 +13,8 @@
 #define NOTE_BUILD_ID 3u
 
 static struct modules_setup setup;
-/* Entries are in chunks: most programs fit in the first, and mapped memory counts against an empty
- * name is the program's's limits. */
+/* Entries are in chunks: most programs fit in the first, and mapped memory counts against the
+ * program's limits. */
 #define CHUNK_MODULES 32u
 static struct module *chunks[MODULES_MAX / CHUNK_MODULES];
 static uint32_t count; /* entries ever used */
@@ -208,8 +208,8 @@ static void forget_module(struct module *m)
 	change_end(m);
 }
 
-/* Return true if the module is loaded in another namespace. The loader lists one. With the loader's
- * lock held. */
+/* Return true if the module is loaded in another namespace. The loader lists only one namespace.
+ * Call with the loader's lock held. */
 static bool is_in_other_namespace(const struct module *m)
 {
 	struct dl_object object;
@@ -291,8 +291,8 @@ void modules_refresh(void)
 	} while (__atomic_load_n(&again, __ATOMIC_SEQ_CST));
 }
 
-/* Describe an object by its program headers, which follow the ELF header at the begin of the first
- * segment. */
+/* Describe an object by its program headers, which follow the ELF header at the beginning of the
+ * first segment. */
 static bool describe(const struct dl_object *object, struct dl_phdr_info *ret_info)
 {
 	const ElfW(Ehdr) *elf = object->begin;
@@ -350,7 +350,7 @@ void modules_forked(void)
 	}
 }
 
-/* ---- reading it ---- */
+/* ---- lookups ---- */
 
 static uint32_t read_begin(const struct module *m)
 {

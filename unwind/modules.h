@@ -26,8 +26,8 @@ struct dl_phdr_info; /* declared in <link.h>, with _GNU_SOURCE */
 struct module {
 	uint32_t sequence;     /* odd: being changed */
 	uint32_t number;       /* counts loads, from 1; 0 = free entry */
-	uint32_t seen;         /* seen by this refresh */
-	uint32_t reported;     /* `loaded` took it */
+	uint32_t seen;         /* number of the last refresh that saw it */
+	uint32_t reported;     /* `loaded` has accepted it */
 	uint32_t gone;         /* the module was reported, and `unloaded` is to be called */
 	uint64_t bias;         /* address - address in the file */
 	uint64_t begin, end;   /* address range of all PT_LOAD */
@@ -36,7 +36,7 @@ struct module {
 	uint32_t build_id_bytes;
 	uint32_t header_count;
 	ElfW(Phdr) header[MODULE_HEADERS_MAX]; /* the headers that an unwinder reads */
-	char path[MODULE_PATH_BYTES];          /* cut if longer */
+	char path[MODULE_PATH_BYTES];          /* truncated if longer */
 };
 
 /* struct dl_find_object of glibc 2.35 and later, which older headers lack. */
@@ -55,7 +55,8 @@ struct modules_setup {
 	/*
 	 * A module was loaded or unloaded: called by modules_refresh() and modules_report().
 	 * `loaded` returns false to be called again later; `unloaded` is called only for modules
-	 * that it took. Neither is called with the loader's lock held. NULL = not called.
+	 * for which `loaded` has returned true. Neither is called with the loader's lock held. NULL
+	 * = not called.
 	 */
 	bool (*loaded)(void *arg, const struct module *module);
 	void (*unloaded)(void *arg, const struct module *module);
@@ -74,28 +75,28 @@ void modules_init(const struct modules_setup *setup);
 /*
  * Bring the map up to date: at library start, and after the application's dlopen() or dlclose() has
  * returned. May wait for the loader's lock, so never call it inside another intercepted call. Calls
- * `forget` for modules that were unloaded. Any thread; of two at once the second leaves it to the
- * first. Takes about 70 ns if nothing has changed, 4 us for a new module.
+ * `forget` for modules that were unloaded. Any thread; a second thread at the same time leaves the
+ * work to the first. Takes about 70 ns if nothing has changed, 4 us for a new module.
  */
 void modules_refresh(void);
 
 /*
  * Add the module at `address`, a return address of the calling thread (so it stays loaded), if it
  * is not in the map: a module of a dlopen() that has not returned yet. Lock-free if there is
- * _dl_find_object(), else it does nothing. Returns false if another thread is changing the map: try
+ * _dl_find_object(), else it does nothing. Return false if another thread is changing the map: try
  * again. Any thread.
  */
 bool modules_learn(uint64_t address);
 
-/* Call `loaded` for modules that it has not taken yet. Returns false if some are left. Any thread;
- * of two at once the second does nothing. */
+/* Call `loaded` for modules that it has not accepted yet. Return false if some are left. Any
+ * thread; a second thread at the same time does nothing. */
 bool modules_report(void);
 
-/* In a forked child: report all modules again, and read at the next refresh what another thread was
- * changing at the fork. */
+/* Prepare the map in a forked child: all modules are to be reported again, and the next refresh
+ * rereads the entries that another thread was changing at the fork. */
 void modules_forked(void);
 
-/* Return the number of changes so far: the map is unchanged while this number is. Any thread. */
+/* Return the number of changes so far. Any thread. */
 uint32_t modules_generation(void);
 
 /* Find the module at `address`. Any thread, lock-free, async-signal-safe. */

@@ -9,7 +9,7 @@
 
 #include "common/sys.h"
 
-#define WAIT_TRIES 20000u /* some 10 ms; a chunk is allocated in 0.1 ms */
+#define WAIT_TRIES 20000u /* about 10 ms; a chunk is allocated in 0.1 ms */
 #define FIRST_BITS 12
 
 _Static_assert(NODES_MAX == 1u << NODES_ID_BITS, "ids fill the lower bits of an index entry");
@@ -54,7 +54,7 @@ static struct callchain_node *chunk_get(struct callchain_nodes *nodes, uint32_t 
 	return chunk;
 }
 
-/* Store a new node. Returns its id, 0 without room. */
+/* Store a new node. Return its id, 0 without room. */
 static uint32_t node_add(struct callchain_nodes *nodes, struct node_key key)
 {
 	uint32_t id = __atomic_load_n(&nodes->next, __ATOMIC_RELAXED) + 1;

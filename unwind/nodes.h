@@ -101,7 +101,7 @@ static inline struct node_index nodes_index(const struct callchain_nodes *nodes,
 		64u - nodes_level_bits[level], (1u << nodes_level_bits[level]) - 1};
 }
 
-/* Search one table of the index. Returns the id; or 0, with *ret_at on an empty entry, or > mask if
+/* Search one table of the index. Return the id; or 0, with *ret_at on an empty entry, or > mask if
  * there is none near. */
 static inline uint32_t nodes_find(const struct callchain_nodes *nodes, struct node_index index,
 	uint64_t hash, struct node_key key, uint32_t *ret_at)
@@ -125,7 +125,7 @@ static inline uint32_t nodes_find(const struct callchain_nodes *nodes, struct no
 	return 0;
 }
 
-/* Get a node as nodes_child() does, if it is not in the current table. Returns the id. */
+/* Get a node as nodes_child() does, if it is not in the current table. Return the id. */
 uint32_t nodes_child_slow(struct callchain_nodes *nodes, uint64_t hash, struct node_key key);
 
 /*
@@ -151,7 +151,7 @@ static inline struct node_name nodes_child(struct callchain_nodes *nodes, struct
 	return (struct node_name){hash, id};
 }
 
-/* Copy a node: for readers of chunks, in any process. Returns false if it is not stored (yet). */
+/* Copy a node: for readers of chunks, in any process. Return false if it is not stored (yet). */
 static inline bool node_read(const struct callchain_node *node, struct callchain_node *ret_node)
 {
 	uint64_t address = __atomic_load_n(&node->address, __ATOMIC_ACQUIRE);

@@ -162,7 +162,7 @@ static bool long_readable(struct python_thread *t, uint64_t address, uint64_t by
 	return !bytes || readable(t, address & ~UINT64_C(7), (uint32_t)bytes + (address & 7));
 }
 
-/* What is readable may be the own memory of a sanitizer. */
+/* Not instrumented: the memory may belong to a sanitizer. */
 #define UNCHECKED __attribute__((no_sanitize("address"))) static inline
 
 UNCHECKED uint64_t word(uint64_t address)
@@ -270,7 +270,7 @@ static uint32_t utf8_put(char *out, uint32_t c)
 	return bytes;
 }
 
-/* Copy a str as UTF-8, cut at `room` bytes. Returns false if it is not a str. */
+/* Copy a str as UTF-8, cut at `room` bytes. Return false if it is not a str. */
 static bool text_copy(
 	struct python_thread *t, uint64_t text, char *out, uint32_t room, uint32_t *ret_bytes)
 {
@@ -293,7 +293,7 @@ static bool text_copy(
 
 enum known { KNOWN, NOT_NOW, AGAIN, NOT_TRUE };
 
-/* Give the code object to `define`. */
+/* Pass the code object to setup.define(). */
 static enum known define(
 	struct python_thread *t, uint64_t code, const struct entry *e, uint32_t id, void *arg)
 {
@@ -453,9 +453,9 @@ struct walk {
 };
 
 /*
- * Return true if the steps from `i` outward are as remembered, as far as the depth; beyond it as
- * far as the next shim, which says where the last frames run. Otherwise lowers w->known to the
- * steps that may be. The frame of step `i` is known to be the present one.
+ * Return true if the steps from `i` outward are as remembered, up to the depth and on to the next
+ * shim, which says where the last frames run. Otherwise lower w->known to the number of steps that
+ * may still be. The caller has checked that step `i` has the present frame.
  */
 static ALWAYS_INLINE bool remembered_by(struct walk *w, uint32_t i, bool by_version)
 {
@@ -538,7 +538,7 @@ static inline bool cframe_leave(struct walk *w)
 }
 
 /* Return true if the last walk found the same function in this frame, as it often does: then only
- * the instruction differs, or what called it. */
+ * the instruction or the caller differs. */
 static bool step_again(const struct walk *w, const struct python_step *last, struct python_step *s)
 {
 	const struct spots at = spots;
@@ -587,7 +587,7 @@ static enum known step_read(struct walk *w, struct python_step *s)
 		return NOT_TRUE;
 	s->address = PYTHON_ADDRESS(id, instruction_of(frame, s->code));
 	if (known != KNOWN) {
-		s->previous = NO_FRAME; /* ask again, the next time */
+		s->previous = NO_FRAME; /* the next walk reads this frame again */
 		return KNOWN;
 	}
 	s->file = word(s->code + (uint64_t)l->code_file);
@@ -599,7 +599,7 @@ static enum known step_read(struct walk *w, struct python_step *s)
 	return KNOWN;
 }
 
-/* Follow the frames outward, until the rest is remembered. Returns false if what is read cannot be
+/* Follow the frames outward, until the rest is remembered. Return false if what is read cannot be
  * a frame. */
 static bool walk(struct walk *w)
 {
@@ -646,7 +646,8 @@ static void outer_drop(struct walk *w)
 	}
 }
 
-/* Where versions have no cframe, a shim says which C frame runs the frames within it. */
+/* Set `at` in versions without cframe: there a shim says which C frame runs the frames within
+ * it. */
 static void places_by_shim(struct walk *w)
 {
 	struct python_thread *t = w->t;
@@ -661,7 +662,7 @@ static void places_by_shim(struct walk *w)
 	}
 }
 
-/* Put the fresh steps after the kept ones, and find the first that the depth has. */
+/* Put the fresh steps after the kept ones, and find the outermost step within the depth. */
 static void settle(struct walk *w)
 {
 	struct python_thread *t = w->t;

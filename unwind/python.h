@@ -31,18 +31,21 @@
 #define PYTHON_FRESH_MAX 256u /* walked at once: as many as the depth, and as many shims */
 #define PYTHON_PLACES 512u
 
-/* How a version lays out its structures: offsets in bytes, -1 = there is no such member. */
+/* The layout of a version's structures: offsets in bytes, -1 = there is no such member. */
 struct python_layout {
 	uint16_t version; /* 0x030b */
 	uint8_t lines;    /* enum python_lines: the encoding of the line table */
 	uint8_t unit; /* bytes of a unit of lasti; 0 = `instr` is a pointer to the instruction */
-	uint8_t code_tag; /* bits of `code` that are no part of the address */
+	uint8_t code_tag; /* bits of `code` that are not part of the address */
 	int16_t tstate_frame, tstate_cframe, cframe_frame, cframe_previous;
 	int16_t previous, code, instr, owner, is_entry;
 	int16_t owner_shim; /* least owner of a frame without Python code: it ends an activation */
 	int16_t code_start, code_file, code_name, code_first_line, code_table;
 	int16_t code_version;    /* a number that no other code object has, unless it is 0 */
 	int16_t text, wide_text; /* where the characters of a str begin: ASCII, other */
+	/* The thread of a state: its native_thread_id, or, if that is -1, its thread_id, which is
+	 * what pthread_self() returns there. */
+	int16_t tstate_native, tstate_thread;
 };
 
 /* Return the layout of a version, such as 0x030b; NULL = not known. Any thread. */
@@ -50,7 +53,8 @@ const struct python_layout *python_layout_of(uint32_t version);
 
 /*
  * Read the layout from the table of offsets that 3.13 and 3.14 carry at the beginning of
- * _PyRuntime, of which `bytes` are readable. Returns NULL, or why it is not understood.
+ * _PyRuntime, of which `bytes` are readable. Return NULL, or the reason why there is no usable
+ * table.
  */
 const char *python_layout_read(
 	const void *runtime, uint32_t bytes, uint32_t version, struct python_layout *ret_layout);
@@ -71,14 +75,14 @@ struct python_setup {
 	uint64_t (*thread_state)(void); /* PyGILState_GetThisThreadState() */
 	int (*is_finalizing)(void);     /* Py_IsFinalizing() */
 	uint64_t code_type, text_type, bytes_type;
-	/* Store a definition. Returns false to be called again at the next use. */
+	/* Store a definition. Return false to be called again at the next use. */
 	bool (*define)(void *arg, const struct python_code *code);
 };
 
 /* A frame of the interpreter as a walk found it: the words that were read, and what they mean. */
 struct python_step {
-	uint64_t frame, previous, executable, instr, tag; /* the address of the frame, its words */
-	uint64_t code, file, name, lines, mark;           /* its code object, that one's words */
+	uint64_t frame, previous, executable, instr, tag; /* the frame, its words */
+	uint64_t code, file, name, lines, mark;           /* the code object, its words */
 	uint64_t address; /* PYTHON_ADDRESS() of code object and instruction; 0 = a shim */
 	/* An address within the C frame that runs this Python frame, the same for all Python frames
 	 * of that C frame; 0 = not known. */
@@ -110,10 +114,10 @@ enum python_answer {
 	PYTHON_FRAMES,  /* all Python frames of the thread, one at least */
 	PYTHON_CUT,     /* likewise, but there are more than `depth` */
 	PYTHON_NOTHING, /* the thread runs no Python code now */
-	PYTHON_WRONG    /* what was read is impossible: the layout is another one */
+	PYTHON_WRONG    /* what was read is impossible: the layout is wrong */
 };
 
-/* Initialize, before each interpreter that the process loads; no thread walks meanwhile. *setup is
+/* Initialize for an interpreter that the process has loaded; no thread walks meanwhile. *setup is
  * copied. */
 void python_init(const struct python_setup *setup);
 

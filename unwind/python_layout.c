@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * python_layout.c - where versions of CPython have what a walk reads.
+ * python_layout.c - the members of CPython's structures that a walk reads: their offsets, by
+ * version.
  */
 #include <stddef.h>
 
 #include "common/text.h"
 #include "unwind/python.h"
 
-/* Until 3.10, frames are objects, and the thread's state has the innermost one. */
-#define FRAME_OBJECTS                                                                    \
-	.tstate_frame = 24, .cframe_frame = -1, .previous = 24, .code = 32, .owner = -1, \
-	.is_entry = -1, .code_version = -1, .text = 48, .wide_text = 72
+/* Until 3.10, frames are objects, and the thread's state points to the innermost frame. */
+#define FRAME_OBJECTS                                                                         \
+	.tstate_frame = 24, .cframe_frame = -1, .previous = 24, .code = 32, .owner = -1,      \
+	.is_entry = -1, .code_version = -1, .text = 48, .wide_text = 72, .tstate_native = -1, \
+	.tstate_thread = 176
 #define NO_CFRAMES .tstate_cframe = -1, .cframe_previous = -1
 #define CODE_OF_3_6 .code_file = 96, .code_name = 104, .code_first_line = 36, .code_table = 112
 #define CODE_OF_3_8 .code_file = 104, .code_name = 112, .code_first_line = 40, .code_table = 120
@@ -45,7 +47,9 @@ static const struct python_layout layouts[] = {
 		.code_table = 136,
 		.code_version = -1,
 		.text = 48,
-		.wide_text = 72},
+		.wide_text = 72,
+		.tstate_native = 160,
+		.tstate_thread = 152},
 	{.version = 0x030c,
 		.lines = PYTHON_LOCATIONS,
 		.tstate_frame = -1,
@@ -65,7 +69,9 @@ static const struct python_layout layouts[] = {
 		.code_table = 136,
 		.code_version = 92,
 		.text = 40,
-		.wide_text = 56},
+		.wide_text = 56,
+		.tstate_native = 144,
+		.tstate_thread = 136},
 };
 
 const struct python_layout *python_layout_of(uint32_t version)
@@ -78,7 +84,7 @@ const struct python_layout *python_layout_of(uint32_t version)
 
 /* ---- the table of offsets of 3.13 and later ---- */
 
-/* Where the table has what, in words. */
+/* Indices of members in the table, in words. */
 struct offsets {
 	uint16_t version;
 	uint8_t code_tag;
@@ -96,7 +102,9 @@ static const struct offsets offsets[] = {
 static const char *offsets_read(
 	const struct offsets *at, const uint64_t *word, struct python_layout *ret_layout)
 {
-	const uint8_t used[] = {at->current_frame, at->previous, at->executable, at->instr,
+	/* The table has the members of a structure in their order. */
+	const uint8_t native = at->current_frame + 2;
+	const uint8_t used[] = {at->current_frame, native, at->previous, at->executable, at->instr,
 		at->file, at->name, at->table, at->code_start, at->owner, at->first_line};
 	for (unsigned i = 0; i < sizeof(used); i++)
 		if (word[used[i]] > 2048 ||
@@ -120,10 +128,13 @@ static const char *offsets_read(
 		.code_name = (int16_t)word[at->name],
 		.code_first_line = (int16_t)word[at->first_line],
 		.code_table = (int16_t)word[at->table],
-		/* The table does not have it: it is where 3.12 has it, if the others are. */
+		/* Not in the table: use the offset of 3.12 if the other members have those of
+		 * 3.12. */
 		.code_version = word[at->file] == 112 && word[at->first_line] == 68 ? 92 : -1,
 		.text = 40,
-		.wide_text = 56};
+		.wide_text = 56,
+		.tstate_native = (int16_t)word[native],
+		.tstate_thread = -1};
 	return NULL;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * registers.c - walking out with all registers.
+ * registers.c - unwinding with all registers.
  */
 #include "unwind/registers.h"
 

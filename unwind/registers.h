@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * registers.h - walks out with all registers: slow, exact, for frames whose way out depends on
- * another register than rsp and rbp (the C library's lazy resolver, hand-written assembly).
+ * registers.h - unwinding with all registers: slow and exact, for frames whose caller is found by
+ * registers other than rsp and rbp (the C library's lazy resolver, hand-written assembly).
  *
- * About 1 us a frame: nothing is cached, and every word is probed before it is read. x86-64 only.
+ * Takes about 1 us per frame: nothing is cached, and every word is probed before it is read. x86-64
+ * only.
  */
 #ifndef UNWIND_REGISTERS_H
 #define UNWIND_REGISTERS_H
@@ -28,7 +29,7 @@ struct registers_all {
 /* Get the registers of the calling function that a callee preserves. Any thread. */
 void registers_here(struct registers_all *ret_registers);
 
-/* Step from a frame to its caller. Returns false at the end, or if the caller is not known. Any
+/* Step from a frame to its caller. Return false at the end, or if the caller is not known. Any
  * thread, async-signal-safe. */
 bool registers_step(struct registers_all *registers);
 

@@ -154,7 +154,8 @@ const struct cfi_rule *rules_other(uint32_t rule)
 	return &rules->others[(rule >> 3 & 0xffff) % OTHERS_MAX];
 }
 
-/* The inverse of an odd number modulo 2^64, by Newton's method: each step doubles the bits. */
+/* Return the inverse of an odd number modulo 2^64, by Newton's method: each step doubles the number
+ * of correct bits. */
 static uint64_t inverse(uint64_t number)
 {
 	uint64_t x = number;

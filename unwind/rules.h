@@ -21,7 +21,7 @@ enum rule_kind {
 	RULE_NONE = 0, /* an empty entry */
 	RULE_SP,
 	RULE_BP,
-	RULE_OTHER,  /* rule_other() has it in full; cfa is its number */
+	RULE_OTHER,  /* rules_other() returns it in full; cfa is its number */
 	RULE_END,    /* outermost frame */
 	RULE_SIGNAL, /* return path of a signal handler */
 	RULE_NO_FDE, /* nothing is known about this address */
@@ -40,7 +40,7 @@ enum rule_kind {
 
 extern uint64_t (*rules_cache)[RULES_WAYS] __attribute__((visibility("hidden")));
 
-/* Allocate the cache. Returns false without memory: rules_find() may not be called then. */
+/* Allocate the cache. Return false without memory: rules_find() may not be called then. */
 bool rules_open(void);
 
 /*

@@ -63,8 +63,8 @@ bool stack_range_raise(struct stack_range *range, uint64_t end)
 	return true;
 }
 
-/* glibc stores the descriptor that the thread pointer leads to at the outer end of a thread's
- * stack; the first thread's descriptor is elsewhere. */
+/* Return the address of the thread's descriptor, which glibc stores at the outer end of the
+ * thread's stack; 0 for the first thread, whose descriptor is elsewhere. */
 static uint64_t thread_top(void)
 {
 	uint64_t top = 0;
@@ -87,7 +87,7 @@ static void settle(struct stack_range *range, uint64_t sp, uint64_t main_top)
 		range->sure = range->high;
 }
 
-/* Return the end of the alternate signal stack that `sp` is on; 0 = `sp` is on none. */
+/* Return the lower end of the alternate signal stack that `sp` is on; 0 = `sp` is on none. */
 static uint64_t signal_low(uint64_t sp)
 {
 	stack_t stack;

@@ -30,7 +30,7 @@ struct stack_range {
  * us. */
 bool stack_readable(uint64_t address);
 
-/* Make `range` include `sp`, and drop its former content if that is another stack. Returns false if
+/* Make `range` include `sp`, and drop its former content if that is another stack. Return false if
  * nothing can be read there; *range is then empty. */
 bool stack_range_hold(struct stack_range *range, uint64_t sp);
 
@@ -45,14 +45,14 @@ static inline struct stack_range stack_range_now(const struct stack_range *range
 
 /*
  * Make ranges[0] the range of the stack that the caller runs on, at `sp`; ranges[1] is the previous
- * one. Returns false if nothing can be read there, or less than `room_bytes` of an alternate signal
+ * one. Return false if nothing can be read there, or less than `room_bytes` of an alternate signal
  * stack are left. main_top is an address at the outer end of the program's stack (0 = not known).
  * Makes no system call if one of the two ranges is that of this stack and includes `sp`.
  */
 bool stack_ranges_switch(
 	struct stack_range *ranges, uint64_t sp, uint64_t room_bytes, uint64_t main_top);
 
-/* Raise range->high to at least `end`. Returns false if something in between cannot be read. */
+/* Raise range->high to at least `end`. Return false if something in between cannot be read. */
 bool stack_range_raise(struct stack_range *range, uint64_t end);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * adopt.c - opens the report: creates it, or continues that of a writer that was killed.
+ * adopt.c - opening of the report: a new one, or that of a writer that was killed.
  *
  * Reads the whole blocks that are in the file, and checks that this tree wrote it (Session in block
  * 0). The file is hostile input.

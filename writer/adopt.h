@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * adopt.h - opens the report: creates it, or continues that of a writer that was killed.
+ * adopt.h - opening of the report: a new one, or that of a writer that was killed.
  *
  * Functions return 0 or a negative errno. One thread; allocates; blocks on the disk.
  */
@@ -16,7 +16,7 @@ struct writer;
 int writer_open_report(struct writer *w, const char *path, bool overwrite);
 
 /* Read the report that w->report.sink has open, for the state that the next block continues from:
- * sequence, ids, positions of lanes, finished processes. Returns -ENOMSG if the file is not a
+ * sequence, ids, positions of lanes, finished processes. Return -ENOMSG if the file is not a
  * report, or is the report of another tree. */
 int adopt_report(struct writer *w);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * diagnostics.c - copies diagnostics from the control page to the report.
+ * diagnostics.c - copying of diagnostics from the control page to the report.
  */
 #include "writer/diagnostics.h"
 

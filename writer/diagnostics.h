@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * diagnostics.h - copies diagnostics that processes wrote to the control page to the report.
+ * diagnostics.h - copying of diagnostics, which processes wrote to the control page, to the report.
  */
 #ifndef WRITER_DIAGNOSTICS_H
 #define WRITER_DIAGNOSTICS_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * drain.c - converts records of a lane to rows of batches, a chunk at a time.
+ * drain.c - conversion of records of a lane to rows of batches, a chunk at a time.
  */
 #include "writer/drain.h"
 
@@ -24,7 +24,7 @@ static uint32_t unwritten_add(struct segment *s)
 	return 1;
 }
 
-/* Add the rows of any record except a call. Returns the number of slots that it takes; 0 if it
+/* Add the rows of any record except a call. Return the number of slots that it takes; 0 if it
  * cannot be a record, or s->error is set. */
 static uint32_t record_add(struct segment *s, const struct record *r, uint64_t word)
 {
@@ -49,7 +49,7 @@ static uint32_t record_add(struct segment *s, const struct record *r, uint64_t w
 	return slots;
 }
 
-/* Add the rows of all records. Returns false at an invalid record. A callchain belongs to the
+/* Add the rows of all records. Return false at an invalid record. A callchain belongs to the
  * record after it, so the block is not cut between them. */
 static bool segment_decode(struct segment *s)
 {

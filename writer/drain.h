@@ -2,7 +2,7 @@
 /*
  * drain.h - conversion of records of a lane to rows of batches, a chunk at a time.
  *
- * Functions return 0 or a negative errno as of writer_flush(): the block is kept, so call again
+ * Functions return 0 or a negative errno as writer_flush() does: the block is kept, so call again
  * later. No function allocates per call. One thread.
  */
 #ifndef WRITER_DRAIN_H

@@ -113,7 +113,7 @@ static void look_for_spools(struct follow *f, uint64_t now)
 		f->names_ns = now;
 }
 
-/* Find processes that have died. Returns true if there are any. */
+/* Find processes that have died. Return true if there are any. */
 static bool check_deaths(struct follow *f, uint64_t now)
 {
 	struct writer *w = f->w;
@@ -212,7 +212,7 @@ static bool tree_has_ended(struct follow *f, uint64_t now)
 		(!f->names_ns || now - f->names_ns > NAMES_NS);
 }
 
-/* Sleep until a process that was notified that it is drained has ended. Returns false if there is
+/* Sleep until a process that was notified that it is drained has ended. Return false if there is
  * no such process. */
 static bool sleep_for_exits(struct follow *f)
 {
@@ -265,7 +265,7 @@ static bool may_pass(int error)
 	return error == -ENOSPC || error == -EDQUOT || error == -EFBIG || error == -EIO;
 }
 
-/* Do one turn. Returns 1 if the tree has ended, 0 to continue, or a permanent error. */
+/* Do one turn. Return 1 if the tree has ended, 0 to continue, or a permanent error. */
 static int turn(struct follow *f)
 {
 	struct writer *w = f->w;

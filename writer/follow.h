@@ -6,7 +6,7 @@
 #define WRITER_FOLLOW_H
 
 /* Follow the tree in the folder `dir` and write its report. `lock_fd`: the control file, open and
- * locked by the process that started the tree; -1 = none. Returns the exit status. Call it once per
+ * locked by the process that started the tree; -1 = none. Return the exit status. Call it once per
  * process, because it installs a SIGBUS handler. */
 int follow_tree(const char *dir, int lock_fd);
 

@@ -72,11 +72,11 @@ static void detach(bool foreground)
 	descriptors_close(foreground);
 	(void)fcntl(TREE_WRITER_LOCK_FD, F_SETFD, FD_CLOEXEC);
 	if (chdir("/"))
-		return; /* the mount of the current folder stays busy, which is no reason to write
-			   no report */
+		return; /* the mount of the current folder stays busy; the report is written all the
+			   same */
 }
 
-/* Get the absolute path, without slashes at its end. Links in it are kept: a link in place of the
+/* Get the absolute path, without trailing slashes. Links in it are kept: a link in place of the
  * folder is refused when the folder is opened, but would be followed if a slash came after it. */
 static bool absolute(const char *path, char *ret_path, size_t bytes)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * recover.c - finishes the report of a tree whose processes and writer have all died.
+ * recover.c - recovery of a tree whose processes and writer have all died: its report is finished.
  *
  * It takes the same steps as following (tree.h), without the waiting. It continues the report that
  * the tree's writer began, or a copy of that report (-o).
@@ -171,7 +171,7 @@ static const struct spool *living(struct writer *w)
 	return NULL;
 }
 
-/* Prepare lock, clocks, spools and report. Returns 0, or 1 with the reason on stderr. */
+/* Prepare lock, clocks, spools and report. Return 0, or 1 with the reason on stderr. */
 static int prepare(struct writer *w, const char *output)
 {
 	int missing = tree_open_control(w);

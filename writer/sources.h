@@ -15,7 +15,7 @@ record_put *sources_record(uint32_t kind);
 /* Add the rows of all sources for everything that was open in the lane of a dead process. */
 void sources_lane_end(struct ending *e);
 
-/* Add the entries that are written once all lanes of a process have ended. Returns 0 or a negative
+/* Add the entries that are written once all lanes of a process have ended. Return 0 or a negative
  * errno as writer_flush() does; after an error, call it again later. */
 int sources_process_end(struct writer *w, struct spool *spool);
 

@@ -23,8 +23,8 @@
 #include "writer/spool/lanes.h"
 #include "writer/spool/liveness.h"
 
-/* Take the clock point of the process that created the tree, so that events before the writer have
- * a rate, too. */
+/* Add the clock point of the process that created the tree, so that events before the writer have a
+ * rate, too. */
 static void clock_created_take(struct writer *w)
 {
 	const struct tree_control *c = w->control;
@@ -202,7 +202,7 @@ static void lane_evidence(
 	evidence_add(latest, r->tick + ticks, now);
 }
 
-/* Return the latest tick that is known of the process, or now: its end. */
+/* Return the tick at which the process ended: the latest tick that is known of it, or now. */
 static uint64_t end_tick(struct writer *w, struct spool *spool)
 {
 	const struct spool_header *h = spool_header(spool);

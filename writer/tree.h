@@ -3,7 +3,7 @@
  * tree.h - common steps of following a live tree and recovering a dead tree: control page,
  * discovery, passes, ends of processes.
  *
- * Functions that return int return 0 or a negative errno as of writer_flush(). One thread.
+ * Functions that return int return 0 or a negative errno as writer_flush() does. One thread.
  */
 #ifndef WRITER_TREE_H
 #define WRITER_TREE_H
@@ -16,11 +16,11 @@
  * returns -ENOENT or -EINVAL. */
 int tree_open_control(struct writer *w);
 
-/* Look for new spools. Returns their number or a negative errno. */
+/* Look for new spools. Return their number or a negative errno. */
 int tree_discover(struct writer *w);
 
-/* Look for new lanes, and for the amount of data in all lanes. Returns bytes; *ret_fullest is the
- * number of bytes in the fullest lane. */
+/* Look for new lanes. Return the number of bytes in all lanes; *ret_fullest is the number in the
+ * fullest lane. */
 uint64_t tree_look(struct writer *w, uint64_t *ret_fullest);
 
 /* Take the time, and add everything that tree_look() saw to blocks. */

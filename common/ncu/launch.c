@@ -52,7 +52,7 @@
 	METRIC("max_grid_dim_z", CUDA_DEVICE_MAX_GRID_DIM_Z)
 #define DEVICE_PREFIX "device__attribute_"
 
-/* The whole table: computed metrics come first. */
+/* All metrics by number, the computed ones first. */
 #define NAME_OF(name, column) name,
 #define DEVICE_NAME_OF(name, column) DEVICE_PREFIX name,
 #define ATTRIBUTE_NAME_OF(name, text, number) DEVICE_PREFIX text,
@@ -121,7 +121,7 @@ static uint64_t product(Ncu__Uint64x3 t)
 	return t.x * t.y * t.z;
 }
 
-/* True if the device's row has the column, or CUPTI reported the attribute. */
+/* Return true if the device's row has the column, or CUPTI reported the attribute. */
 static bool is_known(const uint64_t *device, uint32_t i)
 {
 	return device_columns[i] <= LAUNCH_ATTRIBUTE_FIRST || device[device_columns[i]];
@@ -154,7 +154,7 @@ static Ncu__Uint64x3 triple(uint64_t x, uint64_t y, uint64_t z)
 	return t;
 }
 
-/* The metrics of the launch that the page of details shows, by their labels there. */
+/* The launch metrics on the details page, with their labels there. */
 static const struct {
 	uint32_t metric;
 	const char *label;

@@ -3,9 +3,10 @@
  * launch.h - a kernel launch as a standard entry of a report, in the form of Nsight Compute.
  *
  * It is built from the columns of a CUDA_KERNEL row and of the CUDA_DEVICE row of its device
- * (cuda.def), both by number of the column, the latter with attributes after its columns. Metrics
- * have Nsight Compute's names: launch__*, device__attribute_*. Nothing allocates; texts and columns
- * are the caller's and live as long as the entry. One thread for each object.
+ * (cuda.def). Both are arrays indexed by column number; that of the device has the attributes of
+ * LAUNCH_ATTRIBUTES after its columns. Metrics have Nsight Compute's names: launch__*,
+ * device__attribute_*. Nothing allocates; the caller owns texts and columns, which must outlive the
+ * entry. One thread for each object.
  */
 #ifndef COMMON_NCU_LAUNCH_H
 #define COMMON_NCU_LAUNCH_H
@@ -16,11 +17,11 @@
 #include "common/schema/cuda_columns.h"
 #include "ncu.pb-c.h"
 
-/* Columns of a row, by their number. */
+/* Length of the array of a row's columns. */
 #define LAUNCH_COLUMNS (CUDA_COLUMNS_MAX + 1)
 
-/* Attributes that CUPTI reports besides the row of the device: their index after its columns,
- * name, and CUdevice_attribute. 0 = not reported. */
+/* Attributes that CUPTI reports separately from the row of the device: index after its columns,
+ * name, and CUdevice_attribute. A value of 0 = not reported. */
 #define LAUNCH_ATTRIBUTES(ATTRIBUTE)                          \
 	ATTRIBUTE(MEMORY_CLOCK_RATE, "memory_clock_rate", 36) \
 	ATTRIBUTE(GLOBAL_MEMORY_BUS_WIDTH, "global_memory_bus_width", 37)
@@ -34,10 +35,10 @@ enum {
 #define LAUNCH_METRICS_MAX 64u
 #define LAUNCH_ATTRIBUTES_MAX 32u
 
-/* Metrics that the page of details shows, at most. */
+/* Metrics on the details page, at most. */
 #define LAUNCH_SHOWN_MAX 8u
 
-/* The names of the metrics by number: a whole string table. */
+/* The names of the metrics by number: the complete string table of a report. */
 extern const char *const launch_metric_names[];
 extern const uint32_t launch_metric_count;
 
@@ -48,7 +49,7 @@ struct launch_facts {
 	uint32_t tid;                               /* thread of the call; 0 = not known */
 	uint64_t source;                            /* reference of its module; 0 = none */
 	uint64_t kernel_id;                         /* equal for all launches of a function */
-	const char *mangled, *function, *demangled; /* "" if it is not mangled, or not known */
+	const char *mangled, *function, *demangled; /* "" = not known, or nothing to demangle */
 };
 
 struct launch_entry {

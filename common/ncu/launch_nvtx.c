@@ -56,7 +56,7 @@ static char *text(const char *constant)
 	return (char *)(uintptr_t)constant; /* packing does not change the message */
 }
 
-/* NVTX and Nsight Compute have the same numbers of types; extended payloads are left out. */
+/* NVTX and Nsight Compute number the payload types alike; extended payloads are left out. */
 static Ncu__NvtxPayload *payload_make(struct launch_nvtx *s, const struct launch_range *range)
 {
 	Ncu__NvtxPayload *p = room(s, 1, sizeof(*p));

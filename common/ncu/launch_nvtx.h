@@ -34,7 +34,7 @@ struct launch_nvtx {
 
 /*
  * Fill nvtx->message: the thread `tid`, the default domain, and each thread and domain of the
- * ranges, which are in the order of their start. Returns 0 or -ENOMEM; call launch_nvtx_release()
+ * ranges, which are in the order of their start. Return 0 or -ENOMEM; call launch_nvtx_release()
  * in either case.
  */
 int launch_nvtx_fill(

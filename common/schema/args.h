@@ -14,7 +14,7 @@
  *   OBJECT_COUNT(ARGS)  a constant: how many arguments OBJECT is made of; 0 or 1 in a row
  *   PATH_OF(ARGS)       const char *: the PATH argument, NULL without one
  *   FLAGS_OF(ARGS)      uint64_t: the FLAGS argument, 0 without one
- *   MODE_OF(ARGS)       the same for MODE
+ *   MODE_OF(ARGS)       uint64_t: the MODE argument, 0 without one
  *
  * In the wrapper of a row, with `...` for ARGS:
  *

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Recipe for Spack: builds from source, with Spack's shared libraries."""
+"""Recipe for Spack: builds from source, with Spack's shared libraries. make-packages fills in the words between @."""
 
 from spack.package import *
 
@@ -7,12 +7,13 @@ from spack.package import *
 class LibtraceTracer(MakefilePackage):
     """Record what a program did and what it waited for: CUDA, NVTX and OS runtime calls, with callchains."""
 
-    homepage = "https://example.org/libtrace"
-    git = "https://example.org/libtrace.git"
+    homepage = "@HOMEPAGE@"
+    git = "@REPOSITORY@"
 
     license("Apache-2.0")
 
     version("main", branch="main")
+    version("@VERSION@", tag="v@VERSION@")
 
     variant("cuda", default=False, description="Trace CUDA: build with the headers of CUDA and CUPTI")
 

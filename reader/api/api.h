@@ -16,7 +16,7 @@
 
 #define API_CODE_MAX 16u /* modules whose code is kept */
 
-/* Code of a module; its instructions as text once they were requested. */
+/* Code of a module, and its instructions as text once requested. */
 struct api_code {
 	struct ncu_module module;
 	struct nvdisasm text;
@@ -29,7 +29,7 @@ struct libtrace_report {
 	struct contents contents;
 	struct ncu_results results;
 	struct api_code
-		*code[API_CODE_MAX]; /* the modules requested most recently, NULL after them */
+		*code[API_CODE_MAX]; /* modules loaded most recently; unused slots are NULL */
 	size_t code_next;            /* index of the code that is replaced next */
 	uint64_t problems;
 	char *problem_texts[API_PROBLEMS_MAX]; /* texts of the first problems */

@@ -25,7 +25,8 @@ void api_code_release(struct libtrace_report *r)
 		code_free(r->code[i]);
 }
 
-/* Return the reference of the result's module, found once. Returns false if the result has none. */
+/* Return the reference of the result's module in *ret_reference; read it only once. Returns false
+ * if the result has none. */
 static bool reference_of(struct libtrace_result *r, uint64_t *ret_reference)
 {
 	ProtobufCMessage *message;
@@ -55,8 +56,8 @@ static int code_open(struct libtrace_report *r, uint64_t reference, struct api_c
 	return 0;
 }
 
-/* Return the code of the result's module, owned by the report; NULL if the result names no module.
- * Returns 0, -EIO or -ENOMEM. */
+/* Return the code of the result's module in *ret_code, owned by the report; NULL if the result
+ * names no module. Returns 0, -EIO or -ENOMEM. */
 static int code_of(struct libtrace_result *result, struct api_code **ret_code)
 {
 	struct libtrace_report *r = result->of;

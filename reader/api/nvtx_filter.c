@@ -23,8 +23,8 @@ static int filter_add(struct nvtx_filter *f, const char *const *texts, size_t co
 	return error;
 }
 
-/* Return a pointer to a field by its name, for messages of several types; returns NULL if the
- * message has no such field. */
+/* Return a pointer to a field by its name, for messages of several types; NULL if the message has
+ * no such field. */
 static const void *member(const ProtobufCMessage *m, const char *name)
 {
 	const ProtobufCFieldDescriptor *f =

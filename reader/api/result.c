@@ -87,7 +87,7 @@ static const ProtobufCMessageDescriptor *result_type(const struct libtrace_resul
 	}
 }
 
-/* Return the number of the field that has the metrics. */
+/* Return the number of the field that contains the metrics. */
 static uint32_t metrics_field(const struct libtrace_result *r)
 {
 	return r->entry->kind == NCU_RESULT ? 13 : 4;
@@ -169,7 +169,7 @@ static int metric_read(struct libtrace_result *r, size_t i, const struct wire_fi
 	int more, error = 0;
 	r->messages[i].at = message->at;
 	r->messages[i].end = message->end;
-	r->name_ids[i] = UINT32_MAX; /* an id that no metric has */
+	r->name_ids[i] = UINT32_MAX; /* no metric name has this id */
 	while (!error && (more = wire_next(&at, message->end, &f)) > 0) {
 		if (f.number == METRIC_NAME && f.type == WIRE_VARINT)
 			r->name_ids[i] = (uint32_t)f.value;
@@ -303,8 +303,8 @@ void libtrace_values_as_real(const struct libtrace_values *v, double *ret_reals)
 	}
 }
 
-/* Truncate a floating point number to an integer, modulo 2^64, as x86-64 does and NVIDIA's module
- * with it: 0 from 2^64 on, 2^63 for NaN and below -2^63. */
+/* Truncate a floating point number to an integer, modulo 2^64, as NVIDIA's module does on x86-64: 0
+ * from 2^64 on, 2^63 for NaN and below -2^63. */
 static uint64_t whole_of(double real)
 {
 	if (real >= 0)

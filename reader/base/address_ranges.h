@@ -34,7 +34,8 @@ void ranges_sort(struct ranges *r);
 /*
  * Iterate over the ranges that contain an address: pass `after` NULL first, then the range
  * returned, until the result is NULL. Ranges are ordered by descending `low`; of ranges with equal
- * `low`, the last added is first. Examines a bounded number of ranges.
+ * `low`, the last added is first. Examines at most 4096 ranges, so that a hostile table costs
+ * bounded time.
  */
 const struct range *ranges_find(
 	const struct ranges *r, uint64_t address, const struct range *after);

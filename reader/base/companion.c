@@ -55,8 +55,8 @@ static int64_t now_ms(void)
 	return (int64_t)(clock_monotonic_ns() / 1000000);
 }
 
-/* Read up to the end of the pipe. Returns the number of bytes; -1 if there are more than `room`, or
- * that takes too long. */
+/* Read up to the end of the pipe. Returns the number of bytes; -1 if `room` bytes arrive first, or
+ * after patience_ms. */
 static ssize_t pipe_read(int fd, int patience_ms, char *ret_text, size_t room)
 {
 	int64_t limit_ms = now_ms() + patience_ms;
@@ -69,13 +69,15 @@ static ssize_t pipe_read(int fd, int patience_ms, char *ret_text, size_t room)
 		if (poll(&p, 1, (int)left_ms) <= 0)
 			continue;
 		ssize_t got = read(fd, ret_text + bytes, room - bytes);
-		if (got <= 0 && errno != EINTR)
-			return got ? -1 : (ssize_t)bytes;
+		if (!got)
+			return (ssize_t)bytes;
+		if (got < 0 && errno != EINTR)
+			return -1;
 		bytes += got > 0 ? (size_t)got : 0;
 	}
 }
 
-/* Start a program with its output in `fd`, and without preloaded libraries. */
+/* Start a program with its output connected to `fd`, and without preloaded libraries. */
 static pid_t program_start(const char *path, const char *const *arguments, int fd, bool with_stderr)
 {
 	char *argv[ARGUMENTS_MAX + 2] = {(char *)path};

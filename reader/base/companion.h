@@ -13,21 +13,21 @@
  * -ENOENT. */
 int companion_program(char *ret_path);
 
-/* Write the path of `name` in the folder of the library: that of LIBTRACE_HOME, else
- * ../lib/libtrace beside this program. `ret_path` has PATH_MAX bytes; the file may not exist.
- * Returns 0, -ENOENT or -ENAMETOOLONG. */
+/* Write the path of `name` in the folder of the installed files: LIBTRACE_HOME if set, else
+ * ../lib/libtrace relative to the folder of this program. `ret_path` has PATH_MAX bytes; the file
+ * may not exist. Returns 0, -ENOENT or -ENAMETOOLONG. */
 int companion_path(const char *name, char *ret_path);
 
 /* Run a program with `arguments`, which end with NULL, and write its standard output, and standard
- * error if `with_stderr`, to `ret_text`: at most `room` - 1 bytes and a null byte. The program is
- * not traced by a preloaded library. It is killed after `patience_ms` milliseconds (-1: never) or
- * too much output, and its end is waited for. Returns its status as waitpid() does; -1 if it was
- * not started, or killed here: the text is then empty. */
+ * error if `with_stderr`, to `ret_text`, terminated by NUL. Remove LD_PRELOAD from its environment,
+ * so that it is not traced. Kill it after `patience_ms` milliseconds (-1: never) or when it prints
+ * `room` - 1 bytes, and reap it. Returns its wait status; -1, with an empty text, if it did not
+ * start or was killed here. */
 int companion_run(const char *path, const char *const *arguments, bool with_stderr, int patience_ms,
 	char *ret_text, size_t room);
 
 /* Run libtrace-host with companion_run(). Returns the number of bytes that it printed; 0 if there
- * is no helper, or no answer. */
+ * is no helper or no answer. */
 size_t companion_ask(const char *const *arguments, int patience_ms, char *ret_text, size_t room);
 
 #endif

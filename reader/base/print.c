@@ -39,7 +39,7 @@ static size_t plain_run(const char *text, size_t bytes)
 	return n;
 }
 
-/* Return the length of the printable ASCII prefix, which is most texts as a whole. */
+/* Return the length of the printable ASCII prefix. Most texts consist of nothing else. */
 static size_t ascii_run(const char *text, size_t bytes)
 {
 	size_t n = 0;

@@ -28,11 +28,11 @@ void print_json_string(FILE *out, const char *text);
 /* Print bytes as hex digits in quotes: "00ff..". */
 void print_bytes(FILE *out, const char *bytes, size_t count);
 
-/* Print a number with `digits` decimals; prints null if it is not finite, which JSON cannot
- * represent. */
+/* Print a number with at most `digits` significant digits; print null if it is not finite, which
+ * JSON cannot represent. */
 void print_real(FILE *out, double value, int digits);
 
-/* Print a decimal number. Faster than fprintf(). */
+/* Print a decimal number, faster than fprintf(). */
 void print_u64(FILE *out, uint64_t number);
 void print_i64(FILE *out, int64_t number);
 

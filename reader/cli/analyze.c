@@ -104,7 +104,7 @@ static void json_begin(const struct analysis *a, const char *file, const struct 
 }
 
 /* Return whether the arguments of the rule set its number of rows. */
-static bool says_rows(const char *arguments)
+static bool sets_rows(const char *arguments)
 {
 	for (const char *at = arguments; at; at = strchr(at, ':') ? strchr(at, ':') + 1 : NULL)
 		if (!strncmp(at, "rows=", 5))
@@ -115,20 +115,20 @@ static bool says_rows(const char *arguments)
 /* Return the number of rows of a rule to print; 0 = all. */
 static uint64_t rows_shown(const struct analysis *a, const char *arguments)
 {
-	if (a->json || says_rows(arguments) || (a->rows && !strcmp(a->rows, "all")))
+	if (a->json || sets_rows(arguments) || (a->rows && !strcmp(a->rows, "all")))
 		return 0;
 	uint64_t rows = a->rows ? strtoull(a->rows, NULL, 10) : ROWS_SHOWN;
 	return rows < ROWS_MOST ? rows : ROWS_MOST;
 }
 
 /* Build the arguments that set a rule's number of rows: its own number, or that of --rows. Text
- * output asks for more rows, so that the remaining ones can be counted. The caller frees the text;
+ * output requests more rows, so that the remaining ones can be counted. The caller frees the text;
  * NULL = the rule's default, or no memory. */
 static char *arguments_make(const struct analysis *a, const char *arguments)
 {
 	char *text = NULL;
 	long long rows = a->json ? 0 : (long long)rows_shown(a, NULL) + ROWS_COUNTED;
-	if (says_rows(arguments) || (a->json && !a->rows))
+	if (sets_rows(arguments) || (a->json && !a->rows))
 		return arguments ? strdup(arguments) : NULL;
 	if (a->rows)
 		rows = !strcmp(a->rows, "all") ? -1 : rows + (a->json ? atoll(a->rows) : 0);
@@ -191,8 +191,8 @@ static bool is_about_cuda(const struct sql_report *rule)
 	return cuda;
 }
 
-/* Print all rules. In text, one line stands for the rules about CUDA if the file has no data for
- * any of them. */
+/* Print all rules. In text output, print one line instead of the rules about CUDA if the file has
+ * no data for any of them. */
 static int all_rules_print(struct analysis *a, struct stats_database *d)
 {
 	const struct sql_report *rule;

@@ -34,7 +34,7 @@ static void problem(struct check *k, uint64_t offset, const char *cause)
 	cli_problem(&k->r, offset, cause);
 }
 
-/* The previous block is complete: compare it with its header. */
+/* Compare the previous block, which is complete, with its header. */
 static void block_end(struct check *k)
 {
 	if (!k->stated.any)
@@ -186,7 +186,7 @@ static void check_names(struct check *k, const Ncu__ProfileResult *result, uint6
 	}
 }
 
-/* Check the messages of results and modules; blocks only hold their positions. */
+/* Check the messages of results and modules; blocks contain only their positions. */
 static int check_results(struct check *k)
 {
 	const struct ncu_results *n = &k->results;
@@ -234,9 +234,8 @@ static int verdict(struct check *k, const struct contents *c)
 		problem(k, 0, "no session entry");
 	check_receipts(k, c);
 	bool cut_off = is_cut_off(k, c);
-	uint64_t torn = k->r.report.unfinished
-		? 0
-		: t->torn_bytes; /* otherwise the block is being written */
+	/* the last block of an unfinished report is still being written */
+	uint64_t torn = k->r.report.unfinished ? 0 : t->torn_bytes;
 	if (torn)
 		cli_error("'%s': torn tail: the last block is truncated (%" PRIu64
 			  " bytes) at offset %" PRIu64,
@@ -273,10 +272,12 @@ static int check_foreign(const char *file)
 	if (error)
 		cli_failed(&r, error);
 	else if (facts.impossible)
-		cli_error("'%s': %" PRIu64 " rows have no time, or end before they start", file,
-			facts.impossible);
+		cli_error("'%s': %" PRIu64
+			  " rows have no time or process, or end before they start",
+			file, facts.impossible);
 	if (!error)
-		printf("%s: %s; %" PRIu64 " events: %s\n", file, facts.format, c.events_total,
+		printf("%s: %s; %" PRIu64 " events: %s\n", file, facts.format,
+			c.events_total - facts.facts,
 			facts.impossible ? "damaged"
 					 : "sound as far as checked: pages of the file, columns "
 					   "and times of events");

@@ -18,7 +18,7 @@ struct deriving {
 	struct cli_report r;
 	struct details_choice choice;
 	struct ncu_results results;
-	uint64_t metrics, sections, extended; /* number added; number of results that got some */
+	uint64_t metrics, sections, extended; /* numbers added; number of changed results */
 };
 
 static int note_block(void *user, const struct report_block *block)

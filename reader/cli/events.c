@@ -52,15 +52,15 @@ static bool has_process(const struct contents *c, uint32_t pid)
 
 static bool has_string(const struct contents *c, const char *pattern)
 {
-	for (uint32_t id = 1; id < c->strings.capacity; id++) {
-		struct string_ref ref = string_table_get(&c->strings, id);
-		if (ref.bytes && !fnmatch(pattern, ref.text, 0))
+	for (uint32_t i = 0; i < c->strings.capacity; i++) {
+		const struct string_slot *slot = &c->strings.slots[i];
+		if (slot->id && slot->ref.bytes && !fnmatch(pattern, slot->ref.text, 0))
 			return true;
 	}
 	return false;
 }
 
-/* Nothing was printed: report which names of the filter do not exist in the report. */
+/* After nothing was printed, print which names of the filter do not exist in the report. */
 static void unknown_selection_note(const struct contents *c, const struct cursor_filter *filter)
 {
 	if (filter->pid && !has_process(c, filter->pid))
@@ -69,14 +69,15 @@ static void unknown_selection_note(const struct contents *c, const struct cursor
 		cli_note("no call of a function that matches '%s' in the report", filter->name);
 }
 
-static int print_all(const struct event_printer *p, struct listing *l, bool json)
+static int print_all(
+	const struct event_printer *p, struct listing *l, const struct events_form *form)
 {
 	struct event_row row;
 	bool any = false;
 	int error;
 	cursor_start(&l->cursor);
 	while ((error = cursor_next(&l->cursor, &row)) > 0) {
-		if (json)
+		if (form->json)
 			event_print_json(p, &row);
 		else
 			event_print_text(p, &row);
@@ -88,7 +89,7 @@ static int print_all(const struct event_printer *p, struct listing *l, bool json
 	}
 	if (!any && !error)
 		unknown_selection_note(p->contents, &l->cursor.filter);
-	return error;
+	return !any && !error && form->some ? -ENODATA : error;
 }
 
 int events_print(FILE *out, const struct cli_report *r, const struct contents_visitor *visitor,
@@ -114,7 +115,7 @@ int events_print(FILE *out, const struct cli_report *r, const struct contents_vi
 	l.cursor.filter.end_ns = raw.end_ns ? raw.end_ns + p.origin_ns : UINT64_MAX;
 	nvtx_payloads_ready(&l.payloads);
 	if (!error)
-		error = print_all(&p, &l, form->json);
+		error = print_all(&p, &l, form);
 	if (!error && !form->json)
 		chains_note_unresolved(&symbols);
 	if (!error)

@@ -16,6 +16,7 @@ struct events_form {
 	bool json;       /* one JSON object per line; otherwise text */
 	bool absolute;   /* times as in the file; otherwise since the start of the session */
 	bool no_symbols; /* print callchains as addresses */
+	bool some;       /* fail with -ENODATA if no event passes the filter */
 	const char *symbol_path; /* symbols.h; NULL = none */
 };
 

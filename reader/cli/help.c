@@ -76,8 +76,7 @@ static void option_name(const struct option_row *row, char *ret_name, size_t byt
 		row->argument ? row->argument : "");
 }
 
-/* Return the value that holds if neither the option nor its variable is given; NULL = there is no
- * such value. */
+/* Return the value that applies if neither the option nor its variable is given; NULL = none. */
 static const char *default_of(const struct option_row *row)
 {
 	for (size_t i = 0; row->variable && i < VARIABLES; i++)
@@ -240,7 +239,7 @@ static void help_nvtx(FILE *out)
 	      "  A/                push/pop range A is open, at any depth\n"
 	      "  [A    A]          A is the outermost range, the innermost range\n"
 	      "  A/B               B is directly inside A\n"
-	      "  A/+/B  A/*/B      exactly one range is between A and B, any number of ranges is\n"
+	      "  A/+/B  A/*/B      exactly one range is between A and B; any number of ranges\n"
 	      "  A   A,B           without '/' and brackets: start/end ranges that are open in "
 	      "the\n"
 	      "                    process; all of them must be\n"
@@ -253,9 +252,8 @@ static void help_nvtx(FILE *out)
 	      "matches. A\n"
 	      "range is inside itself. With --nvtx-push-pop-scope process, push/pop ranges of all "
 	      "threads\n"
-	      "of the process count. GPU work belongs to the API call that it comes from. Sums of "
-	      "calls\n"
-	      "that were not recorded one by one are left out.\n",
+	      "of the process count. GPU work is selected with the API call that launched it.\n"
+	      "Sums of calls that were not recorded one by one are left out.\n",
 		out);
 }
 
@@ -273,15 +271,14 @@ static void help_metrics(FILE *out)
 	      "  nan_as_zero(E)    0 instead of NaN\n\n"
 	      "The result has the wider type of both operands (uint32, uint64, float, double). The "
 	      "quotient\n"
-	      "of two integers is an integer; division of an integer by zero gives the dividend. A "
-	      "negative\n"
-	      "result of unsigned operands becomes a double. A metric with instances is combined "
-	      "with a\n"
-	      "number instance by instance, and with another metric by correlation id: + and - "
-	      "keep\n"
-	      "instances that only one operand has, * and / drop them. The aggregate is then the "
-	      "sum of the\n"
-	      "instances.\n",
+	      "of two integers is an integer; division of an integer by zero returns the "
+	      "dividend.\n"
+	      "A negative result of unsigned operands becomes a double. A metric with instances "
+	      "is\n"
+	      "combined with a number instance by instance, and with another metric by "
+	      "correlation\n"
+	      "id: + and - keep instances that only one operand has, * and / drop them. The\n"
+	      "aggregate is then the sum of the instances.\n",
 		out);
 }
 

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "reader/cli/base/change.h"
+#include "reader/cli/base/file_kind.h"
 #include "reader/cli/import_codexl.h"
 #include "reader/codexl/format.h"
 #include "reader/nvtxt/import.h"
@@ -105,7 +106,13 @@ static bool is_refused(const struct input *in)
 static int file_read(struct job *job, struct input *in)
 {
 	struct stat status;
+	char kind[FOREIGN_BYTES];
 	int fd = open(in->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (fd >= 0 && foreign_is_of_nsys(in->path, kind)) {
+		close(fd);
+		cli_error("cannot read '%s': not a text file, but %s", in->path, kind);
+		return STATUS_FAILED;
+	}
 	int error = fd < 0 || fstat(fd, &status) ? -errno : S_ISREG(status.st_mode) ? 0 : -ESPIPE;
 	if (!error)
 		error = nvtxt_file_init(&in->file, &job->pool);
@@ -339,7 +346,7 @@ static int import_into(struct job *job, const char *report)
 	if (!status) {
 		added = status = resolve_all(job, &g.contents);
 		if (status == STATUS_DAMAGED && !any_refused(job))
-			added = STATUS_OK; /* files without errors */
+			added = STATUS_OK; /* import the valid lines */
 	}
 	if (!added)
 		added = add_to(job, &g, output ? output : report);

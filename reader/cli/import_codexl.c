@@ -67,7 +67,7 @@ static void print_input(const struct input *in, const char *output)
 		output ? output : "");
 }
 
-/* Print what the file holds and the report does not. */
+/* Print what the file contains and the report cannot store. */
 static void note_lost(const struct input *in)
 {
 	const struct codexl_lost *l = &in->file.lost;
@@ -136,8 +136,8 @@ static bool are_a_session(const struct options *o)
 		has[format] = true;
 	}
 	if (o->value[OPT_import_into]) {
-		cli_error("cannot add files of CodeXL to a report, since their clock is another "
-			  "one; use --output instead of --into");
+		cli_error("cannot add files of CodeXL to a report, since they use a different "
+			  "clock; use --output instead of --into");
 		return false;
 	}
 	return true;

@@ -13,7 +13,8 @@
 void import_unreadable(const char *path, int error);
 
 /* Read the files of the command line, which are all of CodeXL; write a report of them if --output
- * names one. Prints what each file holds and what a report cannot store. Returns an exit status. */
+ * names one. Prints what each file contains and what a report cannot store. Returns an exit
+ * status. */
 int import_codexl(const struct options *o);
 
 #endif

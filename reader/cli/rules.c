@@ -22,8 +22,8 @@
 
 #define FRAME_BYTES_MAX (64u << 20)
 
-/* `python3 -c` puts the current folder first in the search path of modules, which nobody wants:
- * replace it. */
+/* `python3 -c` puts the current folder first in the search path of modules, from which no module
+ * should be imported: replace it. */
 #define START                                                                             \
 	"import sys; sys.path[:1] = [sys.argv.pop(1)] + [p for p in sys.path[:1] if p]; " \
 	"import runpy; runpy.run_module('libtrace_rules', run_name='__main__')"

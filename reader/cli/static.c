@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * static.c - stands in for the dynamic loader in a statically linked `trace`.
+ * static.c - replacement for the dynamic loader in a statically linked `trace`.
  *
- * libdw and SQLite call dlopen() for optional parts. In a statically linked program, glibc's would
- * load the machine's C library, and abort if that is another version. Here it fails, as if the
- * library were missing. What is needed of shared libraries, libtrace-host asks for.
+ * libdw and SQLite call dlopen() for optional parts. In a statically linked program, glibc's
+ * dlopen() would load the machine's C library, and abort if its version differs. The functions here
+ * fail, as if the library were missing; libtrace-host calls shared libraries instead.
  */
 #include <stddef.h>
 

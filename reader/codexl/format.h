@@ -10,7 +10,7 @@
 /* Values of CODEXL_HEADER.format. */
 enum codexl_format { CODEXL_TIMELINE, CODEXL_COUNTERS, CODEXL_OCCUPANCY, CODEXL_FORMATS };
 
-/* Return the format that the suffix of a file name means; CODEXL_FORMATS = none. */
+/* Return the format for the suffix of a file name; CODEXL_FORMATS = none. */
 enum codexl_format codexl_format_of(const char *path);
 
 /* Return the name of a format as in `trace export -t`: the suffix without its dot. */

@@ -154,7 +154,7 @@ static void rows_flush(struct codexl_importer *z)
 }
 
 /* Add a row of zeros with its time. A batch ends when the kind or thread changes, when it is full,
- * and when its texts fill a block. */
+ * or when its texts fill a block. */
 static int64_t *row_new(struct codexl_importer *z, uint32_t kind, uint32_t tid, uint64_t ns)
 {
 	if (!z->event || z->event->number != kind || z->tid != tid ||

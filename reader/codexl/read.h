@@ -12,15 +12,15 @@
 
 #include "reader/codexl/file.h"
 
-/* Read the next line, without its line end. Returns 0, -EBADMSG with f->line and f->cause set,
- * -ENOMEM, or -EOVERFLOW (too many lines). */
+/* Read the next line, without its line end. Returns 0, -EBADMSG with f->line and f->cause set, or
+ * -ENOMEM, also for too many lines. */
 int codexl_file_line(struct codexl_file *f, const char *line, size_t bytes);
 
 /* Check that the file is complete, after the last line. Returns as codexl_file_line(). */
 int codexl_file_end(struct codexl_file *f);
 
-/* Read all lines of a descriptor, which stays open, and the end. Returns as codexl_file_line(), or
- * another negative errno, as lines_read(). */
+/* Read all lines of a descriptor, which stays open, and check that the file is complete. Returns
+ * as codexl_file_line(), or another negative errno, as lines_read(). */
 int codexl_file_read(struct codexl_file *f, int fd);
 
 #endif

@@ -103,7 +103,7 @@ static void comment_cut(struct codexl_file *f, struct codexl_words *line)
 		}
 }
 
-/* Return the end of the arguments: the first closing parenthesis for OpenCL, else the last one. */
+/* Return the end of the arguments: the first closing parenthesis for OpenCL, else the last. */
 static const char *closing(const struct codexl_words *w, bool is_opencl)
 {
 	size_t bytes = (size_t)(w->end - w->at);
@@ -434,9 +434,9 @@ static int marker_begin(struct codexl_file *f, struct codexl_words line)
 	if (!m.group)
 		return -ENOMEM;
 	if (m.outer && f->markers.rows[m.outer - 1].start_ns > m.start_ns)
-		return codexl_wrong(f, "the marker begins before the one that encloses it");
+		return codexl_wrong(f, "the marker begins before its enclosing marker");
 	if (m.start_ns < t->marker_ns)
-		return codexl_wrong(f, "the marker begins before an earlier one has ended");
+		return codexl_wrong(f, "the marker begins before an earlier marker has ended");
 	m.level = marker_depth(f, &m);
 	struct codexl_marker *added = CODEXL_ADD(f->markers);
 	if (!added || marker_depth_set(f, &m, m.level + 1))
@@ -622,7 +622,7 @@ static int data_line(struct codexl_file *f, struct codexl_words line)
 	s->left--;
 	if (!codexl_rest(&line).bytes)
 		return codexl_wrong(
-			f, "empty line among those that line %u announces", s->announced_at);
+			f, "empty line among the lines that line %u announces", s->announced_at);
 	switch (s->section) {
 	case SECTION_CALLS:
 		return call_line(f, line);

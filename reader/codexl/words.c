@@ -95,7 +95,7 @@ bool codexl_handle(struct codexl_word word, uint64_t *ret_handle)
 		digits_take(word, 2, 16, ret_handle);
 }
 
-/* Parse `{1,2,3}` with one to three numbers; missing ones are 1. */
+/* Parse `{1,2,3}` with one to three numbers; missing numbers are 1. */
 static bool sizes_take(struct codexl_word word, uint64_t *ret_sizes)
 {
 	size_t at = 1;

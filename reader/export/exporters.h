@@ -20,14 +20,14 @@ int folded_write(FILE *out, struct profile *p, enum profile_weight weight);
  * calls and their time. Returns 0 or a negative errno. */
 int pprof_write(FILE *out, struct profile *p, enum profile_weight weight);
 
-/* Write one JSON object in the format of https://www.speedscope.app/file-format-schema.json: a
+/* Write one JSON object in the format of https://www.speedscope.app/file-format-schema.json: an
  * evented profile per thread (evented.h), then a sampled profile per thread, one sample per
- * callchain, whose weight is the sum of its calls. `name` is shown as the name of the file. `t`: a
- * timeline of the same contents that has been read. Returns 0 or a negative errno. */
+ * callchain, whose weight is the sum of its calls. `name` is shown as the name of the file. `t`:
+ * the timeline of the same contents, already read. Returns 0 or a negative errno. */
 int speedscope_write(FILE *out, struct profile *p, struct timeline *t, enum profile_weight weight,
 	const char *name);
 
-/* Return the root of a profile whose node is `node`. */
+/* Return the root whose node is `node`. */
 const struct profile_root *export_root(const struct profile *p, uint32_t node);
 
 /* Write "program (pid)" or "thread (tid)", at most `bytes`. */

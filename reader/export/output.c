@@ -53,7 +53,7 @@ bool output_is_special(const char *name)
 	return !stat(name, &facts) && !S_ISREG(facts.st_mode);
 }
 
-/* file system of unnamed pipes; our caller passed such a pipe to us */
+/* file system of unnamed pipes, which only the process that started us can have opened */
 #define PIPEFS_MAGIC 0x50495045
 
 /* Check the owner of a pipe before opening it, which may block. Pipes of root are trusted. */

@@ -14,14 +14,14 @@
 int output_begin(const char *name, bool overwrite, char **ret_temporary);
 
 /* Flush the temporary file to the disk and rename it to `name`. Returns 0 or a negative errno;
- * -EEXIST if the name was taken meanwhile, and then the temporary file still exists. */
+ * -EEXIST if the name was taken meanwhile. On failure the temporary file still exists. */
 int output_end(const char *temporary, const char *name, bool overwrite);
 
 /* Return true if `name` exists and is not a regular file: a device, a pipe, a folder. */
 bool output_is_special(const char *name);
 
-/* Open such a file for writing. Returns a descriptor or a negative errno; -EPERM for a named pipe
- * that another user created, because that user could read the data. */
+/* Open a special file for writing. Returns a descriptor or a negative errno; -EPERM for a named
+ * pipe that another user created, because that user could read the data. */
 int output_special_open(const char *name);
 
 /* Create the missing parent folders of a file. Returns 0 or a negative errno. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pack.c - output stream that compresses by zstd. */
+/* pack.c - output stream that compresses with zstd. */
 #define _GNU_SOURCE
 #include "reader/export/pack.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * pack.h - output stream that compresses by zstd, as in .ncu-repz.
+ * pack.h - output stream that compresses with zstd, as in .ncu-repz.
  *
  * One thread; allocates.
  */

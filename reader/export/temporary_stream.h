@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * temporary_stream.h - byte streams that are written alternately and read one after the other.
+ * temporary_stream.h - byte streams that are written interleaved and read back one by one.
  *
  * An exporter that must write its parts in another order than it computes them stores each part in
  * a stream. Each stream has a buffer; full buffers become pieces of one unnamed temporary file (in

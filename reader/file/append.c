@@ -18,7 +18,7 @@
 #include "reader/base/io.h"
 
 #define LOCK_PAUSE_NS 20000000u
-#define LOCK_LEAST_NS 1000000000u /* minimum wait, because readers take the lock for a moment */
+#define LOCK_LEAST_NS 1000000000u /* minimum wait, because readers hold the lock for a moment */
 #define ZSTD_LEVEL 3
 
 static int lock_take(int fd, uint64_t wait_ns)

@@ -25,7 +25,7 @@ struct append {
 	int fd;               /* holds the lock; -1 = not open */
 	struct report report; /* reads through the same descriptor */
 	uint64_t next_sequence;
-	Libtrace__ProcessInfo process; /* fields as in the other headers; owns its texts */
+	Libtrace__ProcessInfo process;           /* copied from the first header that has it */
 	const Libtrace__SessionDetails *details; /* for block 0 of a new report; NULL = none */
 	bool has_process, compress;
 	bool broken; /* out of memory: append_commit() returns -ENOMEM */
@@ -67,23 +67,25 @@ void append_entry(struct append *a, const Libtrace__Entry *entry);
 
 /*
  * Add a batch of events of one kind and thread. `values`: row by row, columns in schema order. At
- * most APPEND_ROWS_MAX rows.
+ * most APPEND_ROWS_MAX rows. append_rows_partly() adds the column BATCH_UNKNOWN of batch.h, a
+ * number per row; NULL = none.
  */
 #define APPEND_ROWS_MAX 2048u /* same limit as in writers */
 void append_rows(struct append *a, uint32_t kind, uint32_t process, uint32_t tid, uint32_t count,
 	const int64_t *values);
+void append_rows_partly(struct append *a, uint32_t kind, uint32_t process, uint32_t tid,
+	uint32_t count, const int64_t *values, const uint64_t *unknown);
 
-/* Start appending without a file: append_start(), add entries, append_blocks(), append_close().
- * Such blocks differ from those of a file only by their offset; the caller sets `next_sequence` and
- * `compress`. */
+/* Start to build blocks in memory, without a file: append_start(), add entries, append_blocks(),
+ * append_close(). The caller sets `next_sequence` and `compress`. */
 void append_start(struct append *a);
 
-/* Return the blocks so far, which the caller frees with free(); NULL and 0 bytes if there are none.
- * Returns 0 or -ENOMEM. */
+/* Return the blocks built so far in *ret_data, which the caller frees; NULL and 0 bytes if there
+ * are none. Returns 0 or -ENOMEM. */
 int append_blocks(struct append *a, uint8_t **ret_data, size_t *ret_bytes);
 
-/* Like append_blocks(), but for the first blocks of a new report: its header and the blocks, the
- * first with `details`. */
+/* Like append_blocks(), for a new report: return the file header and the blocks; block 0 contains
+ * `details`. */
 int append_file(struct append *a, uint8_t **ret_data, size_t *ret_bytes);
 
 /* Write all blocks at `end`, the offset after the last whole block. Returns 0, or a negative errno

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "reader/file/append.h"
+#include "reader/file/batch.h"
 #include "reader/file/schema.h"
 
 enum encoding { ENCODING_DELTA, ENCODING_PLAIN, ENCODING_SIGNED };
@@ -90,9 +91,15 @@ static void times_note(struct append *a, const struct rows *r)
 void append_rows(struct append *a, uint32_t kind, uint32_t process, uint32_t tid, uint32_t count,
 	const int64_t *values)
 {
+	append_rows_partly(a, kind, process, tid, count, values, NULL);
+}
+
+void append_rows_partly(struct append *a, uint32_t kind, uint32_t process, uint32_t tid,
+	uint32_t count, const int64_t *values, const uint64_t *unknown)
+{
 	Libtrace__Entry entry = LIBTRACE__ENTRY__INIT;
 	Libtrace__EventBatch batch = LIBTRACE__EVENT_BATCH__INIT;
-	Libtrace__Column columns[SCHEMA_FIELDS], *pointers[SCHEMA_FIELDS];
+	Libtrace__Column columns[SCHEMA_FIELDS + 1], *pointers[SCHEMA_FIELDS + 1];
 	const struct rows r = {schema_event(kind), count, values};
 	int64_t *room = malloc((size_t)count * r.event->field_count * sizeof(*room));
 	if (!room || !count) {
@@ -110,6 +117,15 @@ void append_rows(struct append *a, uint32_t kind, uint32_t process, uint32_t tid
 		pointers[batch.n_columns] = &columns[batch.n_columns];
 		batch.n_columns +=
 			column_make(&r, i, &columns[batch.n_columns], room + (size_t)i * count);
+	}
+	if (unknown) {
+		Libtrace__Column *column = &columns[batch.n_columns];
+		libtrace__column__init(column);
+		column->has_field = true;
+		column->field = BATCH_UNKNOWN;
+		column->n_values = count;
+		column->values = (uint64_t *)unknown;
+		pointers[batch.n_columns++] = column;
 	}
 	entry.batch = &batch;
 	times_note(a, &r);

@@ -45,8 +45,7 @@ static int column_parse(struct column *c, const uint8_t *p, const uint8_t *end)
 			c->constant = zigzag_decode(n);
 		} else if (field >= 3 && field <= 5) {
 			if ((tag & 7) != WIRE_BYTES || c->form != COLUMN_CONSTANT)
-				return -EBADMSG; /* rows are counted and found by the single
-						  * packed run of a column */
+				return -EBADMSG; /* a column has at most one packed run */
 			c->form = (enum column_form)(field - 2);
 			c->at = varint_get(value, end, &n);
 			c->end = p;
@@ -111,8 +110,8 @@ static const struct column *column_find(const struct event_batch *b, uint32_t fi
 }
 
 /*
- * Decode a number of up to 8 bytes without a branch on its length: durations mix lengths, and a
- * mispredicted branch costs more than this (1.9 against 4.4 ns per value, for 2 to 4 bytes).
+ * Decode a number of up to 8 bytes without a branch on its length: durations have mixed lengths,
+ * and a mispredicted branch costs more than this (1.9 instead of 4.4 ns per value of 2 to 4 bytes).
  * Returns its length in bytes; 0 = longer than 8 bytes.
  */
 static inline unsigned varint_fast(const uint8_t *p, uint64_t *ret_value)

@@ -2,8 +2,8 @@
 /*
  * batch.h - batch of events as stored in a block: columns are located first and decoded on demand.
  *
- * A batch points into the memory of its block and is valid while the block stays loaded. Nothing
- * allocates; any thread.
+ * A batch points into the memory of its block and is valid while the block stays loaded. Allocates
+ * nothing; any thread.
  */
 #ifndef READER_FILE_BATCH_H
 #define READER_FILE_BATCH_H
@@ -15,6 +15,9 @@
 #define BATCH_ROWS_MAX \
 	65536u /* writers use 2,048; bounds the memory that a hostile count can claim */
 #define BATCH_COLUMNS_MAX 64u
+/* Column of a converted file: which values of the row its source has not, a bit for each index in
+ * schema_event.fields. They are 0, and must not be shown. */
+#define BATCH_UNKNOWN 1000u
 
 enum column_form { COLUMN_CONSTANT, COLUMN_VALUES, COLUMN_DELTAS, COLUMN_SIGNED };
 
@@ -25,7 +28,7 @@ struct column {
 	const uint8_t *at, *end;
 };
 
-/* Selection of rows of a batch; readers do not see the others. */
+/* Selection of rows of a batch; readers do not see the other rows. */
 struct batch_choice {
 	const uint8_t *keep; /* one per row: 0 = left out */
 	uint32_t rows;       /* rows of the stored batch */

@@ -103,7 +103,7 @@ int report_block_find(
 	return b->end > source_end(s, offset) ? cut_off(b, ret_cause) : 0;
 }
 
-/* Skip the standard entries, which precede ours. */
+/* Skip the standard entries, which precede the entries of this project. */
 static int standard_skip(struct report_block *b, const char **ret_cause)
 {
 	const Libtrace__BlockHeader *h = b->header;

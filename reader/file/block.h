@@ -19,10 +19,9 @@
 #define REPORT_FORMAT_VERSION 1u
 
 /* Writers seal a block at 1 MiB. The limits bound the memory that a hostile file can make a
- * reader allocate. The header limit allows for NVIDIA's headers, which contain the table of
- * metric names. */
+ * reader allocate. NVIDIA's headers are large because they contain the table of metric names. */
 #define REPORT_BLOCK_BYTES_MAX (64u << 20)
-#define REPORT_HEADER_BYTES_MAX (16u << 20) /* includes NVIDIA's metric names */
+#define REPORT_HEADER_BYTES_MAX (16u << 20)
 
 struct report_block {
 	uint64_t offset; /* offset of the block in the file */
@@ -31,12 +30,11 @@ struct report_block {
 	uint64_t end; /* offset after the block */
 	Libtrace__BlockHeader *header;
 	const Libtrace__BlockExtension *own; /* NULL = not a block of this project */
-	bool reaches_past_end;               /* find: the cause was a file that ends too early */
+	bool reaches_past_end; /* report_block_find() failed because the file ends early */
 
-	uint8_t *stored, *plain; /* payload as stored in the file; our entries after
-				  * decompression */
+	uint8_t *stored, *plain; /* payload as stored in the file; decompressed entries */
 	size_t stored_capacity, plain_capacity;
-	const uint8_t *at, *entries_end; /* our entries that were not returned yet */
+	const uint8_t *at, *entries_end; /* entries that were not returned yet */
 	uint32_t entries_taken;
 	void *zstd;
 };
@@ -63,7 +61,7 @@ struct report_entry {
 	const uint8_t *inner, *inner_end;     /* message in its only field */
 };
 
-/* Initialize an empty block; release frees its memory, and the parts that were loaded. */
+/* Initialize an empty block. Release its header, its payload and all its memory. */
 void report_block_init(struct report_block *b);
 void report_block_release(struct report_block *b);
 
@@ -74,14 +72,14 @@ int report_block_find(
 /* Read the payload of a block of this project, check its CRC and decompress it. */
 int report_block_load(struct report_block *b, const struct source *s, const char **ret_cause);
 
-/* Return the next of our entries. Returns 1, 0 at the end, or -EBADMSG. */
+/* Get the next entry of this project. Returns 1, 0 at the end, or -EBADMSG. */
 int report_block_entry(
 	struct report_block *b, struct report_entry *ret_entry, const char **ret_cause);
 
 /*
- * Search byte by byte after `from` for the first valid block: right CRC, and a sequence number of
- * at least `sequence`. Returns 1 with its offset, 0 if there is none, or a negative errno. *budget
- * is decremented by the bytes examined; when it is exhausted, the search returns 0.
+ * Search byte by byte from `from` on for the first valid block: correct CRC, and a sequence number
+ * of at least `sequence`. Returns 1 with its offset, 0 if there is none, or a negative errno.
+ * *budget is decremented by the bytes examined; when it is exhausted, the search returns 0.
  */
 int report_block_search(struct report_block *b, const struct source *s, uint64_t from,
 	uint64_t sequence, uint64_t *budget, uint64_t *ret_offset);

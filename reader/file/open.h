@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "reader/file/block.h"
+#include "reader/file/schema.h"
 #include "reader/file/source.h"
 
 #define REPORT_WAIT_NS 5000000000ull
@@ -32,8 +33,13 @@ struct report {
 	/* Reduce a batch to the rows that readers get; the choice is valid until the next batch.
 	 * Returns false if no row is left. NULL = readers get all rows (selection.h). */
 	bool (*choose_rows)(void *user, struct event_batch *b);
-	void *choose_user;   /* owned by the caller; lives as long as the report is read */
+	void *choose_user;   /* owned by the caller; must outlive all reads */
 	unsigned callchains; /* enum callchain_view (reader/symbols/callchains.h) */
+	/* Columns of which the source of a converted file has no value, by kind: a bit for each
+	 * index in schema_event.fields. Their values are 0 here, and must not be shown. */
+	uint64_t unknown[SCHEMA_KINDS];
+	/* Likewise, columns that some rows lack: the column BATCH_UNKNOWN of a batch says which. */
+	uint64_t partly[SCHEMA_KINDS];
 };
 
 /* Apply the row filter of the report, if it has one, to a batch. Returns false if no row is
@@ -64,7 +70,7 @@ struct walk_tally {
 	uint64_t sources, results; /* standard entries; `results`: results of kernels */
 	uint64_t range_results, cmdlist_results, graph_results;
 	uint64_t bad_blocks, skipped_bytes; /* damage */
-	uint64_t missing_blocks;            /* blocks, counted by gaps in the sequence numbers */
+	uint64_t missing_blocks;            /* missing blocks, by gaps in the sequence numbers */
 	uint64_t torn_bytes;                /* bytes of the torn tail */
 	uint64_t problems;
 };

@@ -162,6 +162,11 @@ const char *schema_drop(uint64_t number)
 	return ROW_NAME(drop_rows, number);
 }
 
+const char *schema_verdict(uint64_t number)
+{
+	return ROW_NAME(verdict_rows, number);
+}
+
 #define NAMES(event_id, field_id, rows)                               \
 	{                                                             \
 		KIND_##event_id, FIELD_##event_id##_##field_id, rows, \

@@ -65,7 +65,8 @@ struct schema_event {
 	uint32_t number;
 	const char *name, *title;
 	uint32_t field_count;
-	const struct schema_field *fields; /* in order of the rows; field 0 is the start time */
+	const struct schema_field
+		*fields; /* in the order of events.def; field 0 is the start time */
 };
 
 /* Return the event kind with this number, or NULL if this version does not know it. */
@@ -78,14 +79,17 @@ int schema_column(const struct schema_event *event, enum field_kind kind);
 /* Return the index in `fields` of the column with this number, which the event must have. */
 uint32_t schema_column_index(const struct schema_event *event, uint32_t number);
 
-/* Return the event kind at an index, in order of the rows; NULL after the last kind. */
+/* Return the event kind at an index, in the order of events.def; NULL after the last kind. */
 const struct schema_event *schema_event_at(uint32_t index);
 
 /* Return the name of a reason in a DROP row; "?" for unknown numbers. */
 const char *schema_drop(uint64_t number);
 
-/* Return the name of a value in a column of this kind, or NULL: reasons, verdicts, ways in which a
- * child started. */
+/* Return the text of a VERDICT row, why a program is not traced; "?" for unknown numbers. */
+const char *schema_verdict(uint64_t number);
+
+/* Return the name of a value, such as a reason, a verdict or the way a child started; NULL if
+ * values of this column have no names. */
 const char *schema_value_name(const struct schema_field *field, int64_t value);
 
 /* Write the names of the flags of a FLAGS column, separated by commas; at most
@@ -94,7 +98,7 @@ const char *schema_value_name(const struct schema_field *field, int64_t value);
 void schema_flag_names(uint64_t value, char *out);
 
 /* Return true for a column, other than the start of the row, that holds a time of the session
- * clock. Value 0 in such a column = not known. */
+ * clock. 0 in such a column means not known. */
 bool schema_is_moment(const struct schema_field *field);
 
 #endif

@@ -2,9 +2,9 @@
 /*
  * source.h - bytes of a report: a regular file read by offset, or a buffer (tests, fuzzing).
  *
- * The size is determined once, at open. Data that a writer appends later is not seen, and a file
- * that shrinks gives -EIO, whereas a mapping would raise a signal. Any thread may read; may block
- * on the disk; allocates nothing.
+ * The size is determined once, at open. Data that a writer appends later is not seen, and reading a
+ * file that has shrunk returns -EIO, whereas a memory mapping would raise SIGBUS. Any thread may
+ * read; may block on the disk; allocates nothing.
  */
 #ifndef READER_FILE_SOURCE_H
 #define READER_FILE_SOURCE_H
@@ -16,8 +16,8 @@ struct source {
 	int fd; /* -1 = memory */
 	const uint8_t *memory;
 	uint64_t size;
-	/* Bytes that are read as if they followed `size`, which does not include them; owned by the
-	 * caller. */
+	/* Bytes that are read as if the file continued with them; not included in `size`; owned by
+	 * the caller. */
 	const uint8_t *tail;
 	uint64_t tail_bytes;
 };

@@ -4,7 +4,7 @@
  *
  * Readers need random access, so the report is decompressed into an unnamed file in TMPDIR, else
  * /var/tmp, which disappears when it is closed. Memory depends on the window of the compressor: at
- * most UNPACK_WINDOW_LOG. One thread; allocates; may block on the disk.
+ * most 2^UNPACK_WINDOW_LOG bytes. One thread; allocates; may block on the disk.
  */
 #ifndef READER_FILE_UNPACK_H
 #define READER_FILE_UNPACK_H
@@ -19,10 +19,10 @@
 /* Return true if the source begins with a zstd frame. */
 bool source_is_packed(const struct source *s);
 
-/* Decompress the file and replace the source by the result. Limited to UNPACK_BYTES_MAX and half of
- * the free space of that folder, so that a hostile file cannot fill the disk. Returns 0; -EBADMSG,
- * with the cause, if the data is damaged, truncated or too large; or another negative errno, with a
- * cause or NULL. */
+/* Decompress the file and replace the source by the result. The result is limited to
+ * UNPACK_BYTES_MAX and half of the free space of the temporary folder, so that a hostile file
+ * cannot fill the disk. Returns 0; -EBADMSG, with the cause, if the data is damaged, truncated or
+ * too large; or another negative errno, with a cause or NULL. */
 int source_unpack(struct source *s, const char **ret_cause);
 
 #endif

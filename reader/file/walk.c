@@ -6,7 +6,7 @@
 #include "reader/file/open.h"
 
 /* Budget of searches per byte of the file: every byte is examined once, and bytes that look like a
- * header again. */
+ * header once more. */
 #define SEARCH_BYTES_PER_BYTE 4u
 #define SEARCH_BYTES_LEAST (16u << 20)
 
@@ -69,7 +69,7 @@ static void damage(struct walk *w, uint64_t from, uint64_t to, const char *cause
 	w->offset = to;
 }
 
-/* Skip the bad block at w->offset: set w->offset to the offset at which reading can continue.
+/* Skip the bad block at w->offset: advance w->offset to where reading can continue.
  * `sizes_hold`: the header of the block could be read. */
 static int damage_skip(struct walk *w, bool sizes_hold, bool cut_off, const char *cause)
 {

@@ -2,8 +2,8 @@
 /*
  * main.c - `libtrace-host`: asks shared libraries of this machine what `trace` needs to know.
  *
- *     libtrace-host nvml                        facts of GPUs as "name=value", one a line
- *     libtrace-host machine [LIBRARY...]        version of the C library, libraries that load
+ *     libtrace-host nvml                        properties of GPUs as "name=value", one per line
+ *     libtrace-host machine [LIBRARY...]        version of the C library, loadable libraries
  *     libtrace-host cuda [LIBCUPTI]             versions of driver and CUPTI
  *     libtrace-host debuginfo|executable HEX    path of the file with that build-id, by debuginfod
  *
@@ -51,7 +51,7 @@ static void cuda_driver_print(void)
 	fflush(stdout);
 }
 
-/* Print version and file of a CUPTI. Returns false if it cannot be loaded. */
+/* Print the version and path of a CUPTI library. Returns false if it cannot be loaded. */
 static bool cupti_print(const char *path)
 {
 	uint32_t number = 0;
@@ -68,7 +68,7 @@ static bool cupti_print(const char *path)
 	return true;
 }
 
-/* Print the first CUPTI that can be loaded: `given`, or where the tracer looks. */
+/* Print `given`, else the first CUPTI that can be loaded of those that the tracer looks for. */
 static void cupti_find(const char *given)
 {
 	static const char *const names[] = {CUPTI_NAMES}, *const folders[] = {CUPTI_FOLDERS};
@@ -94,8 +94,8 @@ static int cuda(const char *cupti)
 
 /* ---- this machine ---- */
 
-/* Print the version of the C library, and those of the named libraries that can be loaded. That
- * this program runs at all means that preloaded programs can. */
+/* Print the version of the C library, and the names of the given libraries that can be loaded. That
+ * this program runs at all shows that programs with a preloaded library can run. */
 static int machine_print(char **libraries)
 {
 	printf("glibc=%s\n", gnu_get_libc_version());

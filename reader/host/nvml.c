@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * nvml.c - facts of GPUs from NVML.
+ * nvml.c - properties of GPUs from NVML.
  *
- * Names of functions, numbers and types are those of NVML's interface, as in the package
- * nvidia-ml-py 13.580.
+ * Function names, constants and types are those of NVML's interface, as in the package nvidia-ml-py
+ * 13.580.
  */
 #include "reader/host/nvml.h"
 

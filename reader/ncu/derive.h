@@ -28,8 +28,9 @@ struct ncu_definitions {
 	uint32_t capacity;
 };
 
-/* Add a definition. Returns 0; -EINVAL with the problem of its expression (column 0: of its name);
- * -ENOMEM; -E2BIG. The caller keeps the filters, which must outlive the definitions. */
+/* Add a definition, or the definitions of a section file. Returns 0; -EINVAL with the problem of
+ * the expression (column 0: of the name); -ENOMEM; -E2BIG. ncu_definitions_add_section() passes
+ * invalid definitions to `problem` and skips them; `section` must outlive the definitions. */
 int ncu_definitions_add(struct ncu_definitions *d, const char *name, const char *expression,
 	struct expression_problem *ret_problem);
 int ncu_definitions_add_section(struct ncu_definitions *d, const Ncu__ProfilerSection *section,

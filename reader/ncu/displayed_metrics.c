@@ -105,7 +105,8 @@ static int add_metric(struct ncu_shown_list *list, const struct ncu_target *t,
 	return list_add(list, &shown);
 }
 
-/* Return the name in the table of names, which outlives the list; NULL = no result has it. */
+/* Return the name as stored in the table of names, which outlives the list; NULL = no result has
+ * it. */
 static const char *name_in_table(const struct ncu_results *n, const char *name, size_t bytes)
 {
 	for (size_t i = 0; i < n->name_count; i++)
@@ -141,8 +142,8 @@ static int by_name(const void *a, const void *b)
 	return strcmp(((const struct ncu_shown *)a)->name, ((const struct ncu_shown *)b)->name);
 }
 
-/* Append the metrics of the result whose whole names match, sorted by name. The report has no
- * list of the metrics of a section that it was not collected with. */
+/* Append the metrics of the result whose names match somewhere, sorted by name. A report does not
+ * list the metrics of sections that it was not collected with. */
 static int add_fitting(struct ncu_shown_list *list, const struct ncu_target *t,
 	const Ncu__ProfilerSectionMetric *as, const char *pattern)
 {

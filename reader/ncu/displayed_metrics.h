@@ -52,8 +52,9 @@ const Ncu__MetricOptionFilter *ncu_filter_of_architecture(
 const Ncu__MetricOptionFilter *ncu_filter_of_scope(
 	const Ncu__MetricOptionFilter *metric, const struct ncu_target *around);
 
-/* Return the name under which `m` is requested for the target, whose results and result are not
- * used; NULL = its filter does not match. *ret_option: the option that replaced it, or NULL. */
+/* Return the name under which `m` is requested for the target, of which only filters, architecture
+ * and scope are used; NULL = its filter does not match. *ret_option: the option that replaced it,
+ * or NULL. */
 const char *ncu_shown_name(const Ncu__ProfilerSectionMetric *m, const struct ncu_target *target,
 	const Ncu__ProfilerSectionMetricOption **ret_option);
 /* Free the list. */

@@ -6,8 +6,8 @@
  *
  * f: revise_min, revise_max, revise_avg, revise_sum, simplify (Nsight Compute Customization Guide
  * 2.5.3), nan_as_zero (section files of 2025). * and / bind tighter than + and -; all are
- * left-associative. Constants have type uint64 or, with a decimal point or an exponent, double. Any
- * text is accepted; an expression has at most EXPRESSION_STEPS_MAX steps. One thread; allocates.
+ * left-associative. Constants have type uint64 or, with a decimal point or an exponent, double. The
+ * text may be hostile; an expression has at most EXPRESSION_STEPS_MAX steps. One thread; allocates.
  */
 #ifndef READER_NCU_EXPRESSION_H
 #define READER_NCU_EXPRESSION_H

@@ -24,7 +24,7 @@ struct findings {
 	size_t results_changed;         /* number of results that findings_judge() changed */
 };
 
-/* Start without findings about `results`, which must outlive them; release frees all rows and
+/* Initialize an empty collection for `results`, which must outlive it; release frees all rows and
  * names. One thread. */
 void findings_init(struct findings *f, const struct ncu_results *results);
 void findings_release(struct findings *f);

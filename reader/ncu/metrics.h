@@ -21,8 +21,8 @@ const Ncu__ProfileMetricResult *ncu_metric_find(
  * order. Returns 0 or -ENOMEM. */
 int ncu_metrics_settle(const struct ncu_results *n, Ncu__ProfileResult *result);
 
-/* Return true if the value is a number, and the number. A double represents uint64 exactly up to
- * 2^53. */
+/* Return true if the value is a number, and store it in *ret_number. A double represents uint64
+ * exactly up to 2^53. */
 bool ncu_value_number(const Ncu__ProfileMetricValue *value, double *ret_number);
 
 /* Return the unit of a metric by its name, "" if it has none, in base units (byte, nsecond,

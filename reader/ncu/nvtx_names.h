@@ -4,7 +4,7 @@
  *
  * Lists are sorted on first use, because a hostile state has as many entries as ranges. If an id is
  * defined twice, the first entry with a text is used. The state must outlive the names. One thread;
- * allocates (without memory, the state itself is searched); ncu_nvtx_names_release() frees.
+ * allocates (when out of memory, it searches the state itself); ncu_nvtx_names_release() frees.
  */
 #ifndef READER_NCU_NVTX_NAMES_H
 #define READER_NCU_NVTX_NAMES_H

@@ -41,8 +41,8 @@ enum quantity_revision { REVISE_MIN, REVISE_MAX, REVISE_AVG, REVISE_SUM };
 
 struct quantity quantity_of_number(struct number number);
 
-/* Return the value of a stored metric; if it has only instances, the aggregate is their sum.
- * Returns 0; -EINVAL if it is a text or has no value; -ENOMEM. */
+/* Read the value of a stored metric; if it has only instances, the aggregate is their sum. Returns
+ * 0; -EINVAL if it is a text or has no value; -ENOMEM. */
 int quantity_of_metric(const Ncu__ProfileMetricResult *metric, struct quantity *ret_quantity);
 void quantity_release(struct quantity *q);
 

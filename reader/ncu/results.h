@@ -48,8 +48,8 @@ struct ncu_results {
 	size_t process_count;
 };
 
-/* Start an empty index of the results of `report`, which must outlive it; release frees the index.
- * One thread. */
+/* Initialize an empty index of the results of `report`, which must outlive it; release frees the
+ * index. One thread. */
 void ncu_results_init(struct ncu_results *n, const struct report *report);
 void ncu_results_release(struct ncu_results *n);
 
@@ -73,8 +73,8 @@ int ncu_source_load(const struct ncu_results *n, size_t i, uint8_t **ret_bytes);
  * ncu__source_data__free_unpacked(). */
 int ncu_source_read(const struct ncu_results *n, size_t i, Ncu__SourceData **ret_source);
 
-/* Return the id of a metric name; add the name after the others if no result has it. Returns 0 or
- * -ENOMEM. */
+/* Look up the id of a metric name; add the name after the others if the report lacks it. Returns 0
+ * or -ENOMEM. */
 int ncu_results_name(struct ncu_results *n, const char *name, uint32_t *ret_id);
 
 /* Like ncu_result_read(), with some metrics only (bit i % 8 of byte i / 8: NameId i) and without

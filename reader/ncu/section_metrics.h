@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * section_metrics.h - iteration over every metric that a section requests, at any place in it. No
- * state; any thread.
+ * section_metrics.h - iteration over every metric that a section requests, at any depth. No state;
+ * any thread.
  */
 #ifndef READER_NCU_SECTION_METRICS_H
 #define READER_NCU_SECTION_METRICS_H

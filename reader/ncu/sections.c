@@ -87,7 +87,7 @@ static int file_read(const char *path, char **ret_text, size_t *ret_bytes)
 	return error;
 }
 
-/* Return the name of a required field that the section lacks; NULL = it lacks none. */
+/* Return the problem of a required field; NULL = all required fields are valid. */
 static const char *missing_in(const Ncu__ProfilerSection *section)
 {
 	if (!section->identifier || !*section->identifier)

@@ -30,13 +30,13 @@ struct ncu_sections {
 	struct ncu_section_file *files; /* sorted by identifier after ncu_sections_sort() */
 	size_t count;
 	uint32_t capacity;
-	size_t found, errors; /* files with that suffix; problems except warnings */
+	size_t found, errors; /* files named *.section; problems except warnings */
 	/* Called for each problem; line 0 = the whole file. */
 	void (*problem)(void *user, const char *path, const struct text_problem *problem);
 	void *user;
 };
 
-/* Start without files; `problem` is called with `user` for each problem found later. One
+/* Initialize without files; `problem` is called with `user` for each problem found later. One
  * thread. */
 void ncu_sections_init(struct ncu_sections *s,
 	void (*problem)(void *user, const char *path, const struct text_problem *problem),

@@ -3,7 +3,7 @@
  * text_format.h - conversion of a message in protobuf's text format to its wire format.
  *
  * Driven by the descriptor of the message. Field names are compared ignoring case and underscores,
- * because our .proto files have underscores where the text has capitals. Any text is accepted:
+ * because our .proto files have underscores where the text has capitals. The text may be hostile:
  * messages nest at most MESSAGE_DEPTH_MAX deep, and a pass takes time proportional to the size of
  * the text and its depth. One thread; allocates.
  *

@@ -38,7 +38,7 @@ struct text_lexer {
 
 void text_lexer_init(struct text_lexer *l, const char *text, size_t bytes);
 
-/* Return the next token; after the last one, TEXT_END on every call. */
+/* Return the next token; after the last token, TEXT_END on every call. */
 void text_lex(struct text_lexer *l, struct text_token *ret_token);
 
 #endif

@@ -16,7 +16,7 @@ struct wire_field {
 	uint64_t number;
 	unsigned type; /* enum wire_type */
 	uint64_t value;
-	const uint8_t *start, *at, *end; /* start: begin of the tag */
+	const uint8_t *start, *at, *end; /* start: first byte of the tag */
 };
 
 /* Read the field at *at and advance *at past it. Returns 1, 0 at the end of the message, or

@@ -138,7 +138,7 @@ static void sync_add(struct nvtx_clocks *c, const struct nvtx_sync_row *row)
 				.y = turned ? row->source_time : row->target_time};
 }
 
-/* Add the facts about its clock from a registration: its rate and its type. */
+/* Add the rate and the type of a clock from its registration. */
 static void time_domain_add(struct nvtx_clocks *c, const struct nvtx_time_domain_row *row)
 {
 	uint32_t own = node_get(c, row->key.domain, row->key.id);
@@ -185,7 +185,8 @@ static void points_find(struct nvtx_clocks *c)
 	}
 }
 
-/* Orient an edge so that `from` is its node `a`. Of several points with one time, keep the last. */
+/* Orient an edge so that `from` is its node `a`. Of several points with the same time, keep the
+ * last. */
 static void edge_direct(struct nvtx_clocks *c, struct nvtx_clock_edge *e, uint32_t from)
 {
 	struct nvtx_clock_point *points = c->points + e->first;

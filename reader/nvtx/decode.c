@@ -131,7 +131,8 @@ static void cache_free(void *cache)
 	decode_close(cache);
 }
 
-/* Print one event of a batch. Callers mostly ask for the events in turn, so the batch is kept. */
+/* Print one event of a batch. Keep the decoded batch, because callers mostly print its events in
+ * turn. */
 static void batch_event_print(
 	FILE *out, struct nvtx_payloads *p, const struct nvtx_payload_ref *batch, uint64_t index)
 {

@@ -124,8 +124,8 @@ static enum nvtx_unplaced event_place(
 
 /* ---- events ---- */
 
-/* Return the thread of an event: the one stated in the payload, else the one that submitted it; 0
- * if the scope of the event is not a thread. */
+/* Return the thread of an event: the thread stated in the payload, else the submitting thread; 0 if
+ * the scope of the event is not a thread. */
 static uint32_t thread_of(const struct deferred_reader *z, const struct nvtx_event_facts *f)
 {
 	if (f->tid)
@@ -352,8 +352,7 @@ static int all_make(struct deferred_reader *z, struct report *r, bool adds)
 	return error;
 }
 
-/* Return false if the headers of blocks say that there are no deferred events. Returns true if the
- * headers cannot be read. */
+/* Return true if a block header counts deferred events, or cannot be read. */
 static bool may_have_some(const struct report *r)
 {
 	struct report_block block;

@@ -5,9 +5,9 @@
  * A program submits them later than they happened, with times of any clock (NVTX_DEFERRED rows).
  * nvtx_deferred_read() converts their times (nvtx/clocks.h) and adds rows of NVTX_MARK, NVTX_RANGE
  * and NVTX_START_END, flagged RECORD_DEFERRED. From then on every walk, cursor and pass reads them
- * as if the file contained them at its end. Events that have no place in time are counted by reason
- * and reported as a Diagnostic. The cost is one look at the headers of blocks if a report has no
- * such rows, else one pass; memory is some 100 bytes per event. One thread; allocates.
+ * as if the file contained them at its end. Events that cannot be placed in time are counted by
+ * reason and reported as a Diagnostic. A report without such rows costs one scan of its block
+ * headers, any other report one pass; memory is some 100 bytes per event. One thread; allocates.
  */
 #ifndef READER_NVTX_DEFERRED_H
 #define READER_NVTX_DEFERRED_H
@@ -18,7 +18,7 @@
 
 #define NVTX_DEFERRED_EVENTS_MAX (1u << 22) /* bounds memory for hostile reports */
 
-/* Reason why an event has no place in time. */
+/* Reason why an event cannot be placed in time. */
 enum nvtx_unplaced {
 #define UNPLACED(id, text) NVTX_UNPLACED_##id,
 #define NVTX_UNPLACED_REASONS                                                                     \
@@ -43,15 +43,15 @@ struct nvtx_deferred {
 	uint64_t submissions; /* NVTX_DEFERRED rows */
 	uint64_t placed;
 	uint64_t unplaced[NVTX_UNPLACED_COUNT];
-	uint8_t *blocks; /* tail of the report: lives as long as the report is read */
+	uint8_t *blocks; /* tail of the report: must outlive all reads */
 };
 
-/* Count the events and, with `adds`, add them. The report must not have a selection yet. Returns 0
+/* Count the events and, if `adds`, add them. The report must not have a selection yet. Returns 0
  * or a negative errno; call nvtx_deferred_release() in either case. */
 int nvtx_deferred_read(struct nvtx_deferred *d, struct report *r, bool adds);
 void nvtx_deferred_release(struct nvtx_deferred *d);
 
-/* Return the number of events without a place in time, over all reasons. */
+/* Return the number of events that cannot be placed in time, for all reasons. */
 uint64_t nvtx_deferred_unplaced(const struct nvtx_deferred *d);
 
 #endif

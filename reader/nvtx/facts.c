@@ -29,7 +29,7 @@ static bool is_plain_integer(uint64_t type)
 	return type < NVTX_TYPE_RANGE_ID && nvtx_type_extent(type).bytes == sizeof(int64_t);
 }
 
-/* Implements struct decode_notes: store the facts about its event from an entry. */
+/* Implements struct decode_notes: store what an entry says about its event. */
 static void entry_note(void *user, uint32_t depth, const struct nvtx_layout_row *l,
 	const struct nvtx_entry_row *e, uint32_t index, const struct location *at)
 {

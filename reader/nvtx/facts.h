@@ -36,9 +36,9 @@ struct nvtx_event_facts {
 typedef int (*nvtx_facts_fn)(void *user, uint64_t index, const struct nvtx_event_facts *facts);
 
 /*
- * Call `take` for each event that was submitted in a row, with its index there, until `take`
- * returns other than 0. *ret_missing: the number of events whose bytes were not recorded; 1 if
- * their layout is not known. Returns 0, -ENOMEM, or what `take` returned.
+ * Call `take` for each event that the row submitted, with its index in the row, until `take`
+ * returns a value other than 0. *ret_missing: number of events whose bytes were not recorded; 1 if
+ * the layout is not known. Returns 0, -ENOMEM, or what `take` returned.
  */
 int nvtx_facts_read(struct nvtx_payloads *p, const struct nvtx_deferred_row *row,
 	nvtx_facts_fn take, void *user, uint64_t *ret_missing);

@@ -231,7 +231,7 @@ uint64_t nvtx_filter_names(const struct nvtx_filter *f, const char *text)
 	return names;
 }
 
-/* Add the states that are reached without a range, because '*' matches no range, too. */
+/* Add the states that are reached without a range, because '*' also matches zero ranges. */
 static uint64_t closed(const struct nvtx_expression *e, uint64_t states)
 {
 	for (uint32_t i = 0; i < e->count; i++)

@@ -84,7 +84,8 @@ void nvtx_stack_push(const struct nvtx_filter *f, const struct nvtx_stack *below
 /* Return true if a start/end expression matches while ranges with the texts `names` are open. */
 bool nvtx_filter_all_open(const struct nvtx_expression *e, uint64_t names);
 
-/* Return true if an event is selected that these expressions match: any include, and no exclude. */
+/* Return true if an event that these expressions match is selected: by an include (if there are
+ * any) and no exclude. */
 bool nvtx_filter_passes(const struct nvtx_filter *f, uint32_t holds);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* state.c - the NVTX ranges of a report, kept so that the open ones can be looked up. */
+/* state.c - index of the NVTX ranges of a report, for looking up which are open at a time. */
 #include "reader/nvtx/state.h"
 
 #include <errno.h>
@@ -329,7 +329,7 @@ static uint32_t group_at(const struct nvtx_state *s, const struct state_group *g
 	return 0;
 }
 
-/* Order groups by process and thread. */
+/* Return true if a group sorts before the groups of this process and thread. */
 static bool is_group_before(const struct state_group *g, uint32_t process, uint32_t tid)
 {
 	return g->process != process ? g->process < process : g->tid < tid;

@@ -28,10 +28,10 @@ void nvtx_value_print(FILE *out, uint64_t type, const uint8_t *at, uint64_t byte
 /* Read an integer of up to 8 bytes; false if the type is not an integer. */
 bool nvtx_integer(uint64_t type, const uint8_t *at, uint32_t bytes, int64_t *ret_value);
 
-/* Write a text in UTF-8, up to a unit of 0. */
+/* Write a text in UTF-8, up to the first code unit 0. */
 void nvtx_text_write(FILE *out, uint64_t type, const uint8_t *at, uint64_t bytes);
 
-/* Print a text as a JSON string, up to a unit of 0. */
+/* Print a text as a JSON string, up to the first code unit 0. */
 void nvtx_text_print(FILE *out, uint64_t type, const uint8_t *at, uint64_t bytes);
 
 #endif

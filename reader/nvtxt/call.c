@@ -37,8 +37,8 @@ const char *nvtxt_value_check(enum nvtxt_argument argument, const struct nvtxt_v
 	return NULL;
 }
 
-/* Report a value that the argument cannot have: at `column`, or at the command (0) for the value of
- * a variable. */
+/* Report a value that the argument does not accept, at `column`; 0 = a variable's value, reported
+ * at the command. */
 static bool argument_check(struct nvtxt_file *f, const struct call *c, enum nvtxt_argument argument,
 	const struct nvtxt_value *value, uint32_t column)
 {
@@ -161,7 +161,7 @@ static bool base_take(struct nvtxt_file *f, const struct call *c, struct nvtxt_e
 	return true;
 }
 
-/* Return a time; a missing one is 0, as in NVIDIA's importer. */
+/* Return a time; a missing time is 0, as in NVIDIA's importer. */
 static int64_t time_of(struct nvtxt_file *f, const struct call *c, enum nvtxt_argument argument)
 {
 	const struct nvtxt_value *v = &c->arguments[argument];

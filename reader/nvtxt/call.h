@@ -8,7 +8,7 @@
 
 #include "reader/nvtxt/state.h"
 
-/* Check whether an argument can have a value. Returns NULL, or the reason why not; then *ret_error
+/* Check whether an argument accepts a value. Returns NULL, or the reason why not; then *ret_error
  * is NVTXT_PARSING_ERROR for a wrong type, else NVTXT_RANGE_ERROR. */
 const char *nvtxt_value_check(enum nvtxt_argument argument, const struct nvtxt_value *value,
 	enum nvtxt_problem_kind *ret_error);

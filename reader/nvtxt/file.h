@@ -3,9 +3,8 @@
  * file.h - events of an NVTXT file, with the times of the file, and the problems found in it.
  *
  * The language is described on NVIDIA's NVTXT page; anything else that NVIDIA's importer accepts is
- * also accepted. A line
- * with an error is reported and skipped. A line that NVIDIA's importer would refuse or drop is
- * reported as such, and accepted.
+ * also accepted. A line with an error is reported and skipped. A line that NVIDIA's importer would
+ * refuse or drop is reported as such and accepted.
  *
  *   nvtxt_file_init(); nvtxt_file_line() for each line, or nvtxt_file_read() (parse.h);
  *   nvtxt_resolve() converts to events of a report (resolve.h); nvtxt_file_release()
@@ -93,7 +92,7 @@ struct nvtxt_file {
 int nvtxt_file_init(struct nvtxt_file *f, struct pool *pool);
 void nvtxt_file_release(struct nvtxt_file *f);
 
-/* Append an event, copied. Sets f->broken when out of memory or when there are too many. */
+/* Append a copy of an event. Sets f->broken when out of memory or when there are too many. */
 void nvtxt_event_add(struct nvtxt_file *f, const struct nvtxt_event *event);
 
 /* Count a problem and report it to f->problem. */

@@ -279,8 +279,8 @@ static bool is_same_batch(const struct import_row *a, const struct import_row *b
 		a->event->thread == b->event->thread;
 }
 
-/* Write rows in batches. A batch ends when the kind, process or thread changes, when it is full,
- * and when its texts fill a block. */
+/* Write rows in batches. A batch ends when the kind, process or thread changes, when it is full, or
+ * when its texts fill a block. */
 static void rows_append(struct nvtxt_importer *z)
 {
 	const struct import_row *first = z->rows;

@@ -2,10 +2,11 @@
 /*
  * import.h - import of NVTXT files into a finished report, as NVTX events of the program.
  *
- * An event belongs to the process with its pid that had started by then. A process is added for a
- * pid that is not in the report, or whose process has no receipt yet; it has the name of the file
- * that contains its pid. Receipts are rewritten with the added events. Nothing is written before
- * append_commit(). One thread; allocates.
+ * An event belongs to the process with its pid; if the pid was reused, to the last process that had
+ * started by the time of the event. A process is added for a pid that is not in the report, or
+ * whose process has no receipt yet; it is named after the NVTXT file that contains its pid.
+ * Receipts are rewritten with the added events. Nothing is written before append_commit(). One
+ * thread; allocates.
  */
 #ifndef READER_NVTXT_IMPORT_H
 #define READER_NVTXT_IMPORT_H

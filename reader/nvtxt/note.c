@@ -140,7 +140,7 @@ void nvtxt_note_text(FILE *out, const char *key, const char *text, size_t bytes)
 	for (size_t i = 0; i < bytes; i++) {
 		uint8_t byte = (uint8_t)text[i];
 		if (!byte)
-			continue; /* this version does not know the key */
+			continue; /* readers reject %00 */
 		if (byte <= ' ' || byte == '%' || byte == 0x7f)
 			fprintf(out, "%%%02X", byte);
 		else

@@ -61,7 +61,7 @@ static bool expand(struct nvtxt_file *f, struct nvtxt_token *t)
 	return true;
 }
 
-/* Read the next token, expanded, into state->token. Returns false if
+/* Read the next token into state->token, with variables replaced by their values. Returns false if
  * the token is broken, which was reported. */
 static bool next(struct nvtxt_file *f)
 {

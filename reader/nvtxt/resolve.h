@@ -3,9 +3,10 @@
  * resolve.h - conversion of the events of an NVTXT file to events with times of a report.
  *
  * The time base Manual counts ns of the report's clock, Relative ns from the start of its session.
- * All other bases count ticks, which the user must define: by two of them and their times
- * (NVTXT_LERP), or by one and its rate (NVTXT_LIN). Such a definition also applies to Manual, as in
- * NVIDIA's importer. Computes with integers, rounded down. One thread; allocates.
+ * All other bases count ticks, which the user must define: by two tick values and their times
+ * (NVTXT_LERP), or by one tick value, its time and the tick rate (NVTXT_LIN). Such a definition
+ * also applies to Manual, as in NVIDIA's importer. Computes with integers, rounded down. One
+ * thread; allocates.
  */
 #ifndef READER_NVTXT_RESOLVE_H
 #define READER_NVTXT_RESOLVE_H

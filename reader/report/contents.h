@@ -32,7 +32,7 @@ struct contents {
 	struct process_list processes;
 	Libtrace__Diagnostic **diagnostics; /* first DIAGNOSTICS_KEPT */
 	uint64_t diagnostic_count;
-	uint64_t damage_count;        /* diagnostics that something may be missing or wrong */
+	uint64_t damage_count;        /* diagnostics of data that may be missing or wrong */
 	struct windows windows;       /* empty: events were recorded all the time */
 	Libtrace__Imported **imports; /* files whose events were added */
 	size_t import_count;
@@ -63,14 +63,14 @@ struct contents_visitor {
 	void (*problem)(void *user, uint64_t offset, const char *cause);
 };
 
-/* Call the function of another visitor, if it has one; `v` may be NULL. */
+/* Call the `block` function of another visitor, if it has one; `v` may be NULL. */
 static inline int contents_visit_block(
 	const struct contents_visitor *v, const struct report_block *block)
 {
 	return v && v->block ? v->block(v->user, block) : 0;
 }
 
-/* Report a problem to another visitor, if it has such a function; `v` may be NULL. */
+/* Call the `problem` function of another visitor, if it has one; `v` may be NULL. */
 static inline void contents_report_problem(
 	const struct contents_visitor *v, uint64_t offset, const char *cause)
 {
@@ -82,8 +82,9 @@ static inline void contents_report_problem(
 void contents_init(struct contents *c);
 void contents_release(struct contents *c);
 
-/* Reduce the callchains of all processes to the frames of the view, once, after contents_read() of
- * a report that does not have the choice itself (struct report). */
+/* Reduce the callchains of all processes to the frames of the view. Call it once, after
+ * contents_read(), unless the report's own `callchains` (struct report) already selects the
+ * view. */
 void contents_choose_callchains(struct contents *c, enum callchain_view view);
 
 /* Read the whole report into `c`. Returns 0, a negative errno of a system failure, or what the
@@ -91,8 +92,8 @@ void contents_choose_callchains(struct contents *c, enum callchain_view view);
 int contents_read(
 	struct contents *c, const struct report *r, const struct contents_visitor *visitor);
 
-/* Make another pass over the batches alone, for work that needs complete contents: calls `block`
- * and `batch` of the visitor. Damage is skipped without a report. Returns as contents_read(). */
+/* Make another pass over the batches alone, for work that needs complete contents: call `block` and
+ * `batch` of the visitor. Damage is skipped silently. Returns the same as contents_read(). */
 int contents_batches(const struct report *r, const struct contents_visitor *visitor);
 
 #endif

@@ -18,7 +18,8 @@ struct part {
 	const struct schema_event *event;
 	const struct process *process;
 	uint32_t tid, count;
-	int64_t *columns; /* `count` values each */
+	int64_t *columns;        /* `count` values each */
+	const uint64_t *unknown; /* BATCH_UNKNOWN, after the columns; NULL = all are known */
 };
 
 struct cursor_rows {
@@ -162,19 +163,22 @@ static int part_add(struct cursor *c, struct cursor_rows *rows, const struct eve
 	const struct process *process = process_find(&c->contents->processes, b->process);
 	if (!batch_is_wanted(c, b, event, process) || !b->count)
 		return 0;
-	size_t bytes = (size_t)event->field_count * b->count * sizeof(int64_t);
-	if (rows->bytes + bytes > c->bytes_max) /* only a hostile block unpacks to more rows than
-						 * CURSOR_BYTES_MAX */
+	const bool partly = c->report->partly[b->kind] != 0;
+	size_t bytes = (size_t)(event->field_count + partly) * b->count * sizeof(int64_t);
+	if (rows->bytes + bytes > c->bytes_max) /* only a hostile block decodes to that much */
 		return 0;
 	struct part *part = part_new(rows);
 	if (!part)
 		return -ENOMEM;
-	*part = (struct part){event, process, b->tid, b->count, malloc(bytes)};
+	*part = (struct part){event, process, b->tid, b->count, malloc(bytes), NULL};
 	if (!part->columns)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < event->field_count; i++)
-		if (event_batch_column(
-			    b, event->fields[i].number, part->columns + (size_t)i * b->count)) {
+	int64_t *last = part->columns + (size_t)event->field_count * b->count;
+	part->unknown = partly ? (const uint64_t *)last : NULL;
+	for (uint32_t i = 0; i < event->field_count + partly; i++)
+		if (event_batch_column(b,
+			    i < event->field_count ? event->fields[i].number : BATCH_UNKNOWN,
+			    part->columns + (size_t)i * b->count)) {
 			free(part->columns); /* contents_read() has already reported the damage */
 			return 0;
 		}
@@ -260,11 +264,13 @@ static void top_update(struct cursor *c)
 		sift_down(c, 0);
 }
 
-static void row_get(
-	const struct cursor_rows *rows, const struct row_ref *ref, struct event_row *ret_row)
+static void row_get(const struct cursor *c, const struct cursor_rows *rows,
+	const struct row_ref *ref, struct event_row *ret_row)
 {
 	const struct part *part = &rows->parts[ref->part];
 	ret_row->event = part->event;
+	ret_row->unknown = c->report->unknown[part->event->number] |
+		(part->unknown ? part->unknown[ref->row] : 0);
 	ret_row->process = part->process;
 	ret_row->tid = part->tid;
 	for (uint32_t i = 0; i < part->event->field_count; i++) {
@@ -287,7 +293,7 @@ int cursor_next(struct cursor *c, struct event_row *ret_row)
 			top_update(c);
 			continue;
 		}
-		row_get(top->rows, &top->rows->refs[top->taken++], ret_row);
+		row_get(c, top->rows, &top->rows->refs[top->taken++], ret_row);
 		top_update(c);
 		return 1;
 	}

@@ -38,7 +38,15 @@ struct event_row {
 	const struct process *process;
 	uint32_t tid;
 	int64_t values[SCHEMA_FIELDS]; /* values by index in event->fields; [0] is the start */
+	uint64_t unknown; /* a bit for each index whose value is not known (struct report) */
 };
+
+/* Return whether the file that was converted has no value of a column, by its index in
+ * event->fields. */
+static inline bool event_row_lacks(const struct event_row *row, uint32_t index)
+{
+	return row->unknown >> index & 1;
+}
 
 struct cursor_block {
 	uint64_t offset, next_ns;
@@ -70,7 +78,7 @@ int cursor_add_block(struct cursor *c, const struct report_block *block);
 /* Begin the merge, after the last cursor_add_block(). */
 void cursor_start(struct cursor *c);
 
-/* Return the next event. Returns 1, 0 at the end, or a negative errno. */
+/* Get the next event. Returns 1, 0 at the end, or a negative errno. */
 int cursor_next(struct cursor *c, struct event_row *ret_row);
 
 #endif

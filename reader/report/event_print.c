@@ -193,8 +193,8 @@ static int64_t printed_value(
 
 #define DESCRIPTOR_NONE UINT64_C(0xffffffffffff) /* -1 in the 48 bits of OSRT_CALL.object */
 
-/* Print the object of a call: descriptors and processes in decimal. The lookup is only for numbers
- * that are no addresses. */
+/* Print the object of a call: descriptors and processes in decimal. The function is looked up only
+ * for numbers that cannot be addresses. */
 static void print_object(
 	const struct event_printer *p, const struct event_row *row, uint64_t object)
 {
@@ -204,6 +204,13 @@ static void print_object(
 		print_i64(p->out, object == DESCRIPTOR_NONE ? -1 : (int64_t)object);
 	else
 		print_hex(p->out, object);
+}
+
+/* Print the number of bytes that are not text; the bytes themselves are in the JSON form. */
+static void print_size(const struct event_printer *p, uint32_t string)
+{
+	fprintf(p->out, "[%u bytes]",
+		(unsigned)string_table_get(&p->contents->strings, string).bytes);
 }
 
 void event_print_text(const struct event_printer *p, const struct event_row *row)
@@ -218,13 +225,15 @@ void event_print_text(const struct event_printer *p, const struct event_row *row
 	fputs_unlocked(row->event->name, out);
 	for (uint32_t i = 1; i < row->event->field_count; i++) {
 		const struct schema_field *field = &row->event->fields[i];
-		if (is_left_out(field, row->values[i]) ||
+		if (is_left_out(field, row->values[i]) || event_row_lacks(row, i) ||
 			(field->kind == FIELD_KIND_PAYLOAD && !row->values[i - 1]))
 			continue;
 		putc_unlocked(' ', out);
 		fputs_unlocked(field->column, out);
 		putc_unlocked('=', out);
-		if (field->kind == FIELD_KIND_CALLCHAIN)
+		if (field->kind == FIELD_KIND_BYTES)
+			print_size(p, (uint32_t)row->values[i]);
+		else if (field->kind == FIELD_KIND_CALLCHAIN)
 			chain_print_text(out, p->symbols, row->process, (uint32_t)row->values[i],
 				row_end_ns(row));
 		else if (field->kind == FIELD_KIND_PAYLOAD)
@@ -290,6 +299,9 @@ void event_print_json(const struct event_printer *p, const struct event_row *row
 	for (uint32_t i = 0; i < row->event->field_count; i++) {
 		const struct schema_field *field = &row->event->fields[i];
 		int64_t value = printed_value(p, field, row->values[i]);
+		if (event_row_lacks(row, i) && !is_left_out(field, value) &&
+			field->kind != FIELD_KIND_PAYLOAD)
+			continue;
 		fputs_unlocked(",\"", out);
 		fputs_unlocked(field->column, out);
 		fputs_unlocked("\":", out);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * event_print.h - output of one event as a line of text or a JSON object; driven by column kinds,
- * not by events.
+ * not by event kinds.
  *
  * One thread per stream; errors remain set in the stream.
  */
@@ -15,7 +15,7 @@
 
 struct nvtx_payloads;
 
-/* Output, and the data that lines are built from. */
+/* Output stream, and the data that lines are built from. */
 struct event_printer {
 	FILE *out;
 	const struct contents *contents;
@@ -24,10 +24,12 @@ struct event_printer {
 	struct nvtx_payloads *payloads;
 };
 
-/* Print a line of text: "TIME PID/TID KIND COLUMN=VALUE ...". */
+/* Print a line of text: "TIME PID/TID KIND COLUMN=VALUE ...", without columns of which a converted
+ * file has no value. Of bytes that are not text it prints the number. */
 void event_print_text(const struct event_printer *p, const struct event_row *row);
 
-/* Print a line with a JSON object of kind, process, pid, tid and all columns. */
+/* Print a line with a JSON object of kind, process, pid, tid and all columns, but for those of
+ * which a converted file has no value. */
 void event_print_json(const struct event_printer *p, const struct event_row *row);
 
 #endif

@@ -31,20 +31,23 @@ static size_t function_find(const char *name)
 	return i;
 }
 
-/* Return true if a function waits. Needed for groups that contain both classes. */
+/* Return true if a function waits. Needed for groups that also contain functions that do not
+ * wait. */
 static bool waits(const char *name)
 {
 	return strstr(name, "wait") || strstr(name, "suspend") || strstr(name, "pause") ||
 		!strcmp(name, "vfork") || !strcmp(name, "system");
 }
 
-/* The object of this function is the number of the system call, which is its first argument. */
+/* Return true for syscall(), whose recorded object is the number of the system call, its first
+ * argument. */
 static bool is_syscall(const char *name)
 {
 	return !strcmp(name, "syscall");
 }
 
-/* Return true if a function of LOCK or WAIT releases, wakes or prepares, and so never waits. */
+/* Return true if a function of LOCK or WAIT only releases, wakes or initializes, and so never
+ * waits. */
 static bool returns_at_once(const char *name)
 {
 	static const char *const words[] = {

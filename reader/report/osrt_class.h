@@ -16,7 +16,7 @@
  * processes), or "osrt" for all others and for names that are not in the table. */
 const char *osrt_class(const char *function);
 
-/* Return whether the object of a function's calls is a number that people know in decimal: a
+/* Return true if the object of a function's calls is a number that is usually written in decimal: a
  * descriptor, a process, or the number of a system call. */
 bool osrt_object_is_number(const char *function);
 

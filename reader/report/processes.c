@@ -157,7 +157,7 @@ static int compare_pids(const void *a, const void *b)
 		(x->facts->start_ns < y->facts->start_ns);
 }
 
-/* Sort the processes by pid and start, unless that has been done. Returns false if memory is
+/* Sort the processes by pid and start, unless they are sorted already. Returns false if memory is
  * exhausted. */
 static bool pids_sort(struct process_list *l)
 {
@@ -194,8 +194,7 @@ struct process *process_forked_from(struct process_list *l, struct process *p)
 	return p->forked_from;
 }
 
-/* Copy the part of a path after its last slash, as UTF-8 and cut where it is longer than a file
- * name can be. */
+/* Copy the part of a path after its last slash, as UTF-8, cut to the length of a file name. */
 static void base_name_copy(const char *path, size_t bytes, char ret_name[PROCESS_NAME_BYTES])
 {
 	const char *slash = bytes ? memrchr(path, '/', bytes) : NULL;

@@ -26,7 +26,7 @@ struct process {
 	Libtrace__Receipt *receipt;    /* NULL = none in the file */
 	uint64_t events[SCHEMA_KINDS]; /* rows found in the file, by kind; index 0: kinds unknown to
 					  this version */
-	uint64_t gap_dropped;          /* missing events, by GAP rows */
+	uint64_t gap_dropped;          /* dropped events, according to GAP rows */
 	uint64_t summarized;           /* calls in SUMMARY rows */
 	struct process *memory;      /* process whose modules, nodes and symbols its callchains use:
 					itself, except for a vfork child */
@@ -61,25 +61,25 @@ struct process *process_get(struct process_list *l, uint32_t id);
 int process_list_add(struct process_list *l, const Libtrace__Process *facts);
 int process_list_add_receipt(struct process_list *l, const Libtrace__Receipt *receipt);
 
-/* Return the process that a forked process was started by: the last one with the pid of its parent
- * that began before it. NULL = not forked, or unknown. */
+/* Return the process that forked `p`: the last process with the pid of its parent that began no
+ * later than `p`. NULL = not forked, or unknown. */
 struct process *process_forked_from(struct process_list *l, struct process *p);
 
 #define PROCESS_NAME_BYTES 256u
 #define PROCESS_LABEL_BYTES (2 * PROCESS_NAME_BYTES + 4)
 
-/* Write what a process is called, as UTF-8: the base name of what was executed (its first
- * argument), else of its file. A forked process has the name of its parent. "?" = unknown. All
- * outputs that name processes use this name, or the label. */
+/* Write the name of a process, as UTF-8: the base name of its first argument, else of its
+ * executable file. A forked process has the name of its parent. "?" = unknown. All outputs that
+ * name processes use this name, or the label. */
 void process_name(
 	struct process_list *l, const struct process *p, char ret_name[PROCESS_NAME_BYTES]);
 
-/* Like process_name(), with the base name of the file beside it where that differs:
+/* Like process_name(), followed by the base name of the executable file if that differs:
  * "cc [x86_64-linux-gnu-gcc-12]". */
 void process_label(
 	struct process_list *l, const struct process *p, char ret_label[PROCESS_LABEL_BYTES]);
 
-/* Return the number of missing events, from the receipt or, without a receipt, from GAP rows. */
+/* Return the number of dropped events, from the receipt or, without a receipt, from GAP rows. */
 uint64_t process_dropped(const struct process *p);
 
 /* Return the number of traced processes without a receipt. */

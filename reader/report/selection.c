@@ -57,7 +57,7 @@ static uint64_t *call_slot(const struct selection *s, uint64_t key)
 	return &s->calls[i];
 }
 
-/* Return the key of an API call; never 0, because process ids count from 1. */
+/* Return the key of an API call; never 0, because process ids start at 1. */
 static uint64_t call_key(uint32_t process, int64_t correlation)
 {
 	return (uint64_t)process << 32 | (uint32_t)correlation;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * windows.h - windows of a report: the times in which events were recorded, if not all the time.
+ * windows.h - windows of a report: the spans of time in which events were recorded.
  *
  * windows_release() frees; the struct owns all it refers to. One thread; memory is bounded by
  * WINDOWS_KEPT.

@@ -5,7 +5,7 @@
 -- needs: CUPTI_ACTIVITY_KIND_RUNTIME LIBTRACE_CODEXL_CALL
 -- data: CUDA trace
 
-SELECT coalesce(100.0 * sum(ns) / sum(sum(ns)) OVER (), 0.0), sum(ns), count(*), avg(ns), median(ns), min(ns), max(ns), stddev(ns), name
-FROM API_CALLS
-GROUP BY name
+SELECT coalesce(100.0 * sum(ns) / sum(sum(ns)) OVER (), 0.0), sum(ns), count(*), 1.0 * sum(ns) / count(ns), median(ns), min(ns), max(ns), stddev(ns), number_text(number) AS name
+FROM API_TIMES
+GROUP BY number
 ORDER BY 2 DESC, name;

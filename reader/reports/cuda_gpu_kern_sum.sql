@@ -6,7 +6,8 @@
 -- data: CUDA kernel
 -- arguments: base mangled nvtx-name
 
-SELECT coalesce(100.0 * sum(ns) / sum(sum(ns)) OVER (), 0.0), sum(ns), count(*), avg(ns), median(ns), min(ns), max(ns), stddev(ns), name
-FROM KERNELS
-GROUP BY name
+SELECT coalesce(100.0 * sum(ns) / sum(sum(ns)) OVER (), 0.0), sum(ns), count(*), avg(ns), median(ns), min(ns), max(ns), stddev(ns), number_text(number) AS name
+-- The limit keeps texts out of the rows that are sorted.
+FROM (SELECT ns, text_number(name) AS number FROM KERNELS LIMIT -1)
+GROUP BY number
 ORDER BY 2 DESC, name;

@@ -5,7 +5,8 @@
 -- needs: NVTX_EVENTS
 -- data: NV Tools Extension (NVTX)
 --
--- Usually almost all events are push/pop ranges: one pass finds the others and the names of the domains.
+-- Usually almost all events are push/pop ranges, so one pass selects the start/end ranges and the names of the
+-- domains.
 
 DROP TABLE IF EXISTS temp.STARTEND;
 CREATE TEMP TABLE STARTEND AS

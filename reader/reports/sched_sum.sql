@@ -5,8 +5,8 @@
 -- data: threads' counters (--thread-time)
 -- before: osrt thread_time
 
--- Runnable (%): of the time that the thread could have run. CPUs and Migrations: as CPU samples show them, so that there
--- may have been more. Switches and faults are empty where the thread did not record its end.
+-- Runnable (%): share of the time in which the thread was running or runnable. CPUs and migrations are those seen in CPU
+-- samples; there may have been more. Switches and faults are empty if the thread did not record its end.
 WITH places AS MATERIALIZED (
   SELECT globalTid, count(DISTINCT cpu) AS cpus, sum(cpu IS NOT before) - 1 AS moves
   FROM (SELECT globalTid, cpu, lag(cpu) OVER (PARTITION BY globalTid ORDER BY start) AS before FROM COMPOSITE_EVENTS) GROUP BY globalTid)

@@ -133,8 +133,8 @@ static void limits_set(sqlite3 *c)
 }
 
 /* Return the URI of a database, for sqlite3_free(). If a log or journal is next to the file, SQLite
- * applies its changes; otherwise the file is immutable to SQLite, which creates no file next to
- * it. */
+ * applies its changes; otherwise the file is opened as immutable, so that SQLite creates no file
+ * next to it. */
 static char *address_of(const char *path)
 {
 	static const char *const beside[] = {"-wal", "-journal"};

@@ -14,6 +14,8 @@
 #include <string.h>
 
 #include "common/array.h"
+#include "reader/base/map.h"
+#include "reader/base/pool.h"
 #include "reader/stats/durations.h"
 #include "reader/report/osrt_class.h"
 #include "reader/symbols/python.h"
@@ -111,8 +113,10 @@ static void median_final(sqlite3_context *context)
 		if (median_again(m))
 			more = -EIO;
 	const uint64_t *middle = m->durations.middle;
-	if (more)
-		sqlite3_result_error(context, "out of memory for a median", -1);
+	if (more == -ENOMEM)
+		sqlite3_result_error_nomem(context);
+	else if (more)
+		sqlite3_result_error(context, "cannot read a temporary file of a median", -1);
 	else
 		sqlite3_result_double(context,
 			(double)(((long double)(int64_t)(middle[0] ^ SIGN) +
@@ -154,6 +158,71 @@ static void deviation_final(sqlite3_context *context)
 			d->count > 1 ? (double)sqrtl(d->squares / (long double)(d->count - 1))
 				     : 0.0);
 	free(d);
+}
+
+/* ---- texts as numbers: sorting rows by a number takes less time and room than by a text ---- */
+
+struct texts {
+	struct pool pool;
+	struct map numbers; /* address of a text in the pool -> its number */
+	const char **rows;
+	uint32_t count, capacity;
+};
+
+static void texts_release(void *texts)
+{
+	struct texts *t = texts;
+	pool_release(&t->pool);
+	map_release(&t->numbers);
+	free(t->rows);
+	free(t);
+}
+
+/* text_number(text): a number that only equal texts have; NULL for NULL. */
+static void text_number(sqlite3_context *context, int count, sqlite3_value **values)
+{
+	(void)count;
+	struct texts *t = sqlite3_user_data(context);
+	if (sqlite3_value_type(values[0]) == SQLITE_NULL)
+		return;
+	const char *text = (const char *)sqlite3_value_text(values[0]);
+	const char *kept =
+		text ? pool_text(&t->pool, text, (size_t)sqlite3_value_bytes(values[0])) : NULL;
+	uint32_t number = kept ? map_get(&t->numbers, (uint64_t)(uintptr_t)kept, 0) : 0;
+	if (kept && !number && !array_room(&t->rows, t->count, &t->capacity, sizeof(*t->rows)) &&
+		!map_put(&t->numbers, (uint64_t)(uintptr_t)kept, 0, t->count + 1)) {
+		t->rows[t->count] = kept;
+		number = ++t->count;
+	}
+	if (number)
+		sqlite3_result_int64(context, number);
+	else
+		sqlite3_result_error_nomem(context);
+}
+
+/* number_text(number): the text of a number that text_number() returned; NULL for others. */
+static void number_text(sqlite3_context *context, int count, sqlite3_value **values)
+{
+	(void)count;
+	const struct texts *t = sqlite3_user_data(context);
+	const sqlite3_int64 number = sqlite3_value_int64(values[0]);
+	if (number > 0 && number <= t->count)
+		sqlite3_result_text(context, t->rows[number - 1], -1, SQLITE_STATIC);
+}
+
+/* Both functions share a table, which lives as long as the connection. */
+static int texts_functions_add(struct sql *s)
+{
+	const int flags = SQLITE_UTF8 | SQLITE_DIRECTONLY;
+	struct texts *t = calloc(1, sizeof(*t));
+	if (!t)
+		return SQLITE_NOMEM;
+	int code =
+		sqlite3_create_function_v2(s->connection, "text_number", 1, flags, t, text_number,
+			NULL, NULL, texts_release); /* calls texts_release() if it fails, too */
+	return code ? code
+		    : sqlite3_create_function(
+			      s->connection, "number_text", 1, flags, t, number_text, NULL, NULL);
 }
 
 /* ---- nesting of ranges ---- */
@@ -376,9 +445,9 @@ static void missing_column(sqlite3_context *context, int count, sqlite3_value **
 {
 	struct sql *s = sqlite3_user_data(context);
 	(void)count;
-	char *text =
-		sqlite3_mprintf("the table %s has no column %s, which is needed for a right figure",
-			sqlite3_value_text(values[0]), sqlite3_value_text(values[1]));
+	char *text = sqlite3_mprintf(
+		"the table %s has no column %s, which is needed for a correct figure",
+		sqlite3_value_text(values[0]), sqlite3_value_text(values[1]));
 	s->lacks_column = true;
 	sqlite3_result_error(context, text ? text : "out of memory", -1);
 	sqlite3_free(text);
@@ -420,7 +489,7 @@ int functions_add(struct sql *s)
 			: sqlite3_create_function(s->connection, functions[i].name,
 				  functions[i].arguments, flags, s, functions[i].call,
 				  functions[i].step, functions[i].final);
-	return code ? -ENOMEM : 0;
+	return code || texts_functions_add(s) ? -ENOMEM : 0;
 }
 
 #else

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * functions.h - SQL functions that SQLite lacks and the reports need. For connection.c.
+ * functions.h - SQL functions that the reports need and SQLite does not have. Called by
+ * connection.c alone.
  *
- *   median(x)              aggregate: the middle value, or the mean of the two; memory is bounded,
+ *   median(x)              aggregate: the middle value, or the mean of the two middle values; drops
+ *                          fractions; memory is bounded,
  *                          further values are written to an unlinked file
  *   stddev(x)              aggregate: standard deviation of a sample (n - 1); 0 for one value
  *   range_crosses(id, start, end)

@@ -108,7 +108,7 @@ static struct sweep_row *row_add(struct sweep_cursor *c)
 	return row;
 }
 
-/* Return the ids of a range and of the ranges around it, the outermost first. Of a deep stack, only
+/* Return the ids of a range and of its enclosing ranges, outermost first. Of a deep stack, only
  * the innermost DEPTH_SHOWN are included. Returns NULL when out of memory. */
 static char *stack_text(const struct sweep_cursor *c, const struct open_range *r)
 {
@@ -124,7 +124,7 @@ static char *stack_text(const struct sweep_cursor *c, const struct open_range *r
 	return strdup(text + at);
 }
 
-/* Return a range that has ended as a row. The ranges around it are still in the stack. */
+/* Return a range that has ended as a row. Its enclosing ranges are still on the stack. */
 static int range_return(struct sweep_cursor *c, const struct open_range *r)
 {
 	const struct sweep_table *t = (const struct sweep_table *)c->base.pVtab;
@@ -190,7 +190,7 @@ static int range_open(struct sweep_cursor *c, int64_t id, int64_t start, int64_t
 	return SQLITE_OK;
 }
 
-/* Add a launch to the ranges around it, or return a row for each of them. */
+/* Add a launch to its enclosing ranges, or return a row for each of them. */
 static int launch_add(struct sweep_cursor *c, int64_t launch, int64_t end)
 {
 	const struct sweep_table *t = (const struct sweep_table *)c->base.pVtab;
@@ -212,7 +212,7 @@ static int launch_add(struct sweep_cursor *c, int64_t launch, int64_t end)
 		place++;
 	}
 	if (!t->kind->launches || place)
-		return SQLITE_OK; /* `place` is the number of ranges around the launch */
+		return SQLITE_OK; /* `place` is the number of ranges that enclose the launch */
 	struct sweep_row *row = row_add(c);
 	if (row)
 		*row = (struct sweep_row){.launch = launch, .place = -1};

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * range_sweep.h - virtual tables that visit the ranges and launches of each thread once, in order
- * of time. For connection.c.
+ * of time. Called by connection.c alone.
  *
  * A join of ranges with their contents visits all pairs of a thread. A sweep keeps only the open
  * ranges: its memory is bounded by the nesting depth, its time by a sort and one visit per launch
- * and range around it. The tables are read-only.
+ * and enclosing range. The tables are read-only.
  *
  * The rows come from the temporary view that the argument names, which has the columns
  *
@@ -17,9 +17,9 @@
  *                               earlier range of the thread that contains it, or NULL), level,
  *                               children, child_ns (of the direct children), operations (launches
  *                               within it), first and last of these, stack (":1:2:3", ids of the
- *                               ranges around it and its own; the innermost 200), visited (number
+ *                               enclosing ranges and its own; the innermost 200), visited (number
  *                               of open ranges examined so far)
- *   range_launches('VIEW')      a row for each launch and range around it: launch, thread, range,
+ *   range_launches('VIEW')      a row for each launch and enclosing range: launch, thread, range,
  *                               place (0 = the innermost); a launch without a range has one
  *                               row, in which range is NULL
  *

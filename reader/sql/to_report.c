@@ -22,12 +22,13 @@
 #define SYMBOLS_OF_ENTRY 4096u
 #define NODES_OF_ENTRY 65536u
 
-/* Columns that are not columns of the schema. */
+/* Columns that are not in the schema. */
 enum { COLUMN_KIND = -1, COLUMN_PROCESS = -2, COLUMN_TID = -3 };
 
 struct converted_row {
 	uint32_t process, tid;
-	uint32_t order; /* index in the window, which keeps the order of equal threads */
+	uint32_t order;   /* index in the window, which keeps the order of equal threads */
+	uint64_t unknown; /* numbers without a value, a bit for each index of a field */
 	int64_t values[SCHEMA_FIELDS];
 };
 
@@ -78,7 +79,10 @@ struct to_report {
 	struct converted_row *rows;
 	uint32_t row_count;
 	int64_t *batch;
+	uint64_t *batch_unknown;
+	uint64_t numbers; /* columns of the statement's event that may be unknown in some rows */
 	struct to_report_tally *tally;
+	uint64_t known[SCHEMA_KINDS]; /* columns with a value, as in to_report_tally.unknown */
 };
 
 /* ---- output ---- */
@@ -173,8 +177,8 @@ static int processes_append(struct to_report *w, const char *source)
 
 /* ---- callchains ---- */
 
-/* Return the address of a frame: that of the database, or an invented one if another function has
- * that. 0 = out of memory. */
+/* Return the address of a frame: its address in the database, or an invented address if it has none
+ * or another function has the same. 0 = out of memory. */
 static uint64_t frame_address(struct to_report *w, const struct sql_value *function,
 	const struct sql_value *module, const struct sql_value *address)
 {
@@ -208,7 +212,7 @@ static uint32_t node_of(struct to_report *w, uint32_t parent, uint64_t address)
 	return w->node_count;
 }
 
-/* Take a frame of a callchain, the outermost first: id, function, module, address. */
+/* Add a frame of a callchain, outermost first; columns: id, function, module, address. */
 static int frame_take(void *user, const struct sql_value *v, int count)
 {
 	struct to_report *w = user;
@@ -327,13 +331,18 @@ static int rows_flush(struct to_report *w)
 	qsort(w->rows, w->row_count, sizeof(*w->rows), compare_rows);
 	for (uint32_t i = 0; i < w->row_count;) {
 		const struct converted_row *first = &w->rows[i];
+		uint64_t partly = 0;
 		uint32_t count = 0;
 		while (i < w->row_count && count < APPEND_ROWS_MAX &&
-			w->rows[i].process == first->process && w->rows[i].tid == first->tid)
+			w->rows[i].process == first->process && w->rows[i].tid == first->tid) {
+			partly |= w->rows[i].unknown;
+			w->batch_unknown[count] = w->rows[i].unknown;
 			memcpy(&w->batch[(size_t)fields * count++], w->rows[i++].values,
 				fields * sizeof(int64_t));
-		append_rows(
-			&w->append, w->event->number, first->process, first->tid, count, w->batch);
+		}
+		w->tally->partly[w->event->number] |= partly;
+		append_rows_partly(&w->append, w->event->number, first->process, first->tid, count,
+			w->batch, partly ? w->batch_unknown : NULL);
 	}
 	w->row_count = 0;
 	return blocks_write(w);
@@ -347,6 +356,43 @@ static int column_of(const struct schema_event *event, const char *name)
 	return !strcmp(name, "process") ? COLUMN_PROCESS : COLUMN_TID;
 }
 
+/* Return the columns that are computed from others, and those whose 0 means none. */
+static uint64_t computed_columns(const struct schema_event *event)
+{
+	uint64_t columns = 1; /* the start */
+	for (uint32_t i = 1; i < event->field_count; i++) {
+		const enum field_kind kind = event->fields[i].kind;
+		if (kind == FIELD_KIND_DURATION || kind == FIELD_KIND_FLAGS ||
+			kind == FIELD_KIND_CALLCHAIN || kind == FIELD_KIND_METHOD ||
+			kind == FIELD_KIND_PAYLOAD || kind == FIELD_KIND_PAYLOAD_TYPE ||
+			!strcmp(event->fields[i].column, "level"))
+			columns |= UINT64_C(1) << i;
+	}
+	return columns;
+}
+
+/* Return the columns that are copied numbers: one without a value is unknown, not 0. */
+static uint64_t number_columns(const struct schema_event *event)
+{
+	uint64_t columns = 0;
+	for (uint32_t i = 1; i < event->field_count; i++) {
+		const enum field_kind kind = event->fields[i].kind;
+		if (kind == FIELD_KIND_INT || kind == FIELD_KIND_UINT || kind == FIELD_KIND_HEX)
+			columns |= UINT64_C(1) << i;
+	}
+	return columns & ~computed_columns(event);
+}
+
+static void unknown_find(struct to_report *w)
+{
+	for (uint32_t kind = 0; kind < SCHEMA_KINDS; kind++) {
+		const struct schema_event *event = schema_event(kind);
+		if (event && w->known[kind])
+			w->tally->unknown[kind] = ~(w->known[kind] | computed_columns(event)) &
+				((UINT64_C(1) << event->field_count) - 1);
+	}
+}
+
 static int columns_take(void *user, const char *const *names, int count)
 {
 	struct to_report *w = user;
@@ -354,6 +400,7 @@ static int columns_take(void *user, const char *const *names, int count)
 	w->event = count > 3 ? schema_event_named(names[0]) : NULL;
 	if (!w->event || (size_t)count > sizeof(w->columns) / sizeof(w->columns[0]))
 		return error ? error : -EINVAL;
+	w->numbers = number_columns(w->event);
 	w->column_count = count;
 	w->columns[0] = COLUMN_KIND;
 	for (int i = 1; i < count; i++) {
@@ -412,7 +459,7 @@ static bool times_set(
 	return *start >= 0;
 }
 
-/* Set the level of a push/pop range: the number of ranges around it. Rows are in order of their
+/* Set the level of a push/pop range: the number of enclosing ranges. Rows are in order of their
  * start. */
 static int level_set(struct to_report *w, struct converted_row *row)
 {
@@ -446,8 +493,10 @@ static void process_note(struct to_report *w, uint32_t number, const struct conv
 		       end = start + (duration > 0 ? (uint64_t)row->values[duration] : 0);
 	p->events++;
 	w->tally->events++;
-	if (w->event->number == KIND_CUDA_DEVICE || w->event->number == KIND_THREAD_NAME)
+	if (w->event->number == KIND_CUDA_DEVICE || w->event->number == KIND_THREAD_NAME) {
+		w->tally->facts++;
 		return;
+	}
 	p->first_ns = start < p->first_ns ? start : p->first_ns;
 	p->last_ns = end > p->last_ns ? end : p->last_ns;
 }
@@ -458,7 +507,7 @@ static int row_take(void *user, const struct sql_value *v, int count)
 	struct converted_row *row = &w->rows[w->row_count];
 	const int duration = schema_column(w->event, FIELD_KIND_DURATION);
 	int64_t process = 0;
-	bool has_start = false, has_duration = false;
+	bool has_process = false, has_start = false, has_duration = false;
 	if (count != w->column_count)
 		return -EINVAL;
 	memset(row, 0, sizeof(*row));
@@ -471,13 +520,18 @@ static int row_take(void *user, const struct sql_value *v, int count)
 		else
 			row->values[column] = number_of(w, &w->event->fields[column],
 				column ? row->values[column - 1] : 0, &v[i]);
+		if (column >= 0 && v[i].type != SQL_NULL)
+			w->known[w->event->number] |= UINT64_C(1) << column;
+		else if (column >= 0)
+			row->unknown |= w->numbers & UINT64_C(1) << column;
+		has_process |= column == COLUMN_PROCESS && v[i].type == SQL_INTEGER;
 		has_start |= column == 0 && v[i].type == SQL_INTEGER;
 		has_duration |= column == duration && v[i].type == SQL_INTEGER;
 	}
 	/* Databases name all threads of the machine: keep those of processes with events. */
 	if (w->event->number == KIND_THREAD_NAME && !map_get(&w->ids, (uint64_t)process, 0))
 		return 0;
-	if (!times_set(w, row, has_start, has_duration)) {
+	if (!has_process || !times_set(w, row, has_start, has_duration)) {
 		w->tally->impossible++;
 		return 0;
 	}
@@ -542,7 +596,7 @@ static int convert(struct to_report *w, const char *name, uint64_t bytes)
 {
 	static const char *const before[] = {"nvtx", "osrt"};
 	const struct sql_visitor session = {w, NULL, session_take};
-	int error = w->rows && w->batch ? 0 : -ENOMEM;
+	int error = w->rows && w->batch && w->batch_unknown ? 0 : -ENOMEM;
 	for (size_t i = 0; !error && i < sizeof(before) / sizeof(before[0]); i++)
 		error = sql_run(w->s, report_shared(before[i]), NULL);
 	if (!error)
@@ -553,6 +607,7 @@ static int convert(struct to_report *w, const char *name, uint64_t bytes)
 		error = events_append(w);
 	if (!error)
 		error = processes_append(w, name);
+	unknown_find(w);
 	import_append(w, name, bytes);
 	return error ? error : blocks_write(w);
 }
@@ -570,6 +625,7 @@ int sql_to_report(
 	w.append.compress = true;
 	w.rows = malloc(WINDOW_ROWS * sizeof(*w.rows));
 	w.batch = malloc((size_t)APPEND_ROWS_MAX * SCHEMA_FIELDS * sizeof(*w.batch));
+	w.batch_unknown = malloc(APPEND_ROWS_MAX * sizeof(*w.batch_unknown));
 	int error = convert(&w, name, bytes);
 	append_close(&w.append);
 	for (uint32_t i = 0; i < w.open_count; i++)
@@ -587,5 +643,6 @@ int sql_to_report(
 	free(w.nodes);
 	free(w.rows);
 	free(w.batch);
+	free(w.batch_unknown);
 	return error;
 }

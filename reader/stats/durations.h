@@ -3,16 +3,15 @@
  * durations.h - exact count, total, minimum, maximum, standard deviation and median of any number
  * of durations in bounded memory.
  *
- * The median is exact, so it may need more than one pass over the values. A few values are simply
- * stored; many are counted in buckets, which show the range that contains the middle, and the next
- * pass examines only that range, until the middle is found (2 or 3 passes for real data, 7 at
- * most). 32 KiB per set of durations.
+ * The median is exact, so it may need more than one pass over the values. Few values are simply
+ * stored. Many are counted in buckets, which show the range that contains the median; the next pass
+ * examines only that range, and so on (2 or 3 passes for real data, 7 at most). A set of durations
+ * uses 32 KiB.
  *
  *   durations_init(); durations_add() for every value; while (durations_pass_end() == 1) {
  *   durations_again() for every value }; results
  *
- * One thread per set. durations_add(), durations_again() and durations_pass_end() allocate and may
- * return -ENOMEM.
+ * One thread per set. durations_add() and durations_pass_end() allocate.
  */
 #ifndef READER_STATS_DURATIONS_H
 #define READER_STATS_DURATIONS_H
@@ -48,10 +47,10 @@ struct durations {
 /* Initialize an empty set; release frees its memory. */
 void durations_init(struct durations *d);
 void durations_release(struct durations *d);
-/* Make room for a value of the first pass: create the array, or move it to buckets. For
- * durations_add(). Returns 0 or -ENOMEM. */
+/* Make room for a value of the first pass: create the array, or move its values to buckets. Called
+ * by durations_add() alone. Returns 0 or -ENOMEM. */
 int durations_spill(struct durations *d);
-/* Add a value in a later pass. Returns 0 or -ENOMEM. */
+/* Add a value in a later pass. Returns 0. */
 int durations_again(struct durations *d, uint64_t value);
 
 /* End a pass. Returns 1 if all values are needed again, 0 if the results are final, or -ENOMEM. */

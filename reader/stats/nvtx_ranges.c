@@ -74,7 +74,7 @@ static struct nvtx_group *group_of(
 	return s->groups[s->count++] = g;
 }
 
-/* The last group found: neighboring rows often have the same one. */
+/* The last group found; neighboring rows often belong to the same group. */
 struct last {
 	int64_t domain, text;
 	struct nvtx_group *group;

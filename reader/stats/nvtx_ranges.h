@@ -51,8 +51,8 @@ struct nvtx_range {
 	uint64_t start_ns, end_ns;
 	uint32_t process, tid; /* Process.id */
 	uint32_t domain, text; /* Strings ids */
-	uint32_t level; /* level as recorded; later, the number of ranges of the thread around it */
-	uint32_t parent; /* 1 + index of the range around it, 0 = none */
+	uint32_t level;  /* as recorded; once read, the number of enclosing ranges of the thread */
+	uint32_t parent; /* 1 + index of the enclosing range, 0 = none */
 	uint32_t children;
 	uint64_t children_ns;
 };

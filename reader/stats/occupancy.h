@@ -3,8 +3,8 @@
  * occupancy.h - theoretical occupancy of a kernel: how many of its blocks and warps fit on a
  * multiprocessor at once, and what limits them.
  *
- * Rules of CUDA's cuda_occupancy.h (CUDA 13.0) for compute capability 3 to 12, without partitioned
- * caching of 5.x and block barriers. Pure functions; any thread.
+ * Follows the rules of CUDA's cuda_occupancy.h (CUDA 13.0) for compute capability 3 to 12, except
+ * for partitioned caching of 5.x and block barriers. Pure functions; any thread.
  */
 #ifndef READER_STATS_OCCUPANCY_H
 #define READER_STATS_OCCUPANCY_H
@@ -26,16 +26,16 @@ struct occupancy_kernel {
 	uint64_t shared_bytes; /* bytes per block, static and dynamic */
 };
 
-/* Maximum number of active warps on one multiprocessor by each of the limits, and by all of them;
+/* Maximum number of active warps on one multiprocessor under each limit, and under all of them;
  * block_warps: warps of a block. No value exceeds the limit of the device. */
 struct occupancy {
 	uint32_t block_warps;
 	uint32_t register_warps, shared_warps, block_limit_warps;
 	uint32_t active_warps;
-	uint32_t blocks; /* active ones */
+	uint32_t blocks; /* active blocks */
 };
 
-/* Compute the occupancy. Returns 0, or -EINVAL if device and kernel lack required values (warp
+/* Compute the occupancy. Returns 0, or -EINVAL if a required value of device or kernel is 0 (warp
  * size, warps, threads). */
 int occupancy_of(const struct occupancy_device *d, const struct occupancy_kernel *k,
 	struct occupancy *ret_occupancy);

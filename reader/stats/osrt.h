@@ -22,7 +22,7 @@ struct osrt_function {
 	char *name;
 	struct durations calls; /* recorded calls, without unfinished ones */
 	uint64_t unfinished;    /* calls still running at the end */
-	uint64_t summary_count; /* calls that were not recorded one by one */
+	uint64_t summary_count; /* calls in summaries, which were not recorded one by one */
 	uint64_t summary_ns;
 };
 
@@ -47,9 +47,9 @@ void osrt_totals_init(struct osrt_totals *t);
 void osrt_totals_release(struct osrt_totals *t);
 
 /*
- * Read the whole report into `c` and `t`. `block` is called for every block of every pass
- * (progress), `problem` as in contents.h in the first pass; both may be NULL. Returns 0 or a
- * negative errno.
+ * Read the whole report into `c` and `t`. The visitor's `block` is called for every block of every
+ * pass (progress), its `problem` in the first pass; both may be NULL. Returns 0 or a negative
+ * errno.
  */
 int osrt_totals_read(struct osrt_totals *t, struct contents *c, const struct report *r,
 	const struct contents_visitor *visitor);

@@ -44,9 +44,15 @@ static uint32_t node_new(struct profile *p, uint32_t parent, uint32_t frame, int
 
 enum profile_source profile_source_named(const char *name)
 {
-	return !name || !strcmp(name, "osrt") ? PROFILE_OSRT
-		: !strcmp(name, "nvtx")       ? PROFILE_NVTX
-					      : PROFILE_CPU;
+	static const char *const names[] = {[PROFILE_OSRT] = "osrt",
+		[PROFILE_NVTX] = "nvtx",
+		[PROFILE_CPU] = "cpu",
+		[PROFILE_OFFCPU] = "offcpu",
+		[PROFILE_WALL] = "wall"};
+	for (size_t i = 0; name && i < sizeof(names) / sizeof(names[0]); i++)
+		if (!strcmp(name, names[i]))
+			return (enum profile_source)i;
+	return PROFILE_OSRT;
 }
 
 int profile_init(struct profile *p, struct contents *contents, struct symbols *symbols,
@@ -282,6 +288,24 @@ static int call_add(
 	return 0;
 }
 
+int profile_leaf_add(struct profile *p, const struct profile_leaf *leaf)
+{
+	int error = 0;
+	const struct profile_root *root = root_of(p, leaf->process, leaf->tid, &error);
+	uint32_t node = root ? root->node : 0;
+	for (uint32_t i = 0; node && i < leaf->count; i++)
+		node = child_find(p, node, &leaf->frames[i], &error);
+	if (node && leaf->name) {
+		const struct profile_frame frame = {.function = leaf->name};
+		node = child_find(p, node, &frame, &error);
+	}
+	if (!node)
+		return error;
+	add(&p->nodes[node].self_ns, leaf->ns);
+	add(&p->nodes[node].self_count, leaf->events);
+	return 0;
+}
+
 /* Decode columns of a batch one after the other, b->count values each; field 0 is skipped. Returns
  * 0, -ENOMEM, or -EBADMSG if the batch is damaged, which the first pass has reported. */
 static int columns_decode(struct profile *p, const struct event_batch *b, const uint32_t *fields,
@@ -333,7 +357,7 @@ static const struct call_fields call_fields[] = {
 			FIELD_CPU_SAMPLE_CPU_TIME}},
 };
 
-/* Return the fields of an event kind; Returns NULL if the kind is not part of the source. */
+/* Return the fields of an event kind; NULL if the kind is not part of the source. */
 static const struct call_fields *call_fields_of(enum profile_source source, uint32_t kind)
 {
 	for (size_t i = 0; i < sizeof(call_fields) / sizeof(call_fields[0]); i++)
@@ -427,7 +451,7 @@ int profile_batches(
 	return contents_batches(report, &second);
 }
 
-/* Two passes, because modules are complete only after the first one. */
+/* Make two passes, because modules are complete only after the first pass. */
 int profile_read(
 	struct profile *p, const struct report *report, const struct contents_visitor *visitor)
 {

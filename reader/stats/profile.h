@@ -21,9 +21,10 @@
 enum profile_weight { PROFILE_TIME, PROFILE_COUNT };
 
 /* Events whose callchains are summed up. Marks are weighted by count alone, because they take no
- * time. CPU samples are weighted by the processor time that they stand for; they belong to the
- * function that was running. */
-enum profile_source { PROFILE_OSRT, PROFILE_NVTX, PROFILE_CPU };
+ * time. CPU samples are weighted by the processor time that they represent, and belong to the
+ * function that was running. PROFILE_OFFCPU and PROFILE_WALL have no events of their own: the
+ * caller adds leaves, the parts of each thread's life without and with the time that it ran. */
+enum profile_source { PROFILE_OSRT, PROFILE_NVTX, PROFILE_CPU, PROFILE_OFFCPU, PROFILE_WALL };
 
 /* A function, regardless of its callers. */
 struct profile_frame {
@@ -42,7 +43,7 @@ struct profile_node {
 	uint64_t total_ns, total_count; /* including callees; set by profile_order() */
 };
 
-/* Start of callchains: all calls together, or those of a thread. */
+/* Root of a tree: of all calls, or of the calls of one thread. */
 struct profile_root {
 	const struct process *process;
 	uint32_t tid;
@@ -67,19 +68,19 @@ struct profile {
 	struct profile_tables *tables;
 };
 
-/* Return the source of this name, osrt, nvtx or cpu; NULL = osrt. */
+/* Return the source with this name: osrt, nvtx, cpu, offcpu or wall; NULL = osrt. */
 enum profile_source profile_source_named(const char *name);
 
 /*
- * Initialize. `contents`, which profile_read() fills, `symbols` and the pattern of the filter must
- * outlive `p`. The filter's pid, tid and name (of a function, or the text of NVTX) are used.
- * by_thread: each thread has a root of its own. Returns 0 or -ENOMEM.
+ * Initialize. `contents` (filled by profile_read()), `symbols` and the pattern of the filter must
+ * outlive `p`. Of the filter, pid, tid and name (of a function, or NVTX text) are used. by_thread:
+ * create a root for each thread. Returns 0 or -ENOMEM.
  */
 int profile_init(struct profile *p, struct contents *contents, struct symbols *symbols,
 	const struct cursor_filter *filter, enum profile_source source, bool by_thread);
 void profile_release(struct profile *p);
 
-/* Read the report in two passes. `block` is called for every block, `problem` as in contents.h.
+/* Read the report in two passes. `visitor` as in contents.h; its `batch` is ignored.
  * Returns 0; -ENOMEM; -E2BIG if there are more callchains than PROFILE_NODES_MAX allows; or another
  * negative errno. */
 int profile_read(
@@ -91,23 +92,36 @@ int profile_batches(
 
 #define PROFILE_CHAIN_MAX (CALLCHAIN_FRAMES_MAX * 4u) /* functions, with inlined ones */
 
-/* Return the index + 1 of a frame, which is added if needed; 0 = out of memory. Its texts must be
- * in the pool of `symbols`, so equal texts have the same address. */
+/* Return the index + 1 of a frame; add it if needed. 0 = out of memory. Its texts must be in the
+ * pool of `symbols`, so that equal texts have the same address. */
 uint32_t profile_frame(struct profile *p, const struct profile_frame *frame);
 
-/* Write the frames of a callchain, the outermost first: at most PROFILE_CHAIN_MAX of the innermost
- * ones. The tree is used as a cache: *root is the root of these nodes, 0 before the first call, and
- * they have no weight. `ns`: as for symbols_find(). Returns 0 or a negative errno. */
+/* Write the frames of a callchain, outermost first; of a longer callchain, the PROFILE_CHAIN_MAX
+ * innermost. Its nodes are cached in the tree, without weight, below the node *root, which is 0
+ * before the first call. `ns`: as for symbols_find(). Returns 0 or a negative errno. */
 int profile_callers(struct profile *p, const struct process *process, uint32_t *root,
 	uint32_t chain, uint64_t ns, uint32_t ret_frames[PROFILE_CHAIN_MAX], uint32_t *ret_count);
+
+/* Time of a thread below a path of functions. All texts must be in the pool of `symbols`. */
+struct profile_leaf {
+	const struct process *process;
+	uint32_t tid;
+	const struct profile_frame *frames; /* the outermost first */
+	uint32_t count;
+	const char *name; /* innermost, below the frames; NULL = none */
+	uint64_t ns, events;
+};
+
+/* Add a leaf. Returns 0 or a negative errno, as profile_read(). */
+int profile_leaf_add(struct profile *p, const struct profile_leaf *leaf);
 
 /* A node in depth-first order. */
 struct profile_entry {
 	uint32_t node, depth; /* children of a root have depth 0 */
 };
 
-/* Compute the totals, then return all nodes with a frame, depth first, the heaviest child first:
- * *ret_count of them, which the caller frees. NULL = out of memory, or no nodes. */
+/* Compute the totals, then return all nodes that have a frame, depth first and heaviest child
+ * first. The caller frees the array of *ret_count entries. NULL = out of memory, or no nodes. */
 struct profile_entry *profile_order(
 	struct profile *p, enum profile_weight weight, uint32_t *ret_count);
 
@@ -116,7 +130,7 @@ struct profile_flat {
 	uint64_t self_ns, self_count, total_ns, total_count; /* recursive calls count once */
 };
 
-/* Return one row per function, the heaviest first, from the result of profile_order(). The caller
+/* Return one row per function, heaviest first, from the result of profile_order(). The caller
  * frees it. NULL = out of memory. */
 struct profile_flat *profile_flat(const struct profile *p, const struct profile_entry *entries,
 	uint32_t entry_count, enum profile_weight weight);

@@ -46,10 +46,10 @@ struct binary {
 	bool dwarf_looked_for;
 };
 
-/* Ask libtrace-host for a file by build-id. It is libdebuginfod that fetches and caches the file:
- * our program is linked statically and cannot load that library. `what` is "debuginfo" or
- * "executable". Returns a descriptor, and the path, which the caller frees; -1 without
- * DEBUGINFOD_URLS or such a file. */
+/* Ask libtrace-host for a file by build-id. libdebuginfod, which `trace` cannot load because it is
+ * linked statically, fetches and caches the file. `what` is "debuginfo" or "executable". Returns a
+ * descriptor and its path, which the caller frees; -1 if DEBUGINFOD_URLS is not set or there is no
+ * such file. */
 static int debuginfod_open(const char *what, const uint8_t *bits, size_t bytes, char **ret_path)
 {
 	static const char hex[] = "0123456789abcdef";
@@ -268,7 +268,7 @@ void binary_close(struct binary *b)
 	free(b);
 }
 
-/* Return the DWARF of the file. It is opened on first use, because that is most of the work. */
+/* Return the DWARF of the file. It is opened on first use, because that takes most of the time. */
 static struct dwarf *dwarf_of(struct binary *b)
 {
 	if (b->dwarf_looked_for)
@@ -279,7 +279,7 @@ static struct dwarf *dwarf_of(struct binary *b)
 	Elf *elf = dw ? dwarf_getelf(dw) : NULL;
 	if (elf)
 		elf_rawfile(elf, &bytes);
-	/* compressed sections have more entries than the file has bytes */
+	/* compressed sections may contain more entries than the file has bytes */
 	b->dwarf = dw ? dwarf_new(dw, (uint64_t)bytes * 4, b->pool) : NULL;
 	return b->dwarf;
 }

@@ -34,7 +34,7 @@ struct binary *binary_open(const char *path, const char *build_id, const char *s
 void binary_close(struct binary *b);
 
 /*
- * Find the functions at `address` (an address of the program headers of the file), innermost
+ * Find the functions at `address` (a virtual address of the ELF file), innermost
  * inlined function first. Returns their number, at most BINARY_FRAMES_MAX; 0, with the reason, if
  * there is none. *ret_offset: offset from the start of the outermost function. If only the line is
  * known, returns one frame without a function, with offset UINT64_MAX.

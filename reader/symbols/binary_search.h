@@ -21,8 +21,9 @@
 size_t build_id_bits(const char *build_id, uint8_t ret_bits[BUILD_ID_BITS_MAX]);
 
 /*
- * Return the open file, which the caller closes, or -1 with the reason. *ret_debug_path (PATH_MAX
- * bytes): the debug file in the symbol path, or empty; set even if the file itself is not found.
+ * Return a descriptor of the file, which the caller closes, or -1 with the reason. *ret_debug_path
+ * (PATH_MAX bytes): the debug file in the symbol path, or empty; set even if the file itself is not
+ * found.
  */
 int binary_search(const char *path, const char *build_id, const char *symbol_path,
 	char *ret_debug_path, char *ret_reason, size_t reason_bytes);

@@ -76,8 +76,7 @@ static int node_add(struct callchain_nodes *n, struct callchain_piece **piece, u
 	*ret_cause = "two different callchain nodes with the same id";
 	if (p && at < p->count) {
 		*piece = p;
-		if (!p->addresses[at]) { /* a gap: the node was not stored by the first
-					  * definition */
+		if (!p->addresses[at]) { /* a gap that the first definition left */
 			p->parents[at] = parent;
 			p->addresses[at] = address;
 		}

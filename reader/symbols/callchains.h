@@ -33,7 +33,7 @@ struct callchain_nodes {
 	uint32_t count, capacity;
 };
 
-/* The frames of callchains that readers get. Addresses that stand for frames left out follow. */
+/* Frames of callchains that readers get. The addresses below stand for frames that are left out. */
 enum callchain_view {
 	CALLCHAINS_MERGED, /* all: Python frames in place of the interpreter's own */
 	CALLCHAINS_NATIVE, /* consecutive Python frames are one: CALLCHAIN_FOLDED_PYTHON */

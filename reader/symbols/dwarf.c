@@ -130,8 +130,8 @@ static bool holds_functions(int tag)
 		tag == DW_TAG_interface_type;
 }
 
-/* Index the functions of a unit. Without recursion: the ancestors of the current DIE are kept in an
- * array. */
+/* Index the functions of a unit, without recursion: an array holds the ancestors of the current
+ * DIE. */
 static int functions_index(struct dwarf *d, struct unit *u)
 {
 	Dwarf_Die above[DEPTH_MAX];

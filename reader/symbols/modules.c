@@ -174,8 +174,8 @@ static uint32_t modules_until(const struct module_map *m, uint64_t begin, uint64
 	return low;
 }
 
-/* Return the best match for `address` and `ns` among `best` and modules [first, end), which have
- * one start address: the latest module loaded by `ns`, else the first one loaded after it. */
+/* Return the best match for `address` and `ns` among `best` and modules [first, end), which share a
+ * start address: the latest module loaded by `ns`, else the first loaded after `ns`. */
 static const struct module *better(const struct module_map *m, uint32_t first, uint32_t end,
 	uint64_t address, uint64_t ns, const struct module *best)
 {

@@ -16,7 +16,7 @@
 #include "reader/file/batch.h"
 #include "reader/file/schema.h"
 
-/* Most rows of all processes of a report together, like MODULES_MAX in modules.h. */
+/* Limit for all processes of a report together, like MODULES_MAX in modules.h. */
 #define PYTHON_ROWS_MAX (1u << 22)
 
 struct python_row {
@@ -43,8 +43,8 @@ int python_codes_add(struct python_codes *c, const struct event_batch *b, uint32
 const struct python_row *python_codes_find(const struct python_codes *c, uint64_t address);
 
 /*
- * Return the line of an instruction (PYTHON_INSTRUCTION_OF()); 0 = it belongs to no line, or the
- * table has none for it. `lines`: enum python_lines.
+ * Return the line of an instruction (PYTHON_INSTRUCTION_OF()); 0 = the table has no line for it.
+ * `lines`: enum python_lines.
  */
 uint32_t python_line(const uint8_t *table, uint32_t bytes, uint32_t lines, uint32_t first_line,
 	uint32_t instruction);

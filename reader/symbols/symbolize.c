@@ -81,8 +81,8 @@ static void reason_count(struct symbolize_tally *t, const char *reason)
 		}
 }
 
-/* Add a row for an address in one module, unless the report has its function, or has a row and no
- * function is found now either. */
+/* Add a row for an address in one module, unless the report already stores its function, or stores
+ * a row and no function is found now either. */
 static int place_take(
 	struct symbolizer *z, struct process *p, uint64_t address, const struct module *module)
 {
@@ -146,7 +146,7 @@ static int process_take(struct symbolizer *z, struct process *p)
 	for (uint32_t i = 0; i < n->count; i++)
 		for (uint32_t k = 0; k < n->pieces[i].count; k++) {
 			uint64_t address = n->pieces[i].addresses[k];
-			if (!(address & ADDRESS_PYTHON)) /* the report names these itself */
+			if (!(address & ADDRESS_PYTHON)) /* Python frames are named in the report */
 				addresses[count++] = address;
 		}
 	qsort(addresses, count, sizeof(*addresses), compare_addresses);

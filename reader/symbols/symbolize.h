@@ -23,8 +23,8 @@ struct symbolize_tally {
 };
 
 /*
- * Append a row for each address that the report does not have yet. The report must have been read
- * into the contents of the symbols. An address that was in several modules gets a row for each.
+ * Append a row for each address whose function the report does not store yet. The report must have
+ * been read into the contents of `s`. An address that was in several modules gets a row for each.
  * Returns 0 or a negative errno; does not commit.
  */
 int symbolize(struct symbols *s, struct append *a, struct symbolize_tally *ret_tally);

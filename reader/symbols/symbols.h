@@ -2,11 +2,11 @@
 /*
  * symbols.h - resolution of addresses of callchains: function, line, inlined functions.
  *
- * The address of a Python frame is resolved by the report alone: `function (file.py:line)`, in the
- * module that is its file. Names of others are taken from the report if `trace symbolize` has
- * stored them, else from the mapped files (binary.h), else, for code generated at run time, from
- * the maps that its generator wrote (jit.h). An address that is not found is shown as module and
- * offset, with a reason.
+ * The address of a Python frame is resolved from the report alone: `function (file.py:line)`, with
+ * its source file as the module. Names of other addresses are taken from the report if `trace
+ * symbolize` has stored them, else from the mapped files (binary.h), else, for code generated at
+ * run time, from the maps that its generator wrote (jit.h). An address that is not found is shown
+ * as module and offset, with a reason.
  *
  *   symbols_init(); symbols_find() ...; symbols_release()
  *
@@ -49,15 +49,15 @@ struct symbols {
 	struct pool pool;
 	const struct symbol **answers;
 	uint32_t count, capacity;
-	struct map places; /* address, and what contains it -> index in `answers` + 1 */
+	struct map places; /* address and its module, code or process -> index in `answers` + 1 */
 	struct opened_binary *binaries;
 	uint32_t binary_count, binary_capacity;
 	struct map binary_places; /* path, build-id (in the pool) -> index in `binaries` + 1 */
 	struct jit_maps *jit;
 };
 
-/* Initialize. `contents`, which has been read, and `symbol_path`, folders separated by colons (NULL
- * = none), must outlive `s`. */
+/* Initialize. `contents`, which must be filled before the first lookup, and `symbol_path`, folders
+ * separated by colons (NULL = none), must outlive `s`. */
 void symbols_init(struct symbols *s, struct contents *contents, const char *symbol_path);
 void symbols_release(struct symbols *s);
 
@@ -80,8 +80,8 @@ struct unresolved {
 	uint64_t count;
 };
 
-/* List the reasons why answers so far have no function, the most frequent first, at most `room`;
- * rarer ones are left out. Returns their number. */
+/* List at most `room` reasons why answers so far have no function, most frequent first. Returns
+ * their number. */
 uint32_t symbols_unresolved(const struct symbols *s, struct unresolved *ret_rows, uint32_t room);
 
 /* Like symbols_find(), but without the names stored in the report, for a module chosen by the
@@ -89,8 +89,8 @@ uint32_t symbols_unresolved(const struct symbols *s, struct unresolved *ret_rows
 const struct symbol *symbols_resolve(struct symbols *s, const struct process *p, uint64_t address,
 	const struct module *module, uint64_t ns);
 
-/* Set *ret_stored if the report stores the address in that module (NULL = none), and *ret_resolved
- * if it also stores the function. */
+/* Set *ret_stored if the report stores a row for the address in that module (NULL = none), and
+ * *ret_resolved if the row has a function. */
 void symbols_stored(struct symbols *s, struct process *p, uint64_t address,
 	const struct module *module, bool *ret_stored, bool *ret_resolved);
 

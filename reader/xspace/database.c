@@ -257,7 +257,7 @@ static struct xspace_text part_of(struct xspace_text text, size_t skipped)
 	return (struct xspace_text){text.text + skipped, text.bytes - skipped};
 }
 
-/* Write a row for an event of the host that is no call: TraceMe, TraceAnnotation,
+/* Write a row for an event of the host that is not a call: TraceMe, TraceAnnotation,
  * StepTraceAnnotation, operations of XLA; "NVTX:domain:text", where domains cannot contain colons,
  * but texts can; "$file.py:1 function" of Python's tracer. */
 static int put_annotation(

@@ -11,7 +11,7 @@
 #include "reader/file/source.h"
 #include "reader/ncu/wire.h"
 
-/* maximum size of a file; protobuf itself stops at half of it */
+/* maximum size of a file; protobuf itself limits messages to half of it */
 #define XSPACE_BYTES_MAX (UINT64_C(1) << 32)
 
 /* Field numbers of the messages. */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * close_all.c - closes every descriptor it does not know, by close_range, closefrom, a loop of
- * close, and checks its own numbers.
+ * close_all.c - closes all descriptors from 3 on, by close_range, closefrom, a loop of close, and
+ * checks the numbers of its own.
  *
- * The tracer must own no descriptor of the program: new descriptors get the numbers they would get
- * untraced, files contain what the program wrote and nothing else, and tracing continues after
+ * The tracer must occupy no descriptor of the program: new descriptors get the numbers they would
+ * get untraced, files contain what the program wrote and nothing else, and tracing continues after
  * everything has been closed (all calls are in the report).
  */
 #include "app.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bench_symbols.c - measures the cost of the name of an address, compared with the libdw calls that
- * return the same name.
+ * bench_symbols.c - measures the cost of finding the name of an address, compared with the libdw
+ * calls that return the same name.
  *
  *   bench_symbols [ADDRESSES=100000] [FILE]     (default: a file compiled by $CC, 8 units of 1,000
  *                                               functions)

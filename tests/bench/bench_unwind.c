@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bench_unwind.c - measures the cost of a callchain, compared with libunwind's unw_backtrace() and
- * unw_step() and glibc's backtrace() on the same stacks in the same run.
+ * bench_unwind.c - measures the cost of taking a callchain, compared with libunwind's
+ * unw_backtrace() and unw_step() and glibc's backtrace() on the same stacks in the same run.
  *
  *   bench_unwind [-d DEPTH] [-n CHAINS] [-r ROUNDS]
  *

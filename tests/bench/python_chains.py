@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Measures what Python frames add to a callchain, in the interpreter that runs this script.
+"""Measure what Python frames add to a callchain, in the interpreter that runs this script.
 
 python_chains.py [DEPTH]: a chain of DEPTH Python frames (29 by default) of as many functions, the same as the one before, taken 200,000 times; the
 least and the median of 4,000 batches of 50, in ns: the native chain alone, the Python frames alone, those if each is at another instruction than in

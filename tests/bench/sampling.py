@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What CPU samples cost a program that only computes: its processor time, in alternating runs.
+"""Measure what CPU samples cost a program that only computes: its processor time, in alternating runs.
 
     tests/bench/sampling.py [ROUNDS [ROUNDS_OF_WORK]]
 
 Each round runs the same work without the tracer, with it but without samples, and with samples at 97 Hz and at 1 kHz, in an order that
-changes from round to round. Printed: the ratio of the processor time to that of the traced run without samples in the same round, its
+changes from round to round. Prints the ratio of the processor time to that of the traced run without samples in the same round, its
 median and quartiles over the rounds, and the least processor time of each way. Other work on the machine makes the quartiles wide.
 """
 import os

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What the account of threads' times costs: the creation and end of a thread, and the writer's processor time.
+"""Measure what the account of threads' times costs: the creation and end of a thread, and the writer's processor time.
 
     tests/bench/thread_time.py [ROUNDS [SECONDS]]
 
-Each round runs `accounted crowd` with 1, 64 and 512 threads that wake every 10 ms, without and with --thread-time. Printed: the least time
+Each round runs `accounted crowd` with 1, 64 and 512 threads that wake every 10 ms, without and with --thread-time. Prints the least time
 of a thread's creation and end of all rounds, the median processor time of the writer as a share of the time, and the bytes of the report.
 """
 import os
@@ -15,23 +15,11 @@ import sys
 import tempfile
 import time
 
-SRC = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../..")
-BUILD = os.environ.get("BUILD") or os.path.join(SRC, "build")
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../e2e"))
+from lib import app, traced_env, writer_of  # noqa: E402
+
 THREADS = (1, 64, 512)
 WAYS = ("none", "process-tree")
-
-
-def writer_of(folder):
-    """Return the pid of the writer of the tree whose spools are in the folder."""
-    for pid in filter(str.isdigit, os.listdir("/proc")):
-        try:
-            with open(f"/proc/{pid}/cmdline", "rb") as file:
-                words = file.read().split(b"\0")
-        except OSError:
-            continue
-        if words[0].endswith(b"libtrace-writer") and any(word.startswith(folder.encode()) for word in words[1:]):
-            return pid
-    return None
 
 
 def ticks_of(pid):
@@ -45,11 +33,8 @@ def ticks_of(pid):
 def once(way, threads, seconds, folder):
     """Return the time of a thread in ns, the writer's share of the time, and the bytes of the report."""
     report = os.path.join(folder, "r.rep")
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("LIBTRACE_") and name != "LD_PRELOAD"}
-    environment.update(LD_PRELOAD=os.path.join(BUILD, "lib/libtrace/libtrace.so"), LIBTRACE_OUTPUT=report, LIBTRACE_FORCE_OVERWRITE="true",
-                       LIBTRACE_TRACE="nvtx", LIBTRACE_THREAD_TIME=way, LIBTRACE_SPOOL_DIR=folder, APP_FACTS="1")
-    with subprocess.Popen([os.path.join(BUILD, "tests/apps/accounted"), "crowd", str(seconds * 1000), str(threads)], env=environment,
-                          stdout=subprocess.PIPE) as child:
+    environment = traced_env(report, folder, LIBTRACE_FORCE_OVERWRITE="true", LIBTRACE_TRACE="nvtx", LIBTRACE_THREAD_TIME=way, APP_FACTS="1")
+    with subprocess.Popen([app("accounted"), "crowd", str(seconds * 1000), str(threads)], env=environment, stdout=subprocess.PIPE) as child:
         time.sleep(seconds / 4)
         pid, begin = writer_of(folder), time.monotonic()
         before = ticks_of(pid)

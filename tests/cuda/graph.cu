@@ -50,7 +50,7 @@ static void launch(cudaGraph_t graph, cudaStream_t stream, int launches, int ker
 	CHECK(cudaGraphDestroy(graph));
 }
 
-/* Three kernels: one, then one in each of two streams. */
+/* Capture three kernels: one, then one in each of two streams. */
 static void captured(cudaStream_t stream, int *a, int *b, int launches)
 {
 	cudaEvent_t fork, join;
@@ -75,7 +75,7 @@ static void captured(cudaStream_t stream, int *a, int *b, int launches)
 	CHECK(cudaStreamDestroy(side));
 }
 
-/* A set, a kernel, a copy back, one after the other. */
+/* Build a graph of a set, a kernel and a copy back, one after the other. */
 static void built(cudaStream_t stream, int *a, int *result, int launches)
 {
 	cudaGraph_t graph;

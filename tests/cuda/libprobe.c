@@ -219,7 +219,7 @@ static bool is_wanted(int kind)
 	return kind != CUPTI_ACTIVITY_KIND_KERNEL && kind != CUPTI_ACTIVITY_KIND_GRAPH_TRACE;
 }
 
-/* The counters that the tracer asks for, in both forms; the tracer uses the second. */
+/* Configure the counters that the tracer asks for, in both forms; the tracer uses the second. */
 static CUptiResult configure_unified_memory(CUpti_ActivityUnifiedMemoryCounterScope scope)
 {
 	static const CUpti_ActivityUnifiedMemoryCounterKind kinds[] = {

@@ -44,7 +44,7 @@ static bool all_are(const int *values, int value)
 	return true;
 }
 
-/* One batch in a stream of its own, with memory of the pool. */
+/* Run one batch in a stream of its own, with memory of the pool. */
 static void batch(cudaStream_t stream, int *on_host, int factor)
 {
 	int *values;
@@ -83,7 +83,7 @@ static void work(int device, int number, int batches)
 	CHECK(cudaFreeHost(on_host));
 }
 
-/* The second stream waits for an event of the first. */
+/* Make the second stream wait for an event of the first. */
 static void ordered(void)
 {
 	cudaStream_t one, other;

@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Pages of `trace report --html`: parsed as a browser would, and used in a browser (_browser.py)."""
+import base64
+import collections
 import html.parser
 import json
 import os
+import sys
 
+from _browser import Browser, find
 from lib import tap, trace
 
 CANVAS = ".timeline .scroller canvas"
@@ -43,6 +47,32 @@ def write(path, *files):
     return Page(path)
 
 
+Row = collections.namedtuple("Row", "track row start length name count taken busy")
+
+
+def rows_of(text):
+    """Return the rows of a track as the page decodes them: start, length, name, count, time taken, time busy (None for a single event: its kind decides)."""
+    data, numbers = base64.b64decode(text), []
+    value = shift = 0
+    for byte in data:
+        value |= (byte & 127) << shift
+        shift += 7
+        if byte < 128:
+            numbers.append(value)
+            value = shift = 0
+    at, last, rows = 0, 0, []
+    while at < len(numbers):
+        last += numbers[at]
+        length, several, name = numbers[at + 1] >> 1, numbers[at + 1] & 1, numbers[at + 2]
+        rows.append((last, length, name, *(numbers[at + 3:at + 6] if several else (1, length, None))))
+        at += 6 if several else 3
+    return rows
+
+
+def level_rows(level):
+    return [Row(track, row, *each) for track, row, text in level["track_rows"] for each in rows_of(text)]
+
+
 def shows(browser, name, path):
     browser.open(path)
     urls, wrong = browser.requests()
@@ -79,3 +109,17 @@ def search(browser, text):
 
 def next_match(browser):
     browser.evaluate("document.querySelector('.timeline input').dispatchEvent(new KeyboardEvent('keydown', {key: 'Enter'}))")
+
+
+def run_in_browser(tests):
+    """Run tests of pages in one browser, or skip them where there is none. Names after the first argument of the file choose tests."""
+    if not find():
+        for test in tests:
+            tap.skip(test.__name__, "no chromium here")
+        return
+    with Browser() as browser:
+        for test in tests:
+            if len(sys.argv) > 2 and test.__name__ not in sys.argv[2:]:
+                continue
+            test(browser)
+            tap.ok(not browser.requests()[1], f"{test.__name__}: no error in the page's script", browser.requests()[1][:1])

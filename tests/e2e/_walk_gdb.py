@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """For gdb: at each call of a wrapper, walk the thread's stack and print the addresses, innermost first, as lines of JSON."""
 import json
+import subprocess
 
 import gdb  # pylint: disable=import-error
 
@@ -28,9 +29,18 @@ class Walk(gdb.Breakpoint):
         return False
 
 
+def wrapper(path, name):
+    """Return the address of an exported function of a loaded library: gdb itself finds it only if the library has debug information."""
+    with open(f"/proc/{gdb.selected_inferior().pid}/maps", encoding="ascii") as file:
+        base = min(int(line.partition("-")[0], 16) for line in file if line.rstrip().endswith(path))
+    listing = subprocess.run(["readelf", "--dyn-syms", "-W", path], capture_output=True, text=True, check=True).stdout
+    rows = [line.split() for line in listing.splitlines()]
+    return base + next(int(row[1], 16) for row in rows if len(row) > 7 and row[6] != "UND" and row[7].partition("@")[0] == name)
+
+
 gdb.execute("tbreak main")
 gdb.execute("run")
 library = next(o for o in gdb.objfiles() if o.filename.endswith("/libtrace.so"))
-Walk(f"*{int(library.lookup_global_symbol('pread').value().address)}")
+Walk(f"*{wrapper(library.filename, 'pread')}")
 gdb.execute("continue")
 OUTPUT.close()

@@ -243,7 +243,7 @@ def without_callchains():
     table = trace("stats", "-r", "callchain_tree", empty).decode()
     tap.ok("does not contain callchain data" in table, "a report without callchains says so", table)
     done = subprocess.run([TRACE, "export", "-t", "folded", empty], capture_output=True, timeout=60, check=False)
-    tap.ok(done.returncode == 2 and done.stderr.endswith(b"nothing to export as folded\n") and not os.path.exists(os.path.join(PLACE, "sample.folded")),
+    tap.ok(done.returncode == 2 and done.stderr.decode() == f"trace: '{empty}': nothing to export as folded\n" and not os.path.exists(os.path.join(PLACE, "sample.folded")),
            "folded: a report without callchains is not exported", done)
     scope = json.loads(trace("export", "-t", "speedscope", "-o", "-", empty))
     kinds = {profile["type"] for profile in scope["profiles"]}

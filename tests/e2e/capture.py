@@ -674,6 +674,13 @@ def library_folder_can_be_moved():
 def shell_wrapper():
     """Check that scripts/libtrace-run works if only the library is installed."""
     wrapper = os.path.join(SRC, "scripts/libtrace-run")
+    with open(os.path.join(SRC, "reader/cli/base/options.def"), encoding="utf-8") as file:
+        rows = [row for row in file.read().split("\nOPTION(") if row.startswith("run, ")]
+    options = [(re.search(r'"([a-z-]+)"', row)[1], *variable) for row in rows if (variable := re.findall(r'"(LIBTRACE_\w+)"', row))]
+    with open(wrapper, encoding="utf-8") as file:
+        text = file.read()
+    missing = [name for name, variable in options if f'--{name}) export {variable}="$2"' not in text or f"--{name} " not in text]
+    tap.ok(len(options) > 25 and not missing, "libtrace-run: the options of trace run that have a variable", (len(options), missing))
     place, spool = folder(), spool_folder()
     env = clean_env(LIBTRACE_HOME=os.path.dirname(LIBRARY), LIBTRACE_SPOOL_DIR=spool)
     result = run([wrapper, "-o", os.path.join(place, "r.rep"), "--osrt-threshold", "0", "--", "sh", "-c", f"{app('small_stack')} >/dev/null; exit 7"], env=env, cwd=place)

@@ -11,7 +11,7 @@ import sys
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from lib import TRACE, Report, app, clean_env, folder, main, receipts_agree, run, spool_folder, tap, traced_env, wait_spool_gone, wait_until  # noqa: E402
+from lib import TRACE, Report, app, clean_env, folder, main, receipts_agree, run, spool_folder, tap, traced_env, wait_spool_gone, wait_until, writer_of  # noqa: E402
 
 ROUNDS = 3
 PROGRAM = app("capture_ranges")
@@ -167,19 +167,6 @@ def preload_alone():
            "an invalid value is reported, and the default is used", bad.info()["diagnostics"])
 
 
-def writer_of(spool):
-    """Return the pid of the tree's writer, found by the tree's folder on its command line; None if there is none."""
-    for name in filter(str.isdigit, os.listdir("/proc")):
-        try:
-            with open(f"/proc/{name}/cmdline", "rb") as file:
-                words = file.read().split(b"\0")
-        except OSError:
-            continue
-        if words[0].endswith(b"libtrace-writer") and any(word.startswith(spool.encode()) for word in words):
-            return int(name)
-    return None
-
-
 def windows_outlive_the_writer():
     if not os.path.exists(PROGRAM):
         return tap.skip("windows without a writer", "not built: no headers of NVTX")
@@ -222,7 +209,7 @@ def never_began():
 def wrong_options():
     for options, words in ((("-c", "nvtx"), "the name of the NVTX range is missing"), (("-c", "foo"), "libtraceApi or signal"), (("-c", "signal:KILL"), "USR1, USR2"),
                            (("-c", "nvtx:a", "--capture-range-end", "repeat:0"), "repeat:N"), (("-p", "a"), "--capture-range=nvtx"),
-                           (("--nvtx-domain-include", "a", "--nvtx-domain-exclude", "b"), "exclude each other"),
+                           (("--nvtx-domain-include", "a", "--nvtx-domain-exclude", "b"), "cannot be used together"),
                            (("-o", "-"), "standard output"), (("-t", "osrt,foo"), " for --trace: want "), (("-t", "osrt,"), " for --trace: want "),
                            (("-d", "5s"), "seconds, such as"), (("-d", "9999999999"), "at most 999999999"), (("-e", "A B"), "A=B"), (("--osrt-threshold", "x"), "an unsigned integer"),
                            (("--osrt-backtrace-depth", "129"), "invalid argument '129' for --osrt-backtrace-depth: want an unsigned integer, at most 128"),

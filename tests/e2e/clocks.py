@@ -69,7 +69,7 @@ def writer_of(spool):
 
 
 def writer_stopped():
-    """The writer does not run from the program's begin to its end: with any clock the program ends, and dropped calls are counted exactly."""
+    """Stop the writer while the program runs: with any clock the program ends, and dropped calls are counted exactly."""
     for kind in (None, *KINDS):
         spool, path = spool_folder(), os.path.join(folder(), "r.rep")
         env = traced_env(path, spool, preload=("@", FAKE), FAKE_CLOCK=kind, LIBTRACE_MEMORY=1, LIBTRACE_EXIT_WAIT="10ms")

@@ -283,7 +283,7 @@ def failures():
     tap.ok(result.status == 2 and b"/dev/full" in result.err, "a full disk is reported", result)
     for kind in ("csv", "occupancy"):
         result = trace("export", "-t", kind, report)
-        tap.ok(result.status == 2 and result.err.decode().endswith(f"nothing to export as {kind}\n") and not os.path.exists(report[:-3] + kind),
+        tap.ok(result.status == 2 and result.err.decode() == f"trace: '{report}': nothing to export as {kind}\n" and not os.path.exists(report[:-3] + kind),
                f"{kind}: there is no file of a report without kernels", result)
 
 

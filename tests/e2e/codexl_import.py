@@ -210,7 +210,7 @@ def statistics_know_them():
 
 
 def calls_of_opencl_and_hsa():
-    """The summary of calls has the name of their API; copies of HSA are memory operations."""
+    """Check that the summary of calls has the name of their API, and that copies of HSA are memory operations."""
     ocl = TIMELINE[:TIMELINE.index("=====hsa API")] + TIMELINE[TIMELINE.index("=====ocl Timestamp"):TIMELINE.index("=====hsa Timestamp")]
     report, _ = imported(written("ocl.atp", ocl))
     text = trace("stats", report).out.decode()
@@ -268,7 +268,7 @@ def wrong_timelines():
         (HEAD + "=====hsa Stack Trace Output=====\n7\n1\nb\tmain\tx\tfile\n", 5, "source line is not a number"),
         (HEAD + MARKERS.format("1\nclMarker 1"), 5, "expected the start or end"),
         (HEAD + MARKERS.format("2\nclBeginPerfMarker a 5\nclEndPerfMarker 4"), 6, "ends before it begins"),
-        (HEAD + MARKERS.format("2\nclBeginPerfMarker a 5\nclBeginPerfMarker b 4"), 6, "begins before the one that encloses it"),
+        (HEAD + MARKERS.format("2\nclBeginPerfMarker a 5\nclBeginPerfMarker b 4"), 6, "begins before its enclosing marker"),
         (HEAD + CALLS.format(1, "a = b ( " + "x" * (1 << 20) + " )\n"), 5, "line of more than"),
         (HEAD * 30000 + "\0", 30001, "not a text file"),
     ]

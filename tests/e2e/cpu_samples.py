@@ -140,7 +140,7 @@ def notices_nothing():
 
 
 def in_step():
-    """A thread in step with the kernel's tick: its time is between named marks, and each caller has its share."""
+    """Check a thread in step with the kernel's tick: its time is between named marks, and each caller has its share."""
     s = Sampled("step", "3000" if TORTURE else "1500", hz=97)
     fact = s.text.split("facts: often ")[-1].split()
     cpu = s.processes()[0]["cpu"]
@@ -169,7 +169,7 @@ def in_step():
 
 
 def not_in_step():
-    """A thread that sleeps and computes at random is sampled at ticks: marks at ends of calls would take time from what ran."""
+    """Check that a thread that sleeps and computes at random is sampled at ticks: marks at ends of calls would take time from what ran."""
     s = Sampled("naps", "3000" if TORTURE else "1500", hz=97)
     cpu = s.processes()[0]["cpu"]
     tap.ok(not s.wrong() and cpu["in_step"] <= 1 and cpu["samples"] > 50, "random naps: no marks at ends of calls", s.wrong() or cpu)
@@ -199,7 +199,7 @@ print("facts: seventy", took["seventy"], "thirty", took["thirty"])
 
 
 def python_frames():
-    """Samples of Python programs have Python's functions, where the program runs them."""
+    """Check that samples of Python programs have Python's functions where the program runs them."""
     s = Sampled("-c", PYTHON % ("4" if TORTURE else "2"), hz=200, program=sys.executable)
     fact = s.text.split("facts: seventy ")[-1].split()
     if s.wrong() or len(fact) < 3:
@@ -218,7 +218,7 @@ def python_frames():
 
 
 def executed_again():
-    """A process that executes a program again and again: each program's processor time is its own."""
+    """Check a process that executes a program again and again: each program's processor time is its own."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     s = Sampled("exec", program="sample_hard")
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -228,14 +228,14 @@ def executed_again():
 
 
 def few_signals():
-    """Timers leave the program half of the signals that may be pending."""
+    """Check that timers leave the program half of the signals that may be pending."""
     s = Sampled("limit", program="sample_hard")
     cpu = s.processes()[-1]["cpu"]
     tap.ok(not s.wrong() and cpu["threads_refused"] + cpu["threads"] == 41, "a program with few signals left can create its own timer", s.wrong() or cpu)
 
 
 def refused():
-    """Where perf_event_open() and timer_create() are refused there are no samples, but the times of threads."""
+    """Check that there are no samples, but the times of threads, where perf_event_open() and timer_create() are refused."""
     s = Sampled("split", "300", under=[app("refuse")], LIBTRACE_SECCOMP="trace")
     receipt = s.processes()[0].get("receipt") or {}
     cpu, times = receipt.get("cpu") or {}, receipt.get("thread_time") or {}

@@ -122,6 +122,35 @@ def compares_captures_of_pytorch():
     tap.ok(len({f["name"] for f in found["findings"] if f["kind"] == "range"}) == 4, "unless --merge-numbers asks for it", f"{found['findings'][:3]} {err}")
 
 
+def renamed_ranges_cost_what_is_in_them():
+    """Check that the search for items that were renamed does not begin anew after each renamed range. The work is counted, not its time."""
+    folder = lib.folder()
+    base = made.runs(folder, "base", 1, 1, made.nested_operators)
+    other = made.runs(folder, "other", 1, 1, made.nested_operators, first=5001)
+    items = sum(len(profile.read(path, path).items) for path in base + other)
+    looked_up = []
+    usual = renames.median_of
+    renames.median_of = lambda profiles, key, field: (looked_up.append(key), usual(profiles, key, field))[1]
+    try:
+        _, found, err = as_json(base, other, "--no-merge-numbers")
+    finally:
+        renames.median_of = usual
+    renamed = {f["formerly"]: f["path"] + "/" + f["name"] for f in found["findings"] if f["presence"] == "renamed" and f["kind"] == "range"}
+    tap.ok(len(renamed) >= renames.OUTER_RENAMES and renamed.get(":step 1") == "/:step 5001", f"{len(renamed)} ranges whose names have another number are renamed", f"{err} {sorted(renamed.items())[:9]}")
+    tap.ok(len(looked_up) <= 6 * items, f"{len(looked_up)} counts and times of {items} items are looked up", len(looked_up))
+    whole = {(f["path"], f["name"]) for f in found["findings"] if f["kind"] == "range"}
+    tap.ok(all(f["path"] == "" or tuple(profile.split_path(f["path"])[::2]) in whole for f in found["findings"] if f["kind"] in ("range", "kernel")),
+           "and what is inside a renamed range moved along")
+
+
+def items_that_become_one_are_added():
+    items = [profile.Item(2, 30, 15.0), profile.Item(1, 60, 60.0, lines={"a.py:1"})]
+    one, two = (profile.Key("range", "app", "", name) for name in ("old", "new"))
+    run = profile.Profile("run", {key: item for key, item in zip((one, two), items)})
+    renames.Moves([run]).rename(one, two)
+    tap.ok(run.items == {two: profile.Item(3, 90, 30.0, lines={"a.py:1"})}, "two items that are called the same are one with the counts of both", run.items)
+
+
 def reads_databases_of_old_versions():
     """Check databases of schema 2.9, which has no ENUM tables, its own numbers of waits, and a second row of calls with a callchain."""
     folder = lib.folder()
@@ -181,6 +210,15 @@ def shows_progress_after_a_second():
     usual = progress.SECONDS
     tap.ok(usual == 1, "progress begins after a second", usual)
     tap.ok(lines(0.001, "reading", "comparing") == ["trace: diff: reading", "trace: diff: comparing"], "a line for each thing that takes longer than that")
+    repeat, progress.REPEAT = progress.REPEAT, 2
+    stream, progress.SECONDS = io.StringIO(), 0.001
+    with contextlib.redirect_stderr(stream), progress.Progress("diff") as p:
+        p.say("reading")
+        while stream.getvalue().count("\n") < 3:
+            threading.Event().wait(0.001)
+    said = stream.getvalue().splitlines()
+    tap.ok(said[0] == "trace: diff: reading" and all(line.startswith("trace: diff: reading (for ") for line in said[1:]), "what takes long is said again, with its time", said)
+    progress.REPEAT = repeat
     tap.ok(lines(1000, "reading", "comparing") == [], "and none for what does not")
     progress.SECONDS = usual
 
@@ -324,7 +362,7 @@ def one_line_for_each_error():
     with open(bare, "w", encoding="ascii") as file:
         file.write('#!/bin/sh\nexec /usr/bin/env python3 -S "$@"\n')
     os.chmod(bare, 0o755)
-    for python, what in ((bare, b"does not have"), ("/none/python3", b"cannot run")):
+    for python, what in ((bare, b"does not have"), ("/none/python3", b"needs Python 3.10 or later")):
         result = lib.run([lib.TRACE, "diff", good[0], good[0]], env=lib.clean_env(LIBTRACE_PYTHON=python))
         tap.ok(result.status == 2 and what in result.err and b"scripts/setup --python" in result.err and result.err.count(b"\n") == 1, f"{what.decode()}: one line", result.err)
 
@@ -386,6 +424,7 @@ def holds_its_error_rate():
     tap.ok(float(p) == round(2 / 252, 4) and reachable == b"False", "exact p of sides that do not overlap; three runs a side cannot reach it", words)
 
 
-lib.main(finds_planted_changes, compares_databases_of_nsys, tells_new_vanished_and_renamed, compares_captures_of_pytorch, reads_databases_of_old_versions, long_names_have_a_budget,
+lib.main(finds_planted_changes, compares_databases_of_nsys, tells_new_vanished_and_renamed, compares_captures_of_pytorch, renamed_ranges_cost_what_is_in_them,
+         items_that_become_one_are_added, reads_databases_of_old_versions, long_names_have_a_budget,
          shows_progress_after_a_second, fits_the_terminal, says_what_cannot_be_known, refuses_what_must_not_be_compared, build_ids_differ_where_both_are_known,
          children_have_the_name_of_a_program, prints_five_formats, one_line_for_each_error, finds_counts_in_reports, holds_its_error_rate)

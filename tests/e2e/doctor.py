@@ -21,6 +21,7 @@ NAMES = ["record", "spool", "callchains", "samples", "clock", "driver", "cupti",
 STATES = {"yes", "partly", "no", "absent"}
 SYS_PTRACE, SYS_PERF_EVENT_OPEN = 101, 298
 EPERM = 1
+seen = set()  # names of checks that a sandbox took something away from
 
 
 def written(name, text):
@@ -65,6 +66,8 @@ def says(name, what, text, state, sandbox, advice=None, status=0):
     """Check one finding: its state, words of its text, words of its advice."""
     found, result = sandbox
     check = found.get(name, {})
+    if state != "yes":
+        seen.add(name)
     tap.ok(check.get("state") == state and text in check["text"] and (advice is None) == (check["advice"] is None) and (advice or "") in (check["advice"] or "")
            and result.status == status, f"{what}: {name} is '{state}'", (check, result))
 
@@ -126,6 +129,8 @@ def kernel_settings():
     sandbox = asked(options)
     says("ptrace", "ptrace_scope is 1", "their own children only (ptrace_scope 1)", "partly", sandbox, "kernel.yama.ptrace_scope=0")
     tap.ok("perf_event_paranoid 3" in sandbox[0]["perf_event"]["text"], "perf_event_paranoid is read from the kernel", sandbox[0]["perf_event"])
+    written("ptrace_scope", "2\n")
+    says("ptrace", "ptrace_scope is 2", "processes as root only (ptrace_scope 2)", "partly", asked(options), "kernel.yama.ptrace_scope=0")
     source = written("clocksource", "hpet\n")
     sandbox = asked(["--ro-bind", source, "/sys/devices/system/clocksource/clocksource0/current_clocksource"])
     says("clock", "the kernel uses another clock", "the kernel's clock source is 'hpet'", "partly", sandbox)
@@ -145,6 +150,11 @@ def cuda():
         return ["--tmpfs", "/proc/driver", "--dir", "/proc/driver/nvidia", "--ro-bind", version, "/proc/driver/nvidia/version", "--ro-bind", params[state],
                 "/proc/driver/nvidia/params", "--tmpfs", "/usr/local", "--cap-drop", "ALL", *more]
 
+    installed = {os.path.realpath(path) for path in glob.glob("/usr/lib/x86_64-linux-gnu/libcuda.so*")}
+    none = asked(["--tmpfs", "/proc/driver", "--tmpfs", "/usr/local", *(word for path in installed for word in ("--ro-bind", written("none", ""), path))])
+    says("driver", "no driver", "no libcuda.so.1", "absent", none)
+    says("cupti", "no driver", "not in the loader's path", "absent", none)
+    says("counters", "no driver", "no NVIDIA driver in this kernel", "absent", none)
     sandbox = asked(driver(1))
     says("counters", "counters for administrators only", "RmProfilingAdminOnly: 1", "no", sandbox, "NVreg_RestrictProfilingToAdminUsers=0")
     if not glob.glob("/usr/lib/x86_64-linux-gnu/libcuda.so.1"):
@@ -157,6 +167,10 @@ def cuda():
     none = asked(driver(0), LD_LIBRARY_PATH=device.folder("nocupti"))
     says("driver", "a driver and a device", "CUDA 13", "yes", none)
     says("cupti", "no CUPTI", "not in the loader's path or in /usr/local/cuda", "partly", none, "LIBTRACE_CUPTI")
+    hidden = asked(driver(0), LD_LIBRARY_PATH=device.folder("nocupti"), SIM_FAULT="fail=cuInit:0:100")
+    says("driver", "a driver, and no device is visible", "CUDA 13.0, but cuInit() failed: 100", "no", hidden, "run nvidia-smi; 100: no device is visible")
+    old = asked(driver(0), LD_LIBRARY_PATH=device.folder("cuda11"), SIM_FAULT="cupti_version=12", LIBTRACE_CUPTI=os.path.join(device.folder("cuda11"), "libcupti.so.11.8"))
+    says("cupti", "CUPTI of CUDA 10", "libcupti.so.11.8, interface 12", "no", old, "install CUPTI of CUDA 11 or later")
     for name, library, interface in (("cuda12", "libcupti.so.12", "24"), ("cuda11", "libcupti.so.11.8", "18")):
         path = os.path.join(device.folder(name), library)
         says("cupti", f"CUPTI of {name}", f"{path}, interface {interface}", "yes", asked(driver(0), LIBTRACE_CUPTI=path))
@@ -185,8 +199,16 @@ def tools():
     says("debuginfod", "the library is missing", "libdebuginfod.so.1 cannot be loaded", "no", sandbox, "libdebuginfod1 on Debian")
 
 
+def every_line():
+    """Check that the functions above took away what each check needs. It runs last, and only if all of them ran."""
+    left = [name for name in NAMES if name not in seen]
+    if not os.path.isdir("/proc/driver"):
+        left = [name for name in left if name not in ("driver", "cupti", "counters")]
+    tap.ok(not left or len(sys.argv) > 1, "a sandbox takes away what each line depends on", left)
+
+
 if __name__ == "__main__":
     if not shutil.which("bwrap") or run(["bwrap", "--ro-bind", "/", "/", "true"]).status:
         tap.skip("trace doctor in sandboxes", "bwrap is missing, or not permitted here")
         tap.finish()
-    main(everything_there, the_library, shared_memory, system_calls, kernel_settings, cuda, tools)
+    main(everything_there, the_library, shared_memory, system_calls, kernel_settings, cuda, tools, every_line)

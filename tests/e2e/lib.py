@@ -114,6 +114,19 @@ def wait_spool_gone(spool, seconds=HANG_S):
     return wait_until(lambda: not os.listdir(spool), seconds)
 
 
+def writer_of(spool):
+    """Return the pid of the writer of the process tree whose spools are in the folder; None if there is none."""
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{name}/cmdline", "rb") as file:
+                words = file.read().split(b"\0")
+        except OSError:
+            continue
+        if words[0].endswith(b"libtrace-writer") and any(word.startswith(spool.encode()) for word in words[1:]):
+            return int(name)
+    return None
+
+
 # ---- running programs ----
 
 Result = collections.namedtuple("Result", "status out err hung note seconds")

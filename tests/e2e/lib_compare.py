@@ -142,6 +142,27 @@ def operators(run, names=18494, first=1):
     return run
 
 
+def nested_operators(run, names=800, first=1):
+    """Add ranges with a number each in their names, some within others, with launches in them: a few steps of PyTorch."""
+    numbers = iter(range(first, first + names))
+
+    def operator(depth):
+        number = next(numbers, None)
+        if number is None:
+            return
+
+        def body():
+            for _ in range(number % 3 if depth < 2 else 0):
+                operator(depth + 1)
+            run.launch(f"kernel_{number % 5}", 2000)
+
+        run.inside(f"aten::{('to', '_to_copy', 'copy_', 'add_', 'linear')[number % 5]}, op_id = {number}", body)
+
+    for number in range(first, first + names, 40):
+        run.inside(f"step {number}", lambda: [operator(0) for _ in range(20)])
+    return run
+
+
 def runs(folder, name, count, seed, make=program, of_libtrace=True, host="here", options=(), **what):
     """Write `count` databases of a program; return their paths."""
     return [make(Run(seed * 1000 + i, host, options), **what).write(os.path.join(folder, f"{name}-{i}.sqlite"), of_libtrace) for i in range(count)]

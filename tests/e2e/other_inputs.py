@@ -13,6 +13,7 @@ import contextlib
 import glob
 import json
 import os
+import re
 import sqlite3
 import sys
 
@@ -155,6 +156,114 @@ def missing_columns():
                f"{command[0]}: one line names the table whose column is missing", result)
 
 
+def unknown_columns():
+    """Check that a column that a database lacks, or whose rows are all NULL, is left out and not 0."""
+    path = os.path.join(PLACE, "unknown.sqlite")
+    full = ("CUPTI_ACTIVITY_KIND_KERNEL", "CUPTI_ACTIVITY_KIND_MEMCPY", "CUPTI_ACTIVITY_KIND_MEMSET")
+    lost = ("contextId", "streamId", "gridX", "registersPerThread", "srcKind", "memKind")
+    with contextlib.closing(sqlite3.connect(path)) as c, c:
+        with contextlib.closing(sqlite3.connect(MADE)) as whole:
+            whole.backup(c)
+        for table in full:
+            has = {row[1] for row in c.execute(f"PRAGMA table_info({table})")}
+            for column in lost:
+                if column in has:
+                    c.execute(f"ALTER TABLE {table} DROP COLUMN {column}")
+    kinds = ("cuda_kernel", "cuda_memcpy", "cuda_memset")
+    gone = {"context_id", "stream_id", "grid_x", "registers_per_thread", "src_kind", "memory_kind"}
+    known = [json.loads(line) for kind in kinds for line in trace("dump", "--json", "-k", kind, MADE).out.splitlines()]
+    tap.ok({key for row in known for key in row} >= gone, "a database with all columns: dump has them", known[0])
+    rows = [json.loads(line) for kind in kinds for line in trace("dump", "--json", "-k", kind, path).out.splitlines()]
+    tap.ok(len(rows) == len(known) and not gone & {key for row in rows for key in row} and all("grid_y" in row for row in rows if row["kind"] == "cuda_kernel"),
+           "dump --json leaves out what the database lacks", rows[0])
+    rest = [{k: v for k, v in row.items() if k not in gone} for row in known]
+    tap.ok(rest == rows, "and nothing else", [(a.items() ^ b.items()) for a, b in zip(rest, rows) if a != b][:3])
+    text = "".join(trace("dump", "-k", kind, path).out.decode() for kind in kinds)
+    tap.ok("grid_y=" in text and not any(f" {column}=" in text for column in gone), "and dump", text[:500])
+    events = json.loads(exported(path, "chrome"))["traceEvents"]
+    device = [e for e in events if e["ph"] == "X" and e["cat"] in ("kernel", "gpu_memcpy", "gpu_memset")]
+    tap.ok(len(device) == len(rows) and all(e["args"].keys() & {"context", "stream", "grid", *gone} == set() and "device" in e["args"] for e in device),
+           "chrome: likewise", device[:2])
+    names = {e["args"]["name"] for e in events if e["name"] in ("process_name", "thread_name")}
+    tap.ok(not any("context 0" in name or "stream 0" in name for name in names) and any(name == "GPU 0" for name in names), "tracks have no number that is unknown", names)
+    perfetto = exported(path, "perfetto")
+    tap.ok(b"context 0" not in perfetto and b"stream 0" not in perfetto, "also those of perfetto", len(perfetto))
+    again = os.path.join(PLACE, "unknown-again.sqlite")
+    result = trace("export", "-t", "sqlite", "-f", "true", "-o", again, path)
+    nulls = [count(again, table, "contextId IS NULL AND streamId IS NULL") for table in full]
+    tap.ok(result.status == 0 and nulls == [sum(row["kind"] == kind for row in rows) for kind in kinds], "sqlite: NULL", (result, nulls))
+    tap.ok(count(again, full[0], "gridX IS NULL AND gridY IS NOT NULL") == count(path, full[0]), "sqlite: only what is unknown", nulls)
+
+
+def unknown_cells():
+    """Check that a number that only some rows lack is left out of these rows, not 0."""
+    path = os.path.join(PLACE, "cells.sqlite")
+    lost = ("contextId", "streamId", "registersPerThread", "gridX")
+    with contextlib.closing(sqlite3.connect(path)) as c, c:
+        with contextlib.closing(sqlite3.connect(MADE)) as whole:
+            whole.backup(c)
+        for table in ("CUPTI_ACTIVITY_KIND_KERNEL", "CUPTI_ACTIVITY_KIND_MEMCPY"):
+            c.execute(f"CREATE TABLE filled AS SELECT * FROM {table}")
+            c.execute(f"DROP TABLE {table}")
+            c.execute(f"ALTER TABLE filled RENAME TO {table}")
+            first = c.execute(f"SELECT rowid, start FROM {table} ORDER BY start LIMIT 1").fetchone()
+            for column in lost if table.endswith("KERNEL") else lost[:2]:
+                c.execute(f"UPDATE {table} SET {column} = NULL WHERE rowid = {first[0]}")
+    gone = {"context_id", "stream_id", "registers_per_thread", "grid_x"}
+    for kind, keys in (("cuda_kernel", gone), ("cuda_memcpy", {"context_id", "stream_id"})):
+        known, rows = ([json.loads(line) for line in trace("dump", "--json", "-k", kind, file).out.splitlines()] for file in (MADE, path))
+        tap.ok(len(rows) > 1 and rows[1:] == known[1:] and keys <= known[0].keys() and rows[0] == {k: v for k, v in known[0].items() if k not in keys},
+               f"dump --json: {kind}: only what the row lacks is left out", (rows[0], known[0]))
+        lines = [trace("dump", "-k", kind, file).out.decode().splitlines() for file in (MADE, path)]
+        tap.ok(lines[0][1:] == lines[1][1:] and not any(f" {key}=" in lines[1][0] for key in keys) and all(f" {key}=" in lines[0][0] for key in keys), "dump", lines[1][0])
+    events = [e for e in json.loads(exported(path, "chrome"))["traceEvents"] if e["ph"] == "X" and e["cat"] == "kernel"]
+    tap.ok(len([e for e in events if "stream" not in e["args"]]) == 1 and not any(e["args"].get("stream") == 0 for e in events), "chrome: likewise", events[:2])
+    perfetto = exported(path, "perfetto")
+    tap.ok(b"context 0" not in perfetto and b"stream 0" not in perfetto, "perfetto: no track for numbers that are unknown", len(perfetto))
+    again = os.path.join(PLACE, "cells-again.sqlite")
+    result = trace("export", "-t", "sqlite", "-f", "true", "-o", again, path)
+    kernels = "CUPTI_ACTIVITY_KIND_KERNEL"
+    tap.ok(result.status == 0 and count(again, kernels, "streamId IS NULL AND gridX IS NULL AND gridY IS NOT NULL") == 1
+           and count(again, kernels, "streamId IS NOT NULL") == count(path, kernels) - 1, "sqlite: NULL in this row", result)
+
+
+def rows_without_a_process():
+    """Check that rows that do not say their process are left out, and counted."""
+    path = os.path.join(PLACE, "nobody.sqlite")
+    with contextlib.closing(sqlite3.connect(path)) as c, c:
+        with contextlib.closing(sqlite3.connect(MADE)) as whole:
+            whole.backup(c)
+        for table, column in (("CUPTI_ACTIVITY_KIND_KERNEL", "globalPid"), ("CUPTI_ACTIVITY_KIND_RUNTIME", "globalTid")):
+            c.execute(f"CREATE TABLE filled AS SELECT * FROM {table}")
+            c.execute(f"DROP TABLE {table}")
+            c.execute(f"ALTER TABLE filled RENAME TO {table}")
+            c.execute(f"UPDATE {table} SET {column} = NULL WHERE rowid = (SELECT min(rowid) FROM {table})")
+    whole, result = (trace("dump", "--json", file) for file in (MADE, path))
+    tap.ok(result.status == 0 and len(result.out.splitlines()) == len(whole.out.splitlines()) - 2, "dump: without these rows", result.err)
+    tap.ok(result.err.decode() == f"trace: '{path}': left out 2 rows that have no time or process, or end before they start\n", "the note counts them", result.err)
+
+
+def empty_exports():
+    """Check that an export that would be empty ends with status 2, one line and no file, whatever the input holds that the format cannot store."""
+    to = os.path.join(PLACE, "nothing")
+    only_calls = calls_database("calls.sqlite", [(100, 300, 0, TID, 2, 1, 0), (900, 200, 0, TID, 3, 1, 0)])
+    cases = [(only_calls, kind) for kind in ("folded", "pprof", "nvtxt", "ncu", "csv", "occupancy")]
+    cases += [(path, kind) for path in sorted(glob.glob(os.path.join(fixtures("xplane"), "*.xplane.pb"))) for kind in ("folded", "pprof")]
+    for path, kind in cases:
+        result = trace("export", "-t", kind, "-o", to, path)
+        tap.ok(result.status == 2 and result.err.decode() == f"trace: '{path}': nothing to export as {kind}\n" and not os.path.exists(to),
+               f"{kind} of {os.path.basename(path)}: one line", result)
+    nothing = calls_database("none.sqlite", [])
+    for output in (to, "-"):
+        result = trace("export", "-t", "json", "-o", output, nothing)
+        tap.ok(result.status == 2 and not result.out and result.err.decode() == f"trace: '{nothing}': nothing to export as json\n" and not os.path.exists(to),
+               f"json of a database without events to {os.path.basename(output)}", result)
+    text = " ".join(trace("export", "--list").out.decode().split())
+    tap.ok("no callchains, so nothing as folded and pprof" in text, "export --list agrees", text[-900:])
+    result = trace("export", "-t", "chrome", "-o", "-", only_calls)
+    tap.ok(result.status == 0 and b"left out 1 rows" in result.err, "notes of an export with events are printed", result.err)
+
+
 def damaged_files():
     torn = os.path.join(PLACE, "torn.sqlite")
     with open(MADE, "rb") as file, open(torn, "wb") as out:
@@ -165,9 +274,15 @@ def damaged_files():
     report = os.path.join(PLACE, "run.nsys-rep")
     with open(report, "wb") as file:
         file.write(b"\x01\x02\x03" * 99)
-    for command in (("export", "-t", "perfetto"), ("info",), ("dump",), ("check",), ("stats",), ("report",)):
-        result = trace(*command, report)
-        tap.ok(result.status == 2 and f"nsys export -t sqlite {report}'".encode() in result.err, f"{command[0]} of a .nsys-rep: the command that converts it", result)
+    commands = (("export", "-t", "perfetto"), ("export", "-t", "sqlite"), ("info",), ("dump",), ("check",), ("stats",), ("analyze",), ("report",), ("details",),
+                ("symbolize",), ("import",))
+    for content in (b"\x01\x02\x03" * 99, b"\x1f\x8b" + b"\1" * 99, b"text\n", b"{}"):
+        with open(report, "wb") as file:
+            file.write(content)
+        for command in commands:
+            result = trace(*command, report)
+            tap.ok(result.status == 2 and f"nsys export -t sqlite {report}'".encode() in result.err and result.err.count(b"\n") == 1,
+                   f"{command[0]} of a .nsys-rep ({content[:4]}): the command that converts it", result)
 
 
 def xspaces():
@@ -180,6 +295,9 @@ def xspaces():
         for kind in ("perfetto", "xplane", "speedscope", "json"):
             exported(path, kind)
         tap.ok(trace("check", path).status == 0 and trace("dump", path).out, f"check and dump of {name}")
+        planes = trace("info", path).out.decode()
+        events = re.search(r"planes: .* with (\d+) events", planes)[1]
+        tap.ok(f"; {events} events:" in trace("check", path).out.decode(), f"check counts the {events} events of {name} that info counts", planes[:300])
 
 
 def inputs_are_listed():
@@ -189,4 +307,4 @@ def inputs_are_listed():
 
 
 made.make(MADE)
-main(same_statistics, timelines, callchains, information, impossible_rows, missing_columns, damaged_files, xspaces, inputs_are_listed)
+main(same_statistics, timelines, callchains, information, impossible_rows, missing_columns, unknown_columns, unknown_cells, rows_without_a_process, empty_exports, damaged_files, xspaces, inputs_are_listed)

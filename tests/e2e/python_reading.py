@@ -197,7 +197,7 @@ except ValueError as error:
 
 
 def api(train):
-    """ncu_report has the same choice."""
+    """Check that ncu_report has the same choice."""
     trace("symbolize", train.report.path)
     env = dict(os.environ, PYTHONPATH=os.path.join(SRC, "reader/python"), LIBTRACE_READER=os.path.join(BUILD, "lib/libtrace/libtrace-reader.so"))
     read = run([sys.executable, "-c", READS, train.report.path], env=env)
@@ -208,7 +208,7 @@ def api(train):
 
 
 def without_python(train):
-    """A thread without Python frames has a callchain in each view."""
+    """Check that a thread without Python frames has a callchain in each view."""
     plain, _ = traced("plain.py", TRAIN, LIBTRACE_PYTHON_BACKTRACE="off")
     lines = exported(plain.report.path, "folded", "--callchains", "python").decode().splitlines()
     tap.ok(lines and all("[native code]" in line for line in lines), "python: a callchain without Python is '[native code]'", lines[:3])
@@ -272,7 +272,7 @@ def cuda():
 
 
 def nsys_scripts(database):
-    """NVIDIA's statistics scripts read the database as ever."""
+    """Check that NVIDIA's statistics scripts still read the database."""
     if not os.path.exists(NSYS):
         tap.skip("nsys stats", "nsys has not been fetched")
         return
@@ -357,7 +357,7 @@ def diff():
 
 
 def growth():
-    """20,000 code objects, as a program of PyTorch's size meets, grow the report by at most 4 MB."""
+    """Check that 20,000 code objects, as a PyTorch program has, grow the report by at most 4 MB."""
     source = """
 import os
 file = os.open("/dev/null", os.O_RDONLY)

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 180
 """Check `trace report`: the text for a terminal, and the page, in a real browser if one is installed. SCREENSHOTS=DIR keeps pictures of the page."""
-import base64
 import json
 import os
 import pty
@@ -13,7 +12,7 @@ import sys
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from lib import TRACE, app, clean_env, folder, main, run, spool_folder, tap, trace, traced_env, wait_spool_gone  # noqa: E402
 import _browser  # noqa: E402
-from _page import ABOUT, CANVAS, about, find_event, next_match, search, shows  # noqa: E402
+from _page import ABOUT, CANVAS, about, find_event, level_rows, next_match, rows_of, search, shows  # noqa: E402
 import _made_database as made  # noqa: E402
 import _page  # noqa: E402
 import libdevice as device  # noqa: E402
@@ -23,7 +22,7 @@ MADE = os.path.join(PLACE, "made.sqlite")
 made.make(MADE)
 WAITING = {"lock", "wait", "sync", "io", "net", "mpi", "nvtx"}  # kinds that are never counted as busy
 EVIL = "</script><script>window.owned = 1</script><img src=x onerror='window.owned = 2'>\u2028\"]}"
-LABEL_BYTES = 18  # what stands before a value of the overview
+LABEL_BYTES = 18  # the text before a value of the overview
 BUILT = b"built without npm" not in trace("report", "--html", "-o", os.path.join(PLACE, "first.html"), MADE).err
 
 
@@ -141,29 +140,6 @@ def wrong_use():
 def page(name, *files):
     path = os.path.join(PLACE, name + ".html")
     return _page.write(path, *files), path
-
-
-def rows_of(text):
-    """The rows of a track as the page decodes them: start, length, name, count, time taken, time busy (None for a single event: its kind decides)."""
-    data, numbers = base64.b64decode(text), []
-    value = shift = 0
-    for byte in data:
-        value |= (byte & 127) << shift
-        shift += 7
-        if byte < 128:
-            numbers.append(value)
-            value = shift = 0
-    at, last, rows = 0, 0, []
-    while at < len(numbers):
-        last += numbers[at]
-        length, several, name = numbers[at + 1] >> 1, numbers[at + 1] & 1, numbers[at + 2]
-        rows.append((last, length, name, *(numbers[at + 3:at + 6] if several else (1, length, None))))
-        at += 6 if several else 3
-    return rows
-
-
-def level_rows(level):
-    return [(track, row, *each) for track, row, text in level["track_rows"] for each in rows_of(text)]
 
 
 def page_stands_alone():
@@ -427,7 +403,7 @@ def browser_hover(browser):
 
 
 def browser_details(browser):
-    """A click shows all that the report has about an event."""
+    """Check that a click shows all that the report has about an event."""
     shows(browser, "a report of calls", page("calls", REPORT)[1])
     browser.click(*find_event(browser, "pthread_mutex_lock", "held by"))
     lines, frames = about(browser)
@@ -454,7 +430,7 @@ def browser_details(browser):
 
 
 def browser_launch(browser):
-    """A kernel and the call that launched it lead to each other; both have the NVTX ranges around the call."""
+    """Check that a kernel and the call that launched it link to each other; both have the NVTX ranges around the call."""
     path = os.path.join(PLACE, "launch.sqlite")
     d = made.Made(path)
     d.nvtx(0, 100000, made.T1, "epoch 3")
@@ -495,7 +471,7 @@ def marked(browser, top, bottom):
 
 
 def browser_arrows(browser):
-    """A selected event has arrows: from a call to its kernels, and from who released a lock to who got it."""
+    """Check the arrows of a selected event: from a call to its kernels, and from the thread that released a lock to the one that got it."""
     path = os.path.join(PLACE, "arrows.sqlite")
     d = made.Made(path)
     d.api(20000, 30000, made.T1, "cudaLaunchKernel_v7000", 5)
@@ -574,7 +550,7 @@ def settled_tracks(browser, wanted):
 
 
 def browser_tree(browser):
-    """Processes are below those that started them, and fold."""
+    """Check that processes are below those that started them, and fold."""
     path, spool = os.path.join(PLACE, "tree.rep"), spool_folder()
     run(["sh", "-c", "sh -c 'cat /dev/null; cat /dev/null; true'; true"], env=traced_env(path, spool))
     wait_spool_gone(spool)
@@ -598,7 +574,7 @@ def browser_tree(browser):
 
 
 def tracks_database():
-    """Two threads that work at different times, one of them with a long name, and a stream."""
+    """Create a database: two threads that work at different times, one of them with a long name, and a stream."""
     path = os.path.join(PLACE, "tracks.sqlite")
     if os.path.exists(path):
         return path
@@ -613,7 +589,7 @@ def tracks_database():
 
 
 def browser_tracks(browser):
-    """Lanes without events in view are hidden, a search filters, names are whole."""
+    """Check that tracks without events in view are hidden, a search filters, names are whole."""
     shows(browser, "tracks", page("tracks", tracks_database())[1])
     name = "the_thread_that_loads_the_data (1001): OS runtime"
     all_tracks = ["\u25be process (1000)", "GPU 0, stream 7", "thread 1000: OS runtime", name]
@@ -648,14 +624,14 @@ def find_text(browser, text):
 
 
 def browser_area(browser):
-    """The sums of an area count what is in it, and of an event the part inside."""
+    """Check that the sums of an area count what is in it, and of an event the part inside."""
     shows(browser, "an area", page("tracks", tracks_database())[1])
     press(browser, "sum")
     lines, _ = about(browser)
     rows = browser.evaluate(f"[...document.querySelectorAll('{ABOUT} tbody tr')].map((r) => [...r.children].map((c) => c.textContent))")
     tap.ok(lines["events"] == "4" and lines["time in calls and on GPUs"] == "450.0 us" and lines["busy"] == "250.0 us" and lines["waits, or may wait"] == "200.0 us",
            "the sums of all that is in view", lines)
-    tap.ok(sorted(rows) == [["add", "kernels", "1", "150.0 us"], ["main", "other calls", "1", "100.0 us"], ["poll", "waits", "1", "100.0 us"], ["read", "files", "1", "100.0 us"]],
+    tap.ok(sorted(rows) == [["add", "kernels", "1", "150.000"], ["main", "other calls", "1", "100.000"], ["poll", "waits", "1", "100.000"], ["read", "files", "1", "100.000"]],
            "are given by name", rows)
     x, y, width, _ = browser.box(CANVAS)
     start = find_event(browser, "poll")[1]
@@ -680,7 +656,7 @@ def type_key(browser, name):
 
 
 def browser_keys(browser):
-    """All of the timeline can be reached by keys, and is said."""
+    """Check that all of the timeline can be reached by keys, and is announced to screen readers."""
     shows(browser, "keys", page("tracks", tracks_database())[1])
     label = browser.evaluate(f"[document.querySelector('{CANVAS}').getAttribute('role'), document.querySelector('{CANVAS}').getAttribute('aria-label')]")
     tap.ok(label[0] == "application" and label[1].startswith("1 process, 4 events, 1.000 ms"), "the timeline has a role and a label", label)
@@ -718,7 +694,7 @@ def browser_keys(browser):
 
 
 def browser_lifetimes(browser):
-    """A process that only computes is not empty, and the timeline ends where the run ends."""
+    """Check that a process that only computes is not empty, and that the timeline ends where the run ends."""
     path, spool = os.path.join(PLACE, "computes.rep"), spool_folder()
     run(["sh", "-c", "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done"], env=traced_env(path, spool, threshold=10**10))
     wait_spool_gone(spool)
@@ -739,7 +715,7 @@ def browser_lifetimes(browser):
 
 
 def browser_waits(browser):
-    """Waits are hatched, and never counted as busy."""
+    """Check that waits are hatched, and never counted as busy."""
     for name, call, busy in (("waits", "poll", False), ("sync", None, False), ("works", "main", True)):
         path = os.path.join(PLACE, name + ".sqlite")
         d = made.Made(path)

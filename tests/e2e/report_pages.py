@@ -8,8 +8,7 @@ import pty
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from lib import TRACE, app, clean_env, folder, main, run, spool_folder, tap, trace, traced_env, wait_spool_gone  # noqa: E402
-import _browser  # noqa: E402
+from lib import TRACE, app, clean_env, fixtures, folder, main, run, spool_folder, tap, trace, traced_env, wait_spool_gone  # noqa: E402
 import _made_database as made  # noqa: E402
 import _page  # noqa: E402
 
@@ -110,12 +109,123 @@ def facts_of_databases():
     tap.ok(result.status == 0 and not result.err and b"read" in result.out, "facts in tables of another shape are left out", result)
 
 
+def varint(number):
+    out = b""
+    while number > 127:
+        out, number = out + bytes([number & 127 | 128]), number >> 7
+    return out + bytes([number])
+
+
+def field(number, value):
+    """Encode a field of protobuf: a number, or bytes."""
+    return varint(number << 3) + varint(value) if isinstance(value, int) else varint(number << 3 | 2) + varint(len(value)) + value
+
+
+def plane(name, stats=(), events=()):
+    """Encode a plane of an XSpace: its name, its stats, and a line with events (name, start, ns)."""
+    out = field(2, name.encode())
+    if events:
+        out += field(3, field(1, 7) + field(2, b"line") + b"".join(field(4, field(1, at) + field(2, start * 1000) + field(3, ns * 1000)) for at, (_, start, ns) in enumerate(events, 1)))
+    out += b"".join(field(4, field(1, at) + field(2, field(1, at) + field(2, event[0].encode()))) for at, event in enumerate(events, 1))
+    out += b"".join(field(5, field(1, at) + field(2, field(1, at) + field(2, stat.encode()))) for at, (stat, _) in enumerate(stats, 1))
+    return field(1, out + b"".join(field(6, field(1, at) + (field(3, value) if isinstance(value, int) else field(5, value.encode()))) for at, (_, value) in enumerate(stats, 1)))
+
+
+def xspace(name, *planes, hosts=()):
+    path = os.path.join(PLACE, name + ".xplane.pb")
+    with open(path, "wb") as file:
+        file.write(b"".join(planes) + b"".join(field(4, host.encode()) for host in hosts))
+    return path
+
+
+GPU_STATS = (("device_vendor", "AMD"), ("core_count", 304), ("memory_size", 206141652992))
+
+
+def facts_of_xspaces():
+    host = plane("/host:CPU", (), (("matmul", 1000, 4000), ("matmul", 9000, 2000), ("argsort", 6000, 500)))
+    whole = xspace("whole", *(plane(f"/device:GPU:{number}", GPU_STATS) for number in range(3)), plane("/device:TPU:0", (("device_type_string", "TPU v4"),)), plane("/device:CUSTOM:sums"), host,
+                   plane("Task Environment", (("profile_start_time", 1772334000 * 10**9), ("profile_stop_time", 1772334002 * 10**9 + 500_000_000))), hosts=("node7",))
+    facts = facts_of(page("whole", whole)[0]["reports"][0])
+    wanted = {"host": "node7", "GPU": "3 x AMD (304 cores, 206.1 GB)", "device": "TPU TPU v4", "began": "2026-03-01 03:00:00 UTC", "lasted": "2.500000 s", "events": "3 in 1 lines of 1 planes"}
+    tap.ok({name: facts.get(name) for name in wanted} == wanted and "XSpace" in facts["version"], "an XSpace says its host, devices, date, duration and number of events", facts)
+    text = trace("report", whole).out.decode()
+    tap.ok(all(f"{name:18}{value}\n" in text for name, value in wanted.items()), "the text has the same facts", text[:800])
+    bare = facts_of(page("bare", xspace("bare", host))[0]["reports"][0])
+    tap.ok(bare["lasted"] == "0.000010 s, from the first event to the last" and not {"host", "GPU", "device", "began"} & set(bare), "of a CPU alone, without a start, the events say how long it lasted", bare)
+    evil = facts_of(page("evil", xspace("evil", plane("/device:GPU:0", (("gpu_device_name", "x" * 5000), ("core_count", 2**63), ("memory_size", 2**64 - 1))),
+                                        plane("/device:" + "y" * 5000), *(plane(f"/device:KIND{number}:0") for number in range(40)), host, hosts=("h" * 5000, "i" * 5000)))[0]["reports"][0])
+    tap.ok(evil["events"].startswith("3 in ") and max(map(len, evil.values())) < 400, "long names of an XSpace are cut", evil)
+    real = fixtures("xplane")
+    for name, (events, where, gpu) in {"jax08_gemm": (3782, "tw003", "8 x AMD (304 cores, 206.1 GB)"), "own_cuda_min": (7, "demo-host", "Example GPU (132 cores, 150.8 GB)")}.items():
+        path = os.path.join(real, name + ".xplane.pb")
+        if not os.path.exists(path):
+            tap.skip(f"an XSpace of JAX: {name}", f"none in {real}")
+            continue
+        report = page(name, path)[0]["reports"][0]
+        facts = facts_of(report)
+        tap.ok(facts["events"].startswith(f"{events} in ") and facts["host"] == where and facts["GPU"] == gpu and float(facts["lasted"].split()[0]) > 0, f"{name}: its facts", facts)
+        tap.ok(report["api"] == ("HIP" if name == "jax08_gemm" else "CUDA"), f"{name}: the API of its GPUs", report["api"])
+
+
+def browser_xspace(browser):
+    path = os.path.join(fixtures("xplane"), "jax08_gemm.xplane.pb")
+    if not os.path.exists(path):
+        tap.skip("the first screen of an XSpace", f"none in {fixtures('xplane')}")
+        return
+    shows(browser, "an XSpace of JAX", page("jax08_gemm", path)[1])
+    said = dict(zip(texts(browser, "#summary .first dt"), texts(browser, "#summary .first dd")))
+    tap.ok(list(said) == ["lasted", "GPU", "host", "began", "version", "events"], "the first screen has what the file says", said)
+    costs = texts(browser, ".costs li a")
+    rows = {row["Name"] for row in json.loads(trace("stats", "-r", "cuda_gpu_kern_sum", "-f", "json", path).out)}
+    tap.ok(len(costs) == 3 and set(costs) <= rows, "and the three largest costs", costs)
+    low = browser.evaluate("document.querySelector('.costs').getBoundingClientRect().bottom")
+    tap.ok(low < 500, "long names of kernels do not push all else from the first screen", low)
+    legend = texts(browser, ".timeline .legend")[0]
+    tap.ok("HIP API" in legend and "CUDA" not in legend, "calls of HIP are not called CUDA", legend)
+    status = browser.wait("document.querySelector('.timeline .status')?.textContent")
+    tap.ok(status.startswith("3,782 events"), "all its events are in the timeline", status)
+
+
+def waits_database():
+    """Create a database in which three functions that wait take more time than all work."""
+    path = os.path.join(PLACE, "long-waits.sqlite")
+    if not os.path.exists(path):
+        d = made.Made(path)
+        for at, (name, ns) in enumerate((("poll", 9_000_000), ("epoll_wait", 7_000_000), ("sleep", 5_000_000), ("read", 400_000), ("main", 300_000), ("write", 200_000))):
+            d.osrt(at * 10**7, at * 10**7 + ns, made.T1, name)
+        d.finish()
+    return path
+
+
+def costs_name_what_they_leave_out():
+    text = trace("report", waits_database()).out.decode()
+    costs = text.split("largest costs:")[-1]
+    tap.ok([name for name in ("poll:", "read:", "main:") if name in costs] == ["poll:", "read:", "main:"] and "of OS functions that wait, only the longest; the next is epoll_wait)" in " ".join(costs.split()),
+           "text: the largest costs say that a longer wait is left out", costs)
+    path = os.path.join(PLACE, "one-wait.sqlite")
+    d = made.Made(path)
+    for at, (name, ns) in enumerate((("poll", 9_000_000), ("read", 400_000), ("main", 300_000), ("write", 200_000), ("sleep", 100_000))):
+        d.osrt(at * 10**7, at * 10**7 + ns, made.T1, name)
+    d.finish()
+    text = trace("report", path).out.decode()
+    tap.ok("largest costs:" in text and "that wait, only" not in text, "and nothing where none is left out", text[-500:])
+
+
+def browser_costs(browser):
+    shows(browser, "long waits", page("long-waits", waits_database())[1])
+    left = texts(browser, ".costs .left-out")
+    tap.ok(texts(browser, ".costs li a") == ["poll", "read", "main"] and left == ["Of OS functions that wait, only the longest is listed; also long: epoll_wait 7.000 ms, sleep 5.000 ms"],
+           "the page says which waits are left out of the largest costs", left)
+    browser.evaluate("document.querySelector('.costs .left-out a').click()")
+    tap.ok(texts(browser, "#tables tr.marked td:last-child") == ["epoll_wait"], "with links to them", texts(browser, "#tables tr.marked"))
+
+
 def browser_first_screen(browser):
     content, path = page("calls", REPORT)
     shows(browser, "first screen", path)
     tap.ok(browser.evaluate("document.title") == "calls.rep (lock_holder) \u2013 libtrace" and texts(browser, "h1") == ["calls.rep (lock_holder)"],
            "the title names file and program", browser.evaluate("document.title"))
-    tap.ok(texts(browser, "#summary .first dt")[:3] == ["command", "ended", "lasted"] and texts(browser, "#summary .verdict") == [content["reports"][0]["verdict"]],
+    tap.ok(texts(browser, "#summary .first dt")[:3] == ["command", "ended", "lasted"] and texts(browser, "#summary .verdict") == ["verdict: " + content["reports"][0]["verdict"]],
            "the first screen begins with what ran, and has the verdict", texts(browser, "#summary .first dt"))
     rows = json.loads(trace("stats", "-r", "osrt_sum", "-f", "json", REPORT).out)
     costs = texts(browser, ".costs li a")
@@ -178,10 +288,10 @@ def browser_tables(browser):
     shows(browser, "tables", path)
     table = table_of(content, "cuda_gpu_kern_sum")
     head = texts(browser, "#table-0-cuda_gpu_kern_sum th")
-    tap.ok(head[1] == "Total Time (ms)" and {title.rpartition(" ")[2] for title in head if title.split()[0] in ("Avg", "Med", "Min", "Max", "StdDev")} == {"(ms)"},
-           "times have the unit of their column, those of one call the same", head)
+    tap.ok(head[1] == "Total Time (us)" and {title.rpartition(" ")[2] for title in head if title.split()[0] in ("Avg", "Med", "Min", "Max", "StdDev")} == {"(us)"},
+           "all times of a table have one unit", head)
     cells = texts(browser, "#table-0-cuda_gpu_kern_sum tbody td:nth-child(2)")
-    tap.ok([float(cell.replace(",", "")) for cell in cells] == [round(row[1] / 1e6, 3) for row in table["rows"]], "the numbers of a column are in that unit", (cells, table["rows"]))
+    tap.ok([float(cell.replace(",", "")) for cell in cells] == [row[1] / 1e3 for row in table["rows"]], "the numbers of a column are in that unit", (cells, [row[1] for row in table["rows"]]))
     exact = browser.evaluate("[...document.querySelectorAll('#table-0-cuda_gpu_kern_sum tbody td:nth-child(2)')].map((e) => e.title)")
     tap.ok(exact == [f"{row[1]:,} ns" for row in table["rows"]], "the exact time is in its hint", exact)
     cut = browser.evaluate("[...document.querySelectorAll('#tables td.text')].filter((e) => e.offsetParent && e.scrollWidth > e.clientWidth).length")
@@ -192,6 +302,72 @@ def browser_tables(browser):
     browser.open(path)
     names = texts(browser, "#comparison details:first-child tbody td:last-child")
     tap.ok(sorted(names) == ["PushPop :epoch", "PushPop :step #, loss #.#"], "a comparison joins merged names with those that are not", names)
+
+
+UNITS = {"s": 1e9, "ms": 1e6, "us": 1e3, "ns": 1}, {"GB": 1e9, "MB": 1e6, "kB": 1e3, "bytes": 1}
+
+
+def tables_of(browser):
+    """Return the tables of a page, open or not: the headings, and the rows of texts."""
+    return browser.evaluate("[...document.querySelectorAll('table')].map((t) => [[...t.querySelectorAll('th')].map((h) => h.textContent), "
+                            "[...t.querySelectorAll('tbody tr')].map((r) => [...r.children].map((c) => c.textContent))])")
+
+
+def units_in(head):
+    """Return the units of times, and those of sizes, that headings name."""
+    named = {title.rpartition(" (")[2].rstrip(")") for title in head if title.endswith(")")}
+    return [named & set(units) for units in UNITS]
+
+
+def have_one_unit(browser, name):
+    """Check each table of the page that is open: it has one unit of times and one of sizes at most. Return how many tables have such a unit."""
+    tables = [head for head, _ in tables_of(browser)]
+    wrong = [head for head in tables if any(len(units) > 1 for units in units_in(head))]
+    tap.ok(tables and not wrong, f"{name}: each of {len(tables)} tables has one unit", wrong)
+    return sum(any(units_in(head)) for head in tables)
+
+
+def units_database(name, times, sizes):
+    path = os.path.join(PLACE, name + ".sqlite")
+    d = made.Made(path)
+    at = 0
+    for number, ns in enumerate(times):
+        d.kernel(at, at + ns, made.P1, number + 1, f"kernel_{number}()", f"kernel_{number}")
+        at += ns
+    for number, size in enumerate(sizes):
+        d.copy(at, at + 10, made.P1, number + 100, size, (1, 2, 8)[number], 1, 2)
+        at += 10
+    d.finish()
+    return path
+
+
+def browser_units(browser):
+    """Check that a table has one unit, in which its small numbers are not zeros and its large ones are readable."""
+    for name, times, sizes, wanted in (("small", (7, 900, 44), (40, 800), ("ns", "bytes")), ("large", (30_000_000_000, 2_000_000_000), (3_000_000_000, 2_000_000_000), ("s", "GB")),
+                                       ("mixed", (30_000_000_000, 900, 45_000), (3_000_000_000, 40, 52_428_800), ("ms", "kB")), ("one", (45_000_000,), (1_500_000,), ("ms", "MB"))):
+        content, path = page(f"units-{name}", units_database(f"units-{name}", times, sizes))
+        browser.open(path)
+        have_one_unit(browser, name)
+        found = {}
+        for at, (table_name, unit) in enumerate(zip(("cuda_gpu_kern_sum", "cuda_gpu_mem_size_sum"), wanted)):
+            head, rows = texts(browser, f"#table-0-{table_name} th"), browser.evaluate(
+                f"[...document.querySelectorAll('#table-0-{table_name} tbody tr')].map((r) => [...r.children].map((c) => c.textContent))")
+            data = table_of(content, table_name)
+            scale = UNITS[at][unit] / (1, 1e6)[at]
+            cells = [(row[column], value[column] / scale) for row, value in zip(rows, data["rows"]) for column, title in enumerate(head)
+                     if title.endswith(f"({unit})") and not title.startswith("StdDev")]
+            found[table_name] = units_in(head)[at], [each for each in cells if abs(float(each[0].replace(",", "")) - each[1]) > max(abs(each[1]) / 200, 1e-9)], max((len(each[0]) for each in cells), default=0)
+        tap.ok([found[each][0] for each in found] == [{unit} for unit in wanted], f"{name}: the unit is that of neither the least nor the greatest", found)
+        tap.ok(not any(found[each][1] for each in found), f"{name}: each number has its value to two digits at least, however small", found)
+        tap.ok(all(found[each][2] <= 16 for each in found), f"{name}: and at most 16 characters", found)
+    for name, *files in (("calls", REPORT), ("steps", steps_database("steps", 300)), ("nsys-2026", nsys_database("2026")), ("merged-and-not", steps_database("steps", 300), steps_database("few", 150))):
+        browser.open(page(name, *files)[1])
+        tap.ok(have_one_unit(browser, name) >= 1, f"{name}: there are units")
+    browser.open(page("calls", REPORT)[1])
+    browser.wait("document.querySelector('.timeline .status')?.textContent")
+    browser.evaluate("[...document.querySelectorAll('.timeline .toolbar button')].find((b) => b.textContent === 'sum').click()")
+    area = texts(browser, ".timeline .details th")
+    tap.ok(len(units_in(area)[0]) == 1, "the sums of an area have one unit, too", area)
 
 
 # ---- flame graph ----
@@ -435,21 +611,14 @@ def says_what_it_wrote():
     tap.ok("exists" in failed and "wrote '" not in failed, "nor if it wrote nothing", failed)
 
 
-BROWSER = (browser_first_screen, browser_tables, browser_flame, browser_diff)
+BROWSER = (browser_first_screen, browser_xspace, browser_costs, browser_tables, browser_units, browser_flame, browser_diff)
 
 
 def in_browser():
-    if not _browser.find():
-        for test in BROWSER:
-            tap.skip(test.__name__, "no chromium here")
-        return
-    with _browser.Browser() as browser:
-        for test in BROWSER:
-            test(browser)
-            tap.ok(not browser.requests()[1], f"{test.__name__}: no error in the page's script", browser.requests()[1][:1])
+    _page.run_in_browser(BROWSER)
 
 
-PAGE = (facts_of_reports, facts_of_databases, names_are_merged, names_are_whole, says_what_it_wrote, page_of_diff, page_of_night, wrong_comparisons, in_browser)
+PAGE = (facts_of_reports, facts_of_databases, facts_of_xspaces, costs_name_what_they_leave_out, names_are_merged, names_are_whole, says_what_it_wrote, page_of_diff, page_of_night, wrong_comparisons, in_browser)
 
 
 def not_built():

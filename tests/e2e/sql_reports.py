@@ -12,6 +12,7 @@ import glob
 import io
 import json
 import os
+import shutil
 import sqlite3
 import sys
 
@@ -339,4 +340,22 @@ def queries():
     tap.ok(result.out == b"x\n1\n" and not result.err and not result.hung, "a reader that goes away ends it", result)
 
 
-main(fixtures, made_values, launches_count_once, units_and_windows, window_of_a_process, missing_columns, formats, nsys_itself, both_ways, nvtx_both_ways, simulated, queries)
+def several_tables_are_one_document():
+    """Check that the output in JSON of several files, or of several reports, is one JSON document."""
+    again = os.path.join(PLACE, "again.sqlite")
+    shutil.copy(MADE, again)
+    wanted = ["cuda_api_sum", "osrt_sum", "cuda_gpu_kern_sum:base"]
+    one = {report: json.loads(trace("stats", "-r", report, "-f", "json", MADE).out) for report in wanted}
+    tap.ok(all(isinstance(rows, list) and rows for rows in one.values()), "one report of one file: an array of rows", one)
+    for files, reports in (([MADE], wanted), ([MADE, again], wanted[:1]), ([MADE, again], wanted)):
+        result = trace("stats", "-r", ",".join(reports), "-f", "json", *files)
+        found = [(table["file"], table["report"], table["rows"]) for table in json.loads(result.out)]
+        tap.ok(found == [(file, report, one[report]) for file in files for report in reports], f"{len(files)} files, {len(reports)} reports: a table each", result)
+    result = trace("stats", "-f", "json", MADE)
+    found = {table["report"]: table["rows"] for table in json.loads(result.out)}
+    tap.ok(len(found) > 3 and found["cuda_api_sum"] == one["cuda_api_sum"], "the reports that apply", result)
+    missing = trace("stats", "-r", "cuda_api_sum", "-f", "json", MADE, os.path.join(PLACE, "absent"))
+    tap.ok(missing.status == 2 and len(json.loads(missing.out)) == 1, "a file that cannot be read leaves a whole document", missing)
+
+
+main(several_tables_are_one_document, fixtures, made_values, launches_count_once, units_and_windows, window_of_a_process, missing_columns, formats, nsys_itself, both_ways, nvtx_both_ways, simulated, queries)

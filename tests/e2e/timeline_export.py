@@ -388,7 +388,7 @@ def nothing_half_written():
 
 
 def processes_are_called_what_was_executed():
-    """A program that is started by another name of its file, as `cc` is, and a child of it that executes nothing."""
+    """Check a program that is started by another name of its file, as `cc` is, and a child of it that executes nothing."""
     place = folder()
     called, bash = os.path.join(place, "called-so"), os.path.realpath("/bin/bash")
     os.symlink(bash, called)

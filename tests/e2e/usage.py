@@ -181,7 +181,7 @@ def mistakes():
                             (("export", "-o", taken, REPORT), f"'{taken}' exists; use '--force-overwrite true' to replace it"),
                             (("export", "-t", "sqlite", "-o", "-", REPORT), "cannot write a SQLite database to standard output; use -o FILE"),
                             (("export", "-o", REPORT, "-f", "true", REPORT), "it is the input file"), (("diff", REPORT), "want runs of both sides, BASE... -- OTHER...; see 'trace help diff'"),
-                            (("report", "--html", "--text", REPORT), "--html and --text exclude each other"), (("report", "-o", "x", REPORT), "--output needs --html"),
+                            (("report", "--html", "--text", REPORT), "--html and --text cannot be used together"), (("report", "-o", "x", REPORT), "--output needs --html"),
                             (("recover", none), f"cannot open '{none}': No such file or directory"), (("recover", REPORT), "not the folder of a recording, such as /dev/shm/libtrace-UID-..."),
                             (("import", "--into", REPORT), "no FILE given; see 'trace help import'"), (("sections",), "no section files given; use --section-folder DIR"),
                             (("rules", "run"), "want 'apply REPORT' or 'list'; see 'trace help rules'"), (("rules", "list"), "no folder with rules given; use --rule-folder DIR"),

@@ -39,7 +39,7 @@ def recorded_with(kind):
 
 
 def writer_of_another_version():
-    """Check that the program runs with a writer that does not fit, and that somebody says so."""
+    """Check that the program runs with a writer that does not fit, and that a message says so."""
     first, _, _ = recorded_with("tree")
     said = first.err.decode()
     tap.ok("created by another version of libtrace.so; install library and writer together" in said, "a writer that does not know the tree says so", said)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# timeout: 500
-"""Check the packages that `make dist` makes: the same bytes each time, and what is in them works.
+# timeout: 600
+"""Check the packages that `make dist` builds: the same bytes each time, and everything in them works.
 
 They are built from the objects of this build. With TORTURE=1 they are built once more from nothing, in another folder, which must give the same
 bytes. scripts/setup --release fetches what the build and the checks need.
@@ -9,6 +9,7 @@ bytes. scripts/setup --release fetches what the build and the checks need.
 
 import ast
 import ctypes
+import filecmp
 import gzip
 import hashlib
 import io
@@ -48,7 +49,7 @@ def built():
     if not tap.ok(result.status == 0, "make release succeeds, and its files are portable", (result.out + result.err).decode()):
         tap.finish()
     made = run([os.path.join(SRC, "scripts/make-packages"), ROOT, DIST], env=clean_env(), limit=120)
-    if not tap.ok(made.status == 0 and len(sums(DIST)) == 4, "all packages are made", made.err.decode()):
+    if not tap.ok(made.status == 0 and len(sums(DIST)) == 5, "all packages are made", made.err.decode()):
         tap.finish()
     again = os.path.join(PLACE, "again")
     shutil.copytree(ROOT, os.path.join(PLACE, "copy"), copy_function=shutil.copyfile)  # other times and modes
@@ -56,8 +57,12 @@ def built():
         os.chmod(os.path.join(PLACE, "copy/bin", name), 0o700)
     for name in ("libtrace-host", "libtrace-writer"):
         os.chmod(os.path.join(PLACE, "copy/lib/libtrace", name), 0o755)
-    run([os.path.join(SRC, "scripts/make-packages"), os.path.join(PLACE, "copy"), again, "wheel", "deb", "image"], env=clean_env(TZ="Asia/Tokyo", LC_ALL="C"), limit=120)
-    tap.ok(len(sums(again)) == 3 and sums(again).items() <= sums(DIST).items(), "times, modes and time zone of the build change no byte of a package", (sums(DIST), sums(again)))
+    compiled = os.path.join(PLACE, "copy/lib/libtrace/python/trace_tools/__pycache__")
+    os.makedirs(compiled, exist_ok=True)
+    with open(os.path.join(compiled, "diff.cpython-311.pyc"), "wb") as file:
+        file.write(b"what Python leaves in a tree that was used")
+    run([os.path.join(SRC, "scripts/make-packages"), os.path.join(PLACE, "copy"), again, "wheel", "deb", "image", "recipes"], env=clean_env(TZ="Asia/Tokyo", LC_ALL="C"), limit=120)
+    tap.ok(len(sums(again)) == 4 and sums(again).items() <= sums(DIST).items(), "times, modes and time zone of the build, and Python's compiled files, change no byte of a package", (sums(DIST), sums(again)))
     if not TORTURE:
         return
     other = os.path.join(BUILD, "again")
@@ -167,7 +172,7 @@ def listing(place):
 
 
 def archive():
-    (file,) = packages(".tar.xz")
+    (file,) = packages("-linux-x86_64.tar.xz")
     place = os.path.join(PLACE, "archive")
     with tarfile.open(file) as packed:
         packed.extractall(place)
@@ -175,6 +180,17 @@ def archive():
     records(os.path.join(place, top, "bin/trace"), "archive")
     texts = os.listdir(os.path.join(place, top, "share/doc/libtrace/licenses"))
     tap.ok(all(f"{part}.txt" in texts for part in PARTS), "the license texts are in the archive", texts)
+
+
+def license_texts(tree):
+    """Return the license texts that are in a tree and are those of the release."""
+    ours = os.path.join(ROOT, "share/doc/libtrace/licenses")
+    found = set()
+    for part in PARTS:
+        path = os.path.join(tree, f"{part}.txt")
+        if os.path.exists(path) and filecmp.cmp(path, os.path.join(ours, f"{part}.txt"), shallow=False) and os.path.getsize(path) > 500:
+            found.add(part)
+    return found
 
 
 def debian_package():
@@ -189,12 +205,90 @@ def debian_package():
     files = {os.path.relpath(path, place) for path in listing(place)}
     others = {"usr/include/libtrace.h", "usr/lib/libtrace.so", "usr/lib/x86_64-linux-gnu/libtrace.so", "usr/bin/perf"}
     tap.ok(not files & others, "no file of libtrace3-dev or of perf", files & others)
+    texts = license_texts(os.path.join(place, "usr/share/doc/libtrace-tracer/licenses"))
+    with open(os.path.join(place, "usr/share/doc/libtrace-tracer/copyright"), encoding="utf-8") as copyright_file:
+        about = copyright_file.read()
+    # The text of the Apache License is in every Debian system.
+    tap.ok(texts == set(PARTS) - {"Apache-2.0"} and "/usr/share/common-licenses/Apache-2.0" in about, "the license texts are in the Debian package", texts)
     if not shutil.which("lintian"):
         tap.skip("lintian", "not installed")
         return
     user = ["--allow-root"] if os.geteuid() == 0 else []
     result = run(["lintian", *user, "--fail-on", "error,warning", file], env=clean_env(), limit=120)
     tap.ok(result.status == 0 and not result.out, "lintian has nothing to say", (result.out + result.err).decode())
+
+
+def contents(place):
+    """Return what a folder has: a hash by file, the target by link, nothing by folder. What dpkg writes about its work is left out."""
+    found = {}
+    for base, folders, names in os.walk(place):
+        for name in folders + names:
+            path = os.path.join(base, name)
+            inside = os.path.relpath(path, place)
+            if inside.startswith(("var/lib/dpkg", "var/log", "srv/")):
+                continue
+            if os.path.islink(path):
+                found[inside] = os.readlink(path)
+            elif name in folders:
+                found[inside] = ""
+            elif os.path.isfile(path):
+                with open(path, "rb") as file:
+                    found[inside] = hashlib.sha256(file.read()).hexdigest()
+    return found
+
+
+def beside_others():
+    """Install the Debian package by dpkg beside libtrace3, libtrace3-dev and perf of Debian 12, and remove it.
+
+    The three are installed in a system that scripts/old-root unpacks in build/roots; what they depend on is there, but unknown to dpkg.
+    """
+    (file,) = packages(".deb")
+    if not shutil.which("bwrap") or run(["bwrap", "--unshare-user", "--uid", "0", "--gid", "0", "--ro-bind", "/", "/", "true"]).status:
+        tap.skip("Debian package beside others", "bwrap is missing, or not permitted here")
+        return
+    unpacked, place = os.path.join(BUILD, "roots/neighbors"), os.path.join(PLACE, "neighbors")
+    if not os.path.isdir(unpacked):
+        os.makedirs(os.path.dirname(unpacked), exist_ok=True)
+        made = run([os.path.join(SRC, "scripts/old-root"), "--keep", "bookworm", unpacked, "dpkg", "libc-bin", "diffutils", "dash", "coreutils", "sed", "grep",
+                    "libtrace3-dev", "linux-perf"], env=clean_env(), limit=240)
+        if made.status == 3 or made.hung:
+            tap.skip("Debian package beside others", made.err.decode().strip() or "the archive does not answer")
+            return
+        if not tap.ok(made.status == 0, "Debian 12 with libtrace3 and perf is unpacked", made.err.decode()):
+            return
+    shutil.copytree(unpacked, place, symlinks=True)
+    for name in ("info", "updates", "triggers"):
+        os.makedirs(os.path.join(place, "var/lib/dpkg", name), exist_ok=True)
+    os.makedirs(os.path.join(place, "var/log"), exist_ok=True)
+    for name in ("status", "available"):
+        with open(os.path.join(place, "var/lib/dpkg", name), "w", encoding="ascii"):
+            pass
+    shutil.copy(file, os.path.join(place, "srv/ours.deb"))
+    inside = lambda *words: run(["bwrap", "--bind", place, "/", "--proc", "/proc", "--dev", "/dev", "--unshare-user", "--uid", "0", "--gid", "0",  # noqa: E731
+                                 "--cap-add", "ALL", "--chdir", "/srv", "--clearenv", "--setenv", "PATH", "/usr/sbin:/usr/bin:/sbin:/bin",
+                                 "--setenv", "DEBIAN_FRONTEND", "noninteractive", *words], env=clean_env(), limit=120)
+    others = ("libtrace3", "libtrace3-dev", "linux-perf")
+    result = inside("sh", "-c", "cd /var/cache/apt/archives && exec dpkg --force-depends -i libc6_*.deb libgcc-s1_*.deb gcc-12-base_*.deb libtrace3_*.deb libtrace3-dev_*.deb linux-perf_*.deb")
+    if not tap.ok(result.status == 0, "libtrace3 and perf of Debian are installed", result):
+        return
+    before = contents(place)
+    result = inside("dpkg", "-i", "ours.deb")
+    states = inside("dpkg-query", "-W", "-f", "${Package}=${db:Status-Status} ", *others, "libtrace-tracer").out.decode().split()
+    tap.ok(result.status == 0 and states == [f"{name}=installed" for name in ("libtrace-tracer", *others)], "dpkg -i installs the package beside libtrace3 and perf", (result, states))
+    told = inside("trace", "--version")
+    tap.ok(told.status == 0 and version().encode() in told.out, "the installed package's trace --version", told)
+    recorded, read = inside("trace", "run", "-o", "r.rep", "--", "ls", "/"), inside("trace", "stats", "r.rep")
+    tap.ok(recorded.status == 0 and read.status == 0 and b"OS Runtime Summary" in read.out, "the installed package records and reads", (recorded, read))
+    perf = inside("perf", "--version")
+    changed = inside("dpkg", "--verify", *others)
+    now = contents(place)
+    lost = [name for name, found in before.items() if now.get(name) != found]
+    tap.ok(perf.status == 0 and b"perf version" in perf.out and changed.status == 0 and not changed.out and not lost, "no file of another package changes", (perf, changed, lost))
+    result = inside("dpkg", "--purge", "libtrace-tracer")
+    now = contents(place)
+    left = sorted(name for name in {*now, *before} if now.get(name) != before.get(name))
+    info = [name for name in os.listdir(os.path.join(place, "var/lib/dpkg/info")) if name.startswith("libtrace-tracer")]
+    tap.ok(result.status == 0 and not left and not info, "removing the package leaves nothing", (result, left, info))
 
 
 def image():
@@ -211,6 +305,8 @@ def image():
     place = os.path.join(PLACE, "image")
     with tarfile.open(fileobj=io.BytesIO(plain)) as packed:
         packed.extractall(place)
+    texts = license_texts(os.path.join(place, "usr/local/share/doc/libtrace/licenses"))
+    tap.ok(texts == set(PARTS), "the license texts are in the image", texts)
     if not shutil.which("bwrap") or run(["bwrap", "--ro-bind", "/", "/", "true"]).status:
         tap.skip("the image runs", "bwrap is missing, or not permitted here")
         return
@@ -223,18 +319,121 @@ def image():
         tap.ok(result.status == 0 and result.out, f"trace {words[0]} works in the image, which has no C library", result)
 
 
+def installers():
+    """Install and run the wheel by uv and pipx, which create an environment of their own, without a network."""
+    (file,) = packages(".whl")
+    tools = os.path.join(BUILD, "packaging/bin")
+    for tool, environment, once, install in (
+        ("uv", {"UV_OFFLINE": 1, "UV_NO_CONFIG": 1, "UV_PYTHON_DOWNLOADS": "never", "UV_CACHE_DIR": "{}/cache", "UV_TOOL_DIR": "{}/tools", "UV_TOOL_BIN_DIR": "{}/bin"},
+         ["uvx", "--from", file], ["uv", "tool", "install", file]),
+        ("pipx", {"PIP_NO_INDEX": 1, "PIPX_HOME": "{}/home", "PIPX_BIN_DIR": "{}/bin", "PIPX_MAN_DIR": "{}/man", "PIPX_DEFAULT_PYTHON": os.path.realpath(sys.executable)},
+         ["pipx", "run", "--spec", file], ["pipx", "install", file])):
+        if not os.path.exists(os.path.join(tools, tool)):
+            tap.skip(f"{tool} installs the wheel", "not installed (scripts/setup --release; pipx needs Python 3.11)")
+            continue
+        place = folder()
+        env = clean_env(HOME=place, PATH="/usr/bin:/bin", **{name: str(value).format(place) for name, value in environment.items()})
+        one = run([os.path.join(tools, once[0]), *once[1:], "trace", "run", "-o", "one.rep", "--", "python3", "-c", "print(1)"], env, cwd=place)
+        read = run([os.path.join(tools, once[0]), *once[1:], "trace", "stats", "one.rep"], env, cwd=place)
+        tap.ok(one.status == 0 and one.out == b"1\n" and read.status == 0 and b"OS Runtime Summary" in read.out, f"{' '.join(once[:2])}: records and reads without installing", (one, read))
+        done = run([os.path.join(tools, install[0]), *install[1:]], env, cwd=place, limit=120)
+        if tap.ok(done.status == 0, f"{tool} installs the wheel", done):
+            records(os.path.join(place, "bin/trace"), f"installed by {tool}, by a link to the command", HOME=place)
+
+
+def publisher():
+    """Check that all packages and recipes name the publisher of packaging/publisher, and nobody else."""
+    place = os.path.join(PLACE, "published")
+    shutil.copytree(os.path.join(SRC, "packaging"), os.path.join(place, "packaging"))
+    for name in ("scripts/make-packages", "VERSION", "NEWS.md"):
+        os.makedirs(os.path.dirname(os.path.join(place, name)), exist_ok=True)
+        shutil.copy(os.path.join(SRC, name), os.path.join(place, name))
+    told = run([os.path.join(place, "scripts/make-packages"), ROOT, os.path.join(place, "placeholders"), "recipes"], env=clean_env())
+    tap.ok(told.status == 0 and b"placeholders" in told.err, "packages with the placeholders are not called fit for publishing", told)
+    with open(os.path.join(place, "packaging/publisher"), "w", encoding="ascii") as file:
+        file.write("Name: A. Publisher\nEmail: them@publisher.test\nHomepage: https://publisher.test/home\nRepository: https://publisher.test/code.git\n")
+    made = run([os.path.join(place, "scripts/make-packages"), ROOT, os.path.join(place, "dist")], env=clean_env(), limit=120)
+    tap.ok(made.status == 0 and not made.err, "packages of another publisher are made", made)
+    if not shutil.which("dpkg-deb"):
+        tap.skip("the publisher's name", "no dpkg-deb")
+        return
+    texts = {}
+    for name in os.listdir(os.path.join(place, "dist")):
+        path = os.path.join(place, "dist", name)
+        if name.endswith(".whl"):
+            with zipfile.ZipFile(path) as wheel_file:
+                (about,) = [entry for entry in wheel_file.namelist() if entry.endswith("/METADATA")]
+                texts["wheel"] = wheel_file.read(about).decode()
+        elif name.endswith(".deb"):
+            texts["Debian package"] = run(["dpkg-deb", "-f", path], env=clean_env()).out.decode()
+        elif name.endswith((".oci.tar", "recipes.tar.xz")):
+            with tarfile.open(path) as packed:
+                for entry in packed:
+                    content = packed.extractfile(entry).read() if entry.isfile() else b""
+                    if b"publisher.test" in content or b"example.org" in content or entry.name.endswith((".py", ".yaml")):
+                        texts[f"{name}, {os.path.basename(entry.name)}"] = content.decode()
+    wrong = [what for what, text in texts.items() if "https://publisher.test/home" not in text or "example.org" in text or "@NAME@" in text or "@HOMEPAGE@" in text]
+    tap.ok(len(texts) == 5 and not wrong, "wheel, Debian package, image and both recipes have the publisher's homepage, and nobody else's", (wrong, list(texts)))
+
+
+# Renders a recipe of conda as conda-build does, as far as names and structure go, and prints it.
+RENDER = """
+import jinja2, json, sys, yaml
+text = jinja2.Environment(undefined=jinja2.StrictUndefined).from_string(sys.stdin.read()).render(compiler=lambda of: of + "_compiler", stdlib=lambda of: of + "_stdlib")
+print(json.dumps(yaml.safe_load(text)))
+"""
+
+
 def recipes():
     """Check what can be checked of the recipes without Spack and conda-build."""
-    with open(os.path.join(SRC, "packaging/spack/package.py"), encoding="utf-8") as file:
-        spack = file.read()
-    calls = [node.func.id for node in ast.walk(ast.parse(spack)) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)]
-    tap.ok({"depends_on", "version", "license", "make"} <= set(calls), "the recipe of Spack is Python with what Spack asks for", calls)
-    with open(os.path.join(SRC, "packaging/conda/meta.yaml"), encoding="utf-8") as file:
-        conda = [line.rstrip() for line in file]
-    sections = [line[:-1] for line in conda if line.endswith(":") and not line.startswith((" ", "#"))]
-    tap.ok(sections == ["package", "source", "build", "requirements", "test", "about"] and not any("\t" in line for line in conda), "the recipe of conda has its sections", sections)
+    (file,) = packages("-recipes.tar.xz")
+    with tarfile.open(file) as packed:
+        texts = {os.path.basename(entry.name): packed.extractfile(entry).read().decode() for entry in packed if entry.isfile()}
+    calls = {node.func.id: node for node in ast.walk(ast.parse(texts["package.py"])) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
+    tap.ok({"depends_on", "version", "license", "make"} <= set(calls) and f'version("{version()}", tag="v{version()}")' in texts["package.py"],
+           "the recipe of Spack is Python with what Spack asks for, and names this version", list(calls))
+    python = os.path.join(BUILD, "packaging/bin/python3")
+    if run([python, "-c", "import jinja2, yaml"]).status if os.path.exists(python) else True:
+        tap.skip("the recipe of conda", "no PyYAML and Jinja2 (scripts/setup --release)")
+    else:
+        result = run([python, "-c", RENDER], env=clean_env(), stdin=texts["meta.yaml"].encode())
+        conda = json.loads(result.out) if result.status == 0 else {}
+        tap.ok(list(conda) == ["package", "source", "build", "requirements", "test", "about"] and conda["package"]["version"] == version()
+               and conda["source"]["git_rev"] == f"v{version()}" and set(conda["requirements"]) == {"build", "host", "run", "run_constrained"}
+               and all(os.path.exists(os.path.join(SRC, name)) for name in conda["about"]["license_file"]), "the recipe of conda is YAML with what conda-forge asks for", result)
     makefile = run(["make", "-C", SRC, "-n", "install", "PREFIX=/none", "CC=" + os.environ.get("CC", "gcc"), "AR=ar", f"O={os.path.relpath(BUILD, SRC)}"], env=clean_env(), limit=120)
     tap.ok(makefile.status == 0 and b"/none/lib/libtrace" in makefile.out, "the Makefile has the targets and variables of the recipes", makefile.err)
+
+
+def symbols(path, is_undefined):
+    """Yield name, version and binding of the symbols that a shared object asks for, or has."""
+    for line in run(["readelf", "--dyn-syms", "-W", path]).out.decode().splitlines():
+        fields = line.split()
+        if len(fields) >= 8 and fields[0].rstrip(":").isdigit() and (fields[6] == "UND") == is_undefined and fields[4] != "LOCAL":
+            name, _, wanted = fields[7].partition("@")
+            yield name, wanted.lstrip("@"), fields[4]
+
+
+def against_the_list_of_zig():
+    """Compare what the shared objects ask for with the list of what glibc 2.17 has that comes with Zig, which does not come from this machine's glibc."""
+    zig = [shutil.which("zig")] if shutil.which("zig") else [os.path.join(BUILD, "packaging/bin/python3"), "-m", "ziglang"]
+    if run([*zig, "version"] if os.path.exists(zig[0]) else ["false"]).status:
+        tap.skip("what is asked for is in Zig's list of glibc 2.17", f"no Zig ({BUILD}/packaging/bin/pip install ziglang)")
+        return
+    place = os.path.join(PLACE, "zig")
+    os.makedirs(place)
+    with open(os.path.join(place, "main.c"), "w", encoding="ascii") as file:
+        file.write("int main(void) { return 0; }\n")
+    linked = run([*zig, "cc", "-target", "x86_64-linux-gnu.2.17", "-o", "main", "main.c", "-lpthread", "-ldl", "-lm"],
+                 env=clean_env(HOME=place, ZIG_GLOBAL_CACHE_DIR=os.path.join(place, "cache")), cwd=place, limit=400)
+    stubs = [os.path.join(base, name) for base, _, names in os.walk(os.path.join(place, "cache")) for name in names if ".so" in name]
+    have = {(name, found) for path in stubs for name, found, _ in symbols(path, False)}
+    names = {name for name, _ in have}
+    tap.ok(linked.status == 0 and ("memcpy", "GLIBC_2.14") in have and "memfd_create" not in names, "Zig has a list of glibc 2.17", (linked, len(have)))
+    library = os.path.join(ROOT, "lib/libtrace")
+    asked = [(name, symbol) for name in sorted(os.listdir(library)) if os.path.isfile(os.path.join(library, name)) for symbol in symbols(os.path.join(library, name), True)]
+    wrong = [(name, symbol) for name, symbol in asked if (symbol[:2] not in have if symbol[1] else symbol[0] not in names) and symbol[2] != "WEAK"]
+    tap.ok(len(asked) > 100 and not wrong, "glibc 2.17 has all that the shared objects ask for, by Zig's list", wrong)
 
 
 if __name__ == "__main__":
@@ -244,4 +443,4 @@ if __name__ == "__main__":
     if not os.path.exists(os.path.join(BUILD, "libunwind/libunwind.a")):
         tap.skip("packages", f"no {BUILD}/libunwind (scripts/setup --release)")
         tap.finish()
-    main(built, what_is_not_portable_is_found, names_of_errors, wheel, archive, debian_package, image, recipes)
+    main(built, what_is_not_portable_is_found, against_the_list_of_zig, names_of_errors, wheel, installers, archive, debian_package, beside_others, image, publisher, recipes)

@@ -132,7 +132,7 @@ def varint(number):
 
 
 def message(*parts):
-    """(field number, number or bytes) ... -> the message."""
+    """Return the message with these fields: (field number, number or bytes)."""
     return b"".join(varint(n << 3 | 2) + varint(len(v)) + v if isinstance(v, bytes) else varint(n << 3) + varint(v) for n, v in parts)
 
 
@@ -156,7 +156,7 @@ def host(path, lines, stats=(), name=b"/host:CPU", clock=0):
 
 
 def computes_on_its_host():
-    """TraceMe, annotations, steps, functions of Python and operations of XLA are ranges of the thread of their line."""
+    """Check that TraceMe, annotations, steps, functions of Python and operations of XLA are ranges of the thread of their line."""
     path = os.path.join(folder(), "cpu.xplane.pb")
     host(path, [(77, b"python3/77", [(b"train", 100, 900, {b"step_num": 7}), (b"forward", 200, 500, {}), (b"$model.py:3 step", 250, 300, {}),
                                      (b"NVTX:app:inner: x", 260, 100, {})]),
@@ -177,7 +177,7 @@ def computes_on_its_host():
 
 
 def times_of_the_wall_clock():
-    """Some profilers write nanoseconds since 1970: then the first event begins the session."""
+    """Check times in nanoseconds since 1970, which some profilers write: the first event begins the session."""
     path, clock = os.path.join(folder(), "wall.xplane.pb"), 1_779_266_702_000_000_000
     host(path, [(5, b"python3/5", [(b"forward", 100, 50, {}), (b"back", 300, 50, {})])], clock=clock)
     chrome = json.loads(trace("export", "-t", "chrome", "-o", "-", path).out)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fuzz_api.c - any bytes as a report, on which every function of libtrace-reader.h is called; bytes
- * that are not a report are read as a chart file of a rule.
+ * fuzz_api.c - fuzz target of libtrace-reader.h: calls every function on arbitrary bytes as a
+ * report; bytes that are not a report are read as a chart file of a rule.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fuzz_binary.c - any bytes as a program with symbols and DWARF, as a perf map, and as a jitdump,
- * selected by the first byte: addresses all over it are looked up.
+ * fuzz_binary.c - fuzz target of symbol lookup: looks up addresses all over arbitrary bytes as a
+ * program with symbols and DWARF, a perf map or a jitdump, selected by the first byte.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -40,7 +40,8 @@ static void folder_make(void)
 	unsetenv("DEBUGINFOD_URLS");
 }
 
-/* A program at BEGIN, loaded as a file with fixed addresses is, and a process without a file. */
+/* Look up addresses in a program at BEGIN, loaded like a file with fixed addresses, and in a
+ * process without a file. */
 static void look_up(const char *program)
 {
 	struct make_report made;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fuzz_codexl.c - any bytes, read as a file of CodeXL: timeline, counters or occupancy, selected by
- * the first byte. The events are written to a report and exported to a CodeXL file again, which
- * must be readable and contain as many events.
+ * fuzz_codexl.c - fuzz target of the CodeXL reader: reads arbitrary bytes as a timeline, counters
+ * or occupancy, selected by the first byte. The events are written to a report and exported to a
+ * CodeXL file again, which must be readable and contain as many events.
  *
- * clang -fsanitize=fuzzer gives main().
+ * clang -fsanitize=fuzzer provides main().
  */
 #define _GNU_SOURCE
 #include <errno.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fuzz_commands.c - any bytes as the FILE of the commands of `trace`, which run in this process.
+ * fuzz_commands.c - fuzz target of the commands of `trace`, which run in this process with
+ * arbitrary bytes as their FILE.
  *
  * The first byte chooses the command line; the rest is the file: a report, an XSpace, a database, a
  * text file of NVTX or CodeXL. Exit statuses are 0 to 2.
@@ -49,8 +50,10 @@ static const struct line {
 	{CMD_stats, {"-r", "callchain_tree", "--source", "nvtx", "-w", "count", IN}},
 	{CMD_stats, {"-r", "callchain_flat", "--source", "cpu", "--callchains", "python", IN}},
 	{CMD_stats,
-		{"-r", "cpu_by_function,cpu_sum,thread_time_sum,sched_sum,offcpu_sum", "-f", "json",
-			IN}},
+		{"-r",
+			"cpu_by_function,cpu_sum,thread_time_sum,sched_sum,offcpu_sum,"
+			"python_gil_sum",
+			"-f", "json", IN}},
 	{CMD_stats, {"-r", "nvtx_sum,nvtx_pushpop_sum,nvtx_startend_sum,nvtx_pushpop_trace", IN}},
 	{CMD_stats, {"-r", "nvtx_gpu_proj_trace,nvtx_kern_sum,ncu_metric_sum", "-f", "csv", IN}},
 	{CMD_stats, {"--filter-time", "0/1s", "--filter-nvtx", "a", "-u", "msec", IN}},
@@ -126,7 +129,7 @@ static void base_make(void)
 		abort();
 }
 
-/* One result with one metric. */
+/* Build a report with one result of one metric. */
 static void results_make(void)
 {
 	static const char report[] =
@@ -183,7 +186,7 @@ static void input_write(const uint8_t *data, size_t bytes, bool packed)
 	free(frame);
 }
 
-/* A file, or a folder of files. */
+/* Remove the output: a file, or a folder of files. */
 static void output_remove(void)
 {
 	DIR *d = opendir(paths[PATH_OUT]);

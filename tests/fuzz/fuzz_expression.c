@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fuzz_expression.c - any text, as the expression of a derived metric: an expression that parses is
- * computed over a result with single and instanced metrics, named a to f.
+ * fuzz_expression.c - fuzz target of derived metrics: parses arbitrary text as an expression, and
+ * computes it over a result with single and instanced metrics, named a to f.
  *
- * clang -fsanitize=fuzzer gives main().
+ * clang -fsanitize=fuzzer provides main().
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -45,7 +45,7 @@ static Ncu__ProfileResult *result_make(void)
 	return r;
 }
 
-/* Check the conditions for the metric that was added. */
+/* Abort if the added metric has no value or cannot be packed. */
 static void metric_check(const Ncu__ProfileMetricResult *m)
 {
 	size_t bytes = ncu__profile_metric_result__get_packed_size(m);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fuzz_nvtxt.c - any bytes, read as an NVTXT file: lines, comments of libtrace, clocks, pushes and
+ * fuzz_nvtxt.c - fuzz target of the NVTXT reader: lines, comments of libtrace, clocks, pushes and
  * pops. The first byte selects the clock.
  *
- * clang -fsanitize=fuzzer gives main().
+ * clang -fsanitize=fuzzer provides main().
  */
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +18,7 @@ static void note_problem(void *user, const struct nvtxt_problem *p)
 		abort();
 }
 
-/* Check the conditions for every remaining event. */
+/* Abort unless every remaining event is resolved: not a pop, with valid times and ids. */
 static void events_check(const struct nvtxt_file *f)
 {
 	for (uint32_t i = 0; i < f->count; i++) {

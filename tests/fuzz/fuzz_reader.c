@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fuzz_reader.c - any bytes, read as a report in all ways: contents, events in order, callchains
- * and modules, statistics, profile, results of kernels; and once more with deferred events of NVTX
- * among the others, if there are any.
+ * fuzz_reader.c - fuzz target of the report reader: reads arbitrary bytes as a report in all ways:
+ * contents, events in order, callchains and modules, statistics, profile, results of kernels; and
+ * once more with deferred events of NVTX among the others, if there are any.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -37,7 +37,7 @@ static int take_batch(void *user, struct walk *walk, const struct event_batch *b
 	return nvtx_payloads_take(&l->payloads, b);
 }
 
-/* Extended payloads of the first rows of any kind that has payloads. */
+/* Print extended payloads of the first rows of any kind that has payloads. */
 static void print_payload(struct listing *l, const struct event_row *row)
 {
 	static FILE *out;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fuzz_results.c - any bytes as any message of a report of Nsight Compute.
+ * fuzz_results.c - fuzz target of reports of Nsight Compute: arbitrary bytes as any message of one.
  *
  * The first two bytes select the type, from all types of the standard entries and the header: the
  * message is unpacked and packed again, twice with the same result. The bytes are also used as a
@@ -279,7 +279,7 @@ static void as_report(const uint8_t *data, size_t bytes)
 	report_close(&d.r.report);
 }
 
-/* A report of one block that has some names, and the bytes as its result. */
+/* Read a report of one block with some names, and the bytes as its result. */
 static void as_result(const uint8_t *data, size_t bytes)
 {
 	static char *const names[] = {"sm__one.sum", "device__attribute_compute_capability_major",

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fuzz_section.c - any bytes, read as a section file: the section that was read can be unpacked,
- * and each of its metrics is resolved for an architecture.
+ * fuzz_section.c - fuzz target of section files: a section that is read without an error can be
+ * unpacked, and each of its metrics is resolved for an architecture.
  *
- * clang -fsanitize=fuzzer gives main().
+ * clang -fsanitize=fuzzer provides main().
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fuzz_spool.c - any bytes in the spool of a dead process, in the tree's control page, and as the
- * report that an earlier writer began, which libtrace-writer processes as for `trace recover`.
+ * fuzz_spool.c - fuzz target of libtrace-writer, run as by `trace recover`: arbitrary bytes in the
+ * spool of a dead process, in the tree's control page, and in the report that an earlier writer
+ * began.
  *
  * The input consists of pieces: a target (0 spool, 1 control page, 2 report), a u32 offset, a u16
- * length, and the bytes; an offset of the report with its highest bit set gives the end of the
- * report. The report was written from the same tree, with the input's bytes put into it. The fields
- * that identify the owner of the spool stay valid; otherwise the writer would only refuse it.
+ * length, and the bytes; an offset of the report with its highest bit set is the size at which the
+ * report ends. The report was written from the same tree, with the input's bytes put into it. The
+ * fields that identify the owner of the spool stay valid; otherwise the writer would only refuse
+ * it.
  */
 #define _GNU_SOURCE
 #include "tests/fuzz/mutate.h"
@@ -50,7 +52,7 @@ static void piece_put(const struct piece *p, uint8_t *to, size_t room)
 			p->bytes < room - p->offset ? p->bytes : room - p->offset);
 }
 
-/* The process that owns the spool. */
+/* Restore the fields without which the writer would refuse the spool. */
 static void header_mend(struct spool_header *h, const struct spool_header *sound)
 {
 	h->magic = sound->magic;
@@ -113,7 +115,7 @@ static void put_all(uint8_t *data, size_t bytes, struct fake_tree *t, struct fak
 	free(report);
 }
 
-/* Create always the same tree, with a spool of one name: a begun report belongs to it. */
+/* Create the tree, always the same, with a spool of one name: a begun report belongs to it. */
 static void tree_make(struct fake_tree *t, struct fake_spool *s)
 {
 	char path[256];

@@ -136,7 +136,8 @@ static void put_field(struct growing *g, const ProtobufCFieldDescriptor *f, unsi
 	}
 }
 
-/* Required fields are always present; otherwise the message would be refused as a whole. */
+/* Append a mutated message. Required fields are always present; otherwise the message would be
+ * refused as a whole. */
 static void put_message(struct growing *g, const ProtobufCMessageDescriptor *type, unsigned depth)
 {
 	for (unsigned i = 0; i < type->n_fields; i++)
@@ -167,7 +168,7 @@ static void put_changed(struct growing *g, const struct wire_field *f)
 	}
 }
 
-/* A field of unknown type gets bytes that look like one. */
+/* Return true if a field is a message, or, with an unknown type, if its bytes look like one. */
 static bool is_message(const struct wire_field *f, const ProtobufCFieldDescriptor *row, bool known)
 {
 	struct wire_field inner;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * hostile.c - a random program that is determined by a seed: the interpreter of its tasks.
+ * hostile.c - a random program that a seed determines: main() and the interpreter of its tasks.
  *
  * run.py runs it untraced and traced, and compares the lines of its tasks, its exit status, and the
  * calls that it counted. Calls that it does not count are system calls by instruction, not through
@@ -240,8 +240,16 @@ static void process_report(struct task *t)
 		if (RAW3(fcntl, i, F_GETFD, 0) >= 0)
 			tell(t, "%d,", i);
 	struct stat tasks;
-	if (!RAW2(stat, "/proc/self/task", &tasks))
-		tell(t, " threads=%d", (int)tasks.st_nlink - 2);
+	const struct timespec moment = {0, 1000000};
+	int threads = 0;
+	/* A thread that was joined may be listed for a moment. */
+	for (int left = 100; !RAW2(stat, "/proc/self/task", &tasks) && left > 0; left--) {
+		threads = (int)tasks.st_nlink - 2;
+		if (threads == 1)
+			break;
+		RAW2(nanosleep, &moment, NULL);
+	}
+	tell(t, " threads=%d", threads);
 	tell(t, " children=%ld", RAW4(wait4, -1, 0, WNOHANG | __WALL, 0));
 }
 
@@ -387,6 +395,8 @@ int main(int argc, char **argv)
 	if (!world_map())
 		return 3;
 	book_begin(0);
+	if (argc >= 10 && !((unsigned)atoi(argv[6]) & FILTERED))
+		data_limit_renew();
 	if (argc >= 10) {
 		book->above = atoi(argv[9]) == pid_now() ? 0 : atoi(argv[9]);
 		task.traits = (unsigned)atoi(argv[6]);

@@ -187,6 +187,9 @@ void book_member(int pid);
 /* Run a task as the rest of a new process, and end the process. */
 _Noreturn void process_run(struct task *t, unsigned slack);
 _Noreturn void process_end(struct task *t);
+/* Give a program that was started under RLIMIT_DATA room of its own, beside what is mapped at its
+ * start. Otherwise a mmap() at the edge would fail only when traced. */
+void data_limit_renew(void);
 /* Wait for a child and report its status. */
 void reap(struct task *t, int pid);
 /* Open the descriptors that calls use, at the lowest free numbers. */

@@ -257,6 +257,43 @@ static void limit(int what, uint64_t value)
 	RAW4(prlimit64, 0, what, &both, NULL);
 }
 
+/* Less than the stack of a thread, and much more than all else. */
+#define DATA_ROOM (4u << 20)
+
+/* Return the private memory that is mapped, as RLIMIT_DATA counts it; 0 = not known. */
+static uint64_t data_mapped(void)
+{
+	char text[4096] = "";
+	int fd = (int)RAW3(open, "/proc/self/status", O_RDONLY, 0);
+	if (fd < 0)
+		return 0;
+	RAW3(read, fd, text, sizeof(text) - 1);
+	RAW1(close, fd);
+	const char *line = strstr(text, "\nVmData:");
+	return line ? strtoull(line + sizeof("\nVmData:"), NULL, 10) * 1024 : 0;
+}
+
+void data_limit_renew(void)
+{
+	struct rlimit64 limit;
+	uint64_t data = data_mapped();
+	if (!data || RAW4(prlimit64, 0, RLIMIT_DATA, NULL, &limit) ||
+		limit.rlim_cur == RLIM_INFINITY)
+		return;
+	limit.rlim_cur = data + DATA_ROOM < limit.rlim_max ? data + DATA_ROOM : limit.rlim_max;
+	RAW4(prlimit64, 0, RLIMIT_DATA, &limit, NULL);
+}
+
+/* Limit the data memory of the program that is executed next. It can give itself room again. */
+static void limit_data(uint64_t value)
+{
+	struct rlimit64 limit;
+	if (RAW4(prlimit64, 0, RLIMIT_DATA, NULL, &limit) || limit.rlim_max < value)
+		return;
+	limit.rlim_cur = value;
+	RAW4(prlimit64, 0, RLIMIT_DATA, &limit, NULL);
+}
+
 void act_limits(struct task *t)
 {
 	struct task child;
@@ -303,7 +340,7 @@ void act_limits_exec(struct task *t)
 	if (!pid) {
 		book_begin(0);
 		if (what == 0)
-			limit(RLIMIT_DATA, 1 << 20);
+			limit_data(1 << 20);
 		else if (what == 1)
 			limit(RLIMIT_NOFILE, 6);
 		else if (what == 2)

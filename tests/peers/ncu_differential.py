@@ -35,7 +35,6 @@ VALUE_METHODS = ("as_double", "as_uint64", "as_string", "value", "instances", "k
 
 # Expected differences of Python values: a pattern of the class, and the reason. docs/python.md and docs/ncu-peers.md list the same ones.
 EXPLAINED = (
-    (r"aligned .*", "we do not align samples, since it is not known how NVIDIA does it"),
     (r"metric metric_type \S+ -> 0", "the device does not have the metric; NVIDIA looks that up in its database of the device"),
     (r"metric metric_type 2 -> 3", "NVIDIA's database calls this ratio a throughput"),
     (r"metric unit .* \(not on this device\)", "units of metrics that the device does not have are guessed by words in their names"),
@@ -68,8 +67,6 @@ def base_unit(text):
 def class_of(key, ours, theirs, values):
     """Return the class of a difference of two values, or None if only the spelling of a unit differs."""
     path = [part for part in key if not re.match(r"(range|action) \d+$", part)]
-    if path[0] == "aligned":
-        return "aligned metric" if theirs != "False" else None
     method = path[-1]
     of = path[0] if len(path) > 1 else "report"
     if of in ("source_info", "ptx_by_pc"):

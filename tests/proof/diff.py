@@ -7,12 +7,12 @@ without a plant.
 
 Usage: tests/proof/diff.py [--cpu] [--device] [--tries 100] [--null 200] [--runs 10] [--seed N] [--log FILE]
 
-Each try runs the program RUNS times for each side, in rounds; each round has an order of its own, so that a load of the machine that comes and goes affects
-all sides alike. Each run of a CPU program records every call (--osrt-threshold 0 --osrt-locks all). The runs are compared with the defaults of `trace diff`.
+Each try runs the program RUNS times for each side, in rounds of random order, so that other load on the machine affects all sides
+alike. Each run of a CPU program records every call (--osrt-threshold 0 --osrt-locks all). The runs are compared with the defaults of `trace diff`.
 - A plant is found if the verdict is "worse" and the planted item is among those that are worse.
-- It is named first if, besides, the first item that is worse is the planted item or one that follows from it (ALONG). Items of the whole process, which takes
-  longer, too, do not count.
-- No other place is named if, besides, all items that are worse follow from it.
+- It is named first if it is found and the first item that is worse is the planted item or one that follows from it (ALONG). Items of the whole process do
+  not count, since the process takes longer, too.
+- No other place is named if it is named first and all other items that are worse follow from it.
 - Comparisons of equal programs (--null of them) should have the verdict "ok"; any other verdict is a false alarm.
 
 Prints a line for each plant, the false alarms, and the load of the machine. The exit status is 1 if a goal is missed: at least 95 % of the plants named first,

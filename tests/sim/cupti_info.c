@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cupti_info.c - versions, names, ids and attributes: the small functions.
+ * cupti_info.c - small functions: versions, names, ids and attributes.
  */
 #include "tests/sim/cupti_sim.h"
 

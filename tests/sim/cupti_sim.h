@@ -97,7 +97,7 @@ enum { CUPTI_SIM_UNKNOWN_KIND = 63, CUPTI_SIM_UNKNOWN_BYTES = 48 };
 /* Return the length of a record of that kind in this version, or 0 if the kind is unknown. */
 size_t cupti_record_bytes(CUpti_ActivityKind kind);
 
-/* The first statement of a function that SIM_FAULT=fail=... can make fail. */
+/* Return the error, if any, that SIM_FAULT=fail=... asks for: a function's first statement. */
 #define CUPTI_MAY_FAIL()                                                                          \
 	do {                                                                                      \
 		uint32_t fault_ = cupti_driver() ? cupti_driver()->fault_result(__func__, 0) : 0; \

@@ -99,7 +99,7 @@ CUresult work_submit(CUstream stream, struct work *work)
 	return CUDA_SUCCESS;
 }
 
-/* The first launch of a function loads its code. */
+/* Load the code of a function at its first launch. */
 static void load_lazily(CUfunction function)
 {
 	uint64_t start_ns = sim_now_ns();
@@ -190,7 +190,7 @@ CUresult impl_cuStreamAddCallback(
 	return CUDA_SUCCESS;
 }
 
-/* The function runs on the calling thread; a real driver has a thread of its own for that. */
+/* Run the function on the calling thread; a real driver has a thread of its own for that. */
 CUresult impl_cuLaunchHostFunc(CUstream handle, CUhostFn function, void *data)
 {
 	CUstream stream = stream_of(handle);

@@ -208,7 +208,7 @@ static void log_cpu_faults(const struct allocation *allocation, const void *inst
 
 SIM_EXPORT void sim_host_touched(const void *address);
 
-/* Programs call this function by tests/sim/kernel.h. */
+/* Move managed memory back to the host; programs call this through tests/sim/kernel.h. */
 void sim_host_touched(const void *address)
 {
 	struct allocation *allocation = memory_find((uintptr_t)address);

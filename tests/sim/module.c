@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * module.c - modules and functions: images are PTX text, cubins (ELF) or fatbins; only names and
- * sizes of them matter here.
+ * module.c - modules and functions: images are PTX text, cubins (ELF) or fatbins, of which only
+ * names and sizes matter here.
  */
 #include "tests/sim/driver.h"
 #include "impl.h"
@@ -155,7 +155,7 @@ CUresult impl_cuModuleLoadFatBinary(CUmodule *ret_module, const void *image)
 	return impl_cuModuleLoadData(ret_module, image);
 }
 
-/* The file stays mapped: a tool may look at the cubin at any time. */
+/* Load a file, which stays mapped: a tool may read the cubin at any time. */
 CUresult impl_cuModuleLoad(CUmodule *ret_module, const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -175,7 +175,7 @@ CUresult impl_cuModuleLoad(CUmodule *ret_module, const char *path)
 				   : impl_cuModuleLoadData(ret_module, image);
 }
 
-/* The module is kept, since a kernel of it may still run. */
+/* Unload a module, but keep it in memory, since a kernel of it may still run. */
 CUresult impl_cuModuleUnload(CUmodule module)
 {
 	static CUmodule unloaded;

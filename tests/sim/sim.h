@@ -195,8 +195,7 @@ struct sim_driver {
 	/* Return the kernel that the calling thread is about to launch, for
 	 * CUpti_CallbackData.symbolName: the text must stay valid. */
 	const char *(*function_name)(void *function);
-	/* Whether a graph's launch is reported as a whole (true) or node by node; libcupti sets it.
-	 */
+	/* Report launches of graphs as a whole (true) or node by node. */
 	void (*set_whole_graphs)(bool whole);
 };
 

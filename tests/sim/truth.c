@@ -62,7 +62,7 @@ static void log_end(void)
 	pthread_mutex_unlock(&mutex);
 }
 
-/* Names of kernels may be anything; JSON wants quotes and backslashes escaped. */
+/* Write a text as JSON: names of kernels may contain quotes and backslashes, which are escaped. */
 static void put_text(FILE *out, const char *key, const char *text)
 {
 	fprintf(out, ",\"%s\":\"", key);

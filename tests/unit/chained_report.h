@@ -29,8 +29,8 @@ static void chained_calls(struct make_report *m)
 	make_batch(m, KIND_OSRT_CALL, 1, 101, 4, 10, second[0]);
 }
 
-/* main <- run <- helper with an inlined function; run <- run; an unknown function; a chain whose
- * outer part is lost. */
+/* Build the report, with the chains main <- run <- helper with an inlined function; run <- run; an
+ * unknown function; a chain whose outer part is lost. */
 __attribute__((unused)) static void make_chained(struct make_report *m, bool compress)
 {
 	const uint32_t parents[] = {0, 1, 2, 2, 0};

@@ -85,7 +85,7 @@ void make_block_end(struct make_report *m);
  * blocks. */
 void make_sample(struct make_report *m, bool compress);
 
-/* Write the bytes to a file; end the program when that fails. */
+/* Write the bytes to a file; end the program if that fails. */
 void make_save(const struct make_report *m, const char *path);
 
 #endif

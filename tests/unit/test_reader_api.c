@@ -226,7 +226,7 @@ static void part_is(struct libtrace_result *result, const char *part, const char
 	libtrace_text_free(json);
 }
 
-/* The module has no code, so nothing is known about any address, and no program is started. */
+/* Check a module without code: nothing is known about any address, and no program is started. */
 static void no_code(struct libtrace_result *result)
 {
 	char *texts[3] = {(char *)1, (char *)1, (char *)1};

@@ -36,7 +36,7 @@ static int decode(size_t bytes, uint32_t field, int64_t *values)
 	return error ? error : event_batch_column(&b, field, values);
 }
 
-/* Numbers that take each length of a varint. */
+/* Return number `i` of a series whose varints have every length. */
 static uint64_t sample(uint32_t i)
 {
 	return i == 0 ? 0 : i < 65 ? (1ull << (i - 1)) - (i & 1) : UINT64_MAX - i;

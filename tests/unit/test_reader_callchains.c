@@ -138,7 +138,7 @@ static void holes_are_kept(void)
 	done(&m);
 }
 
-/* A thread was still storing nodes 2 and 3 when node 4 was written. */
+/* Check a report in which nodes 2 and 3 follow node 4: a thread was still storing them. */
 static void nodes_reported_late(void)
 {
 	struct make_report m;

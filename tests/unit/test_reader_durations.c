@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_reader_durations.c - compares statistics of durations with a plain computation over the
- * sorted values.
+ * test_reader_durations.c - compares statistics of durations with those computed from the sorted
+ * values.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -72,7 +72,7 @@ static void check_random(const char *name, size_t count, uint64_t least, uint64_
 	free(values);
 }
 
-/* Half of the values are far below the other half: the two middle values are in different
+/* Check values of which half are far below the other half: the two middle values are in different
  * buckets. */
 static void check_two_heaps(size_t count)
 {

@@ -125,7 +125,8 @@ static void jit_dump(void)
 	check(true, "damaged jitdumps do not crash the reader");
 }
 
-/* Without the symbol path, a map is read only if it was written in the process's life. */
+/* Check that, without the symbol path, a map is read only if it was written during the process's
+ * life. */
 static void stale_map(void)
 {
 	struct session s;

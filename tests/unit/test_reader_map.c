@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_reader_map - map and pool, with the keys that a hostile file could choose.
+ * test_reader_map.c - tests of map and pool, with keys that a hostile file could choose.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 
 #define KEYS 20000u
 
-/* Sum up how many steps each pair is away from its slot: few if the hash spreads the keys. */
+/* Sum the probe distances of all pairs: small if the hash spreads the keys. */
 static uint64_t steps(const struct map *m)
 {
 	uint64_t sum = 0;

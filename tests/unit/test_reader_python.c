@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Lines of Python's instructions, from the three encodings of line tables.
+ * test_reader_python.c - tests of the line numbers of Python instructions, from the three encodings
+ * of line tables.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
  * test_reader_sql_work.c - checks the work of the reports about NVTX ranges.
  *
  * It grows linearly with the database, counted in steps of SQLite's machine and in open ranges that
- * were looked at. The rows are those of a join of all pairs.
+ * were looked at. The rows equal those of a join of all pairs.
  */
 #define _GNU_SOURCE
 #include "tests/unit/tap.h"

@@ -56,7 +56,7 @@ static int64_t is_whole(void)
 	return query("SELECT integrity_check = 'ok' FROM pragma_integrity_check");
 }
 
-/* The value that the tests below write at a row and column. */
+/* Return the value that the tests below write at a row and column. */
 static int64_t value_of(uint64_t row, uint32_t column)
 {
 	uint64_t bits = (row * 31 + column * 7) % 64, one = UINT64_C(1) << bits;
@@ -131,7 +131,7 @@ static int64_t differing(uint64_t count, uint32_t columns)
 	return wrong + (row != count);
 }
 
-/* Numbers of rows around those at which a statement is full. A statement holds 41 rows of 24
+/* Write numbers of rows around those at which a statement is full. A statement holds 41 rows of 24
  * columns. */
 static void counts(void)
 {
@@ -165,7 +165,7 @@ static void counts(void)
 		"a table without rows is not created");
 }
 
-/* A column whose values return to one that was bound earlier, and change their type. */
+/* Write a column whose values return to one that was bound earlier, and change their type. */
 static void changing_kinds(void)
 {
 	struct made m;
@@ -195,8 +195,9 @@ static const char *text_of(uint64_t row, uint32_t bytes)
 	return text;
 }
 
-/* Lengths around each limit of the file format: types of two bytes, texts that leave the page,
- * second and third overflow pages; in all more than is buffered. */
+/* Return the length of a row's text. The lengths surround each limit of the file format: types of
+ * two bytes, texts that leave the page, second and third overflow pages. Their sum is more than the
+ * buffer holds. */
 static uint32_t text_bytes(uint64_t row)
 {
 	static const uint32_t around[] = {0, 57, 4050, 4096, 8150, 12240, 90000};
@@ -238,7 +239,7 @@ static void texts_and_fractions(void)
 		(unsigned long long)count);
 }
 
-/* A text of two-byte characters that exceeds the limit. */
+/* Write a text of two-byte characters that exceeds the limit. */
 static void long_text(void)
 {
 	struct made m;
@@ -285,7 +286,7 @@ static void chosen_columns(void)
 		"values are written to the columns that the generation has");
 }
 
-/* If SQLite refuses a row, the export fails with the reason, and the file is removed. */
+/* Check that the export fails with the reason if SQLite refuses a row, and removes the file. */
 static void refused(void)
 {
 	struct made m;
@@ -309,16 +310,16 @@ static void generations(void)
 	check(nsys_generation_named("2.9", &g) && g == NSYS_2_9 &&
 			!nsys_generation_named("3", &g) && !nsys_generation_named("", &g),
 		"each generation is found by its name");
-	nsys_table_shape(NSYS_DIAGNOSTIC_EVENT, NSYS_3_4, &shape);
+	nsys_table_shape(NSYS_DIAGNOSTIC_EVENT, NSYS_3_4, 0, &shape);
 	check(!shape.columns, "an older generation lacks tables that were added later");
-	nsys_table_shape(NSYS_OSRT_API, NSYS_3_4, &shape);
+	nsys_table_shape(NSYS_OSRT_API, NSYS_3_4, 0, &shape);
 	check(shape.columns == 8 && shape.places[7] == 7 && !strstr(shape.sql, "argumentsId"),
 		"an older generation lacks columns that were added later: %s", shape.sql);
-	nsys_table_shape(NSYS_OSRT_API, NSYS_3_24, &shape);
+	nsys_table_shape(NSYS_OSRT_API, NSYS_3_24, 0, &shape);
 	check(shape.columns == 10 && strstr(shape.sql, "argumentsId INTEGER NOT NULL, "),
 		"a newer generation has columns that were added later");
 	for (uint32_t i = 0; i < NSYS_TABLES; i++) {
-		nsys_table_shape(i, NSYS_3_24, &shape);
+		nsys_table_shape(i, NSYS_3_24, 0, &shape);
 		if (nsys_columns(i) > NSYS_COLUMNS || strlen(shape.sql) + 8 > sizeof(shape.sql))
 			check(0, "%s fits", nsys_table_name(i, NSYS_3_24));
 	}

@@ -208,7 +208,7 @@ static void exported(enum nsys_generation generation)
 		"ok");
 }
 
-/* SQLite checks NOT NULL only when it writes rows, so look at the rows. */
+/* Check the rows for NULL, since SQLite checks NOT NULL only when it writes rows. */
 static void not_null(void)
 {
 	sqlite3_stmt *s = NULL;
@@ -397,7 +397,7 @@ static void target_rows(void)
 		"2 2 4321");
 }
 
-/* Rows for scripts of 2022, one that relies on consecutive ids and one that does not. */
+/* Check the rows of an older generation, and ids that scripts of 2022 compute. */
 static void older_rows(void)
 {
 	same("a callchain is found by its id and, as in older databases, by the id after it",

@@ -64,7 +64,8 @@ static void named(struct make_report *m, uint32_t process, uint32_t tid, const c
 	make_batch(m, KIND_THREAD_START, process, tid, 1, 5, row);
 }
 
-/* Process 1 ends and process 2 gets its pid; 2 execs and becomes 3. Process 4 has another pid. */
+/* Build a report: process 1 ends and process 2 gets its pid; 2 execs and becomes 3. Process 4 has
+ * another pid. */
 static void make_reused(struct make_report *m)
 {
 	Libtrace__Entry entry = LIBTRACE__ENTRY__INIT;
@@ -159,7 +160,7 @@ static void several(void)
 		"1; 3");
 }
 
-/* xorshift: the same numbers each time. */
+/* Return the next number of xorshift: the same numbers in each run. */
 static uint64_t random_number(void)
 {
 	static uint64_t state = UINT64_C(0x9e3779b97f4a7c15);
@@ -169,7 +170,7 @@ static uint64_t random_number(void)
 	return state;
 }
 
-/* Small numbers, ids that exist and ids that do not, limits, and random ones. */
+/* Return a small number, an id that exists or does not, a limit, or a random number. */
 static int64_t hostile_number(void)
 {
 	const uint64_t n = random_number();

@@ -109,7 +109,7 @@ static void errors(void)
 	}
 }
 
-/* Items in containers in items ... */
+/* Check the limit of nesting: items in containers in items ... */
 static void depth(void)
 {
 	static const char open[] = "Items{HorizontalContainer{";

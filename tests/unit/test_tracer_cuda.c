@@ -249,7 +249,7 @@ static uint32_t next_record_left(uint8_t *buffer, size_t valid, struct cupti_act
 	siglongjmp(out, 1);
 }
 
-/* A handler leaves a flush by siglongjmp() while a buffer is being read. */
+/* Leave a flush by siglongjmp() from a handler while a buffer is being read. */
 static void left_buffer_holds_nobody_up(void)
 {
 	pthread_t thread;

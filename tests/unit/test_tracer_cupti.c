@@ -16,7 +16,7 @@
 #include "tracer/cuda/cupti_abi.h"
 #include "tracer/cuda/cupti_decode.h"
 
-/* A record that ends where the memory ends: reading one byte too many is a fault. */
+/* Return a copy of a record that ends where the memory ends: reading beyond it faults. */
 static void *record_at_end(const void *record, size_t bytes)
 {
 	static uint8_t *page;
@@ -57,7 +57,7 @@ static const struct cupti_kernel kernel = {.kind = CUPTI_CONCURRENT_KERNEL,
 	.max_active_clusters = 16,
 	.is_device_launched = 1};
 
-/* Lengths of kernel records from CUDA 10 to 13, and which of the late members they have. */
+/* Check the lengths of kernel records from CUDA 10 to 13, and their late members. */
 static void kernels_of_all_versions(void)
 {
 	static const struct {
@@ -127,7 +127,7 @@ static void lengths(void)
 		"copies have the number of copies from 12.8 on");
 }
 
-/* A record that is cut off at any byte is read up to that byte. */
+/* Check that a record truncated at any byte is read up to that byte. */
 static void cut_anywhere(void)
 {
 	struct cupti_row whole, row;

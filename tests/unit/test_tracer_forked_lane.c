@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_tracer_forked_lane.c - a handler forks by an instruction at each instruction of the tracer
- * in turn, and the child continues there, in its parent's lane: at once, or after its parent has
- * gone on. What the parent records is in the lane; what the child adds is noticed.
+ * test_tracer_forked_lane.c - tests of a fork within the tracer, by a raw system call in a signal
+ * handler, at each instruction in turn. The child continues there in its parent's lane, at once or
+ * after its parent has continued. The lane keeps what the parent records; what the child adds is
+ * noticed.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -92,7 +93,7 @@ static bool stepped(void (*operation)(void))
 	return reached;
 }
 
-/* What is wrong in one trial. */
+/* The defects of one trial. */
 struct found {
 	uint64_t missing, unnoticed; /* events */
 };
@@ -180,7 +181,7 @@ static bool a_call(struct found *ret_found)
 	return more;
 }
 
-/* The next chunk is taken: the 301st, with three in use. The child continues when the same place of
+/* Take the next chunk: the 301st, with three in use. The child continues when the same place of
  * the lane's table is current again, with the same chunk. */
 static bool a_chunk_later(struct found *ret_found)
 {
@@ -214,7 +215,7 @@ static void sums_flush(void)
 	thread_leave(&thread_self);
 }
 
-/* Sums become records: no more calls than were made, and no fewer. */
+/* Turn sums into records: no more calls than were made, and no fewer. */
 static bool a_flush(struct found *ret_found)
 {
 	begin(MEMORY_BYTES);
@@ -222,14 +223,14 @@ static bool a_flush(struct found *ret_found)
 	struct found found = {0};
 	uint64_t held = 0, from = lane->head;
 	for (int i = 0; i < 7; i++)
-		osrt_count(lane, 3, 10);
+		osrt_count(lane, 3, 1, 10);
 	watched = &lane->flushing;
 	last_watched = 0;
 	bool more = stepped(sums_flush);
 	watched = NULL;
 	child_wait();
 	for (int i = 0; i < 5; i++)
-		osrt_count(lane, 3, 10);
+		osrt_count(lane, 3, 1, 10);
 	sums_flush();
 	for (uint64_t at = from; at < lane->head; at += RECORD_BYTES) {
 		const struct record *r = record_at(lane, at);
@@ -252,7 +253,7 @@ static void keep_one(void)
 	lane_put_nested(&thread_self, &record);
 }
 
-/* Records of handlers are moved into the lane; a handler of the parent keeps more meanwhile. */
+/* Move the records of handlers into the lane; a handler of the parent keeps more meanwhile. */
 static bool a_move(struct found *ret_found)
 {
 	begin(MEMORY_BYTES);
@@ -291,7 +292,7 @@ static void trials(const char *name, bool (*scenario)(struct found *), int strid
 int main(void)
 {
 	struct sigaction action = {.sa_sigaction = on_trap, .sa_flags = SA_SIGINFO};
-	/* The taking of a chunk has more than a thousand instructions. */
+	/* Taking a chunk executes more than a thousand instructions. */
 	int stride = getenv("TORTURE") ? 1 : 3;
 	if (!mkdtemp(folder) || pipe(gate_fds))
 		return 1;

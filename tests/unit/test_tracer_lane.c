@@ -91,7 +91,7 @@ static bool count_sleeps(long number, const long argument[6], long *ret_result)
 	return number == SYS_nanosleep;
 }
 
-/* A sleep on a busy machine, where a short one may last long. */
+/* Sleep longer than asked, as on a busy machine. */
 static bool sleep_long(long number, const long argument[6], long *ret_result)
 {
 	bool is_sleep = count_sleeps(number, argument, ret_result);
@@ -150,7 +150,7 @@ static long sleeps_of_calls(uint64_t calls)
 
 #define ROUNDS_MAX ((long)(WRITER_WAIT_TOTAL_NS / WRITER_WAIT_ROUND_NS))
 
-/* The writer may block for any time: sleeps are counted, and take no time here. */
+/* Block the writer for any time. Sleeps are counted, and take no time here. */
 static void stuck_writer_costs_a_bounded_time(struct tree_control *shared)
 {
 	long first = sleeps_with_full_ring(shared, SPOOL_FIRST_BYTES);
@@ -177,7 +177,8 @@ static void stuck_writer_costs_a_bounded_time(struct tree_control *shared)
 		few, again, not_yet, third);
 }
 
-/* The writer is alive and drains nothing. Its parent, this test, does not reap it when it ends. */
+/* Check the waits for a writer that is alive but drains nothing. This test, its parent, does not
+ * reap it when it ends. */
 static void writer_is_waited_for_where_it_helps(void)
 {
 	struct tree_control *shared = mmap(NULL, TREE_CONTROL_BYTES, PROT_READ | PROT_WRITE,
@@ -465,8 +466,8 @@ static void abandoned_calls_are_found(void)
 		"a call that is interrupted stays open");
 }
 
-/* A handler has called while a call was about to begin, and has left its tick there. The call is
- * left later. */
+/* Leave a call whose begin has the tick of a recorded one: a handler made a call just before it
+ * began, and left its tick there. */
 static void a_handlers_call_is_not_recorded_as_left(void)
 {
 	spool_make(64u << 20);
@@ -482,6 +483,56 @@ static void a_handlers_call_is_not_recorded_as_left(void)
 	check(lane->head == head + RECORD_BYTES && lane->open.sp == 0 &&
 			lane->dropped[DROP_NESTED] == 1,
 		"a call that was left, with the begin of a recorded one, is counted as dropped");
+}
+
+/* Repeat this with a call that is only in a sum. Until the other call is left, the thread may
+ * make further calls, in a handler. */
+static void a_handlers_call_in_a_sum_is_not_recorded_as_left(void)
+{
+	for (int further = 0; further <= 2; further++) {
+		spool_make(64u << 20);
+		own_words.osrt_threshold[1] = UINT64_MAX;
+		put_call(0);
+		struct lane *lane = lane_number(0);
+		put_call(1);
+		const uint64_t tick = lane->open.tick, sp = stack_pointer();
+		lane->open = (struct open_call){.tick = tick, .sp = sp + 4096, .kind = 1};
+		for (int i = 0; i < further; i++)
+			put_call(2);
+		check(lane->open.tick == tick && lane->open.sp == sp + 4096,
+			"a call that handlers interrupt stays open");
+		lane->open.sp = sp - 4096; /* as if the stack pointer were above it */
+		uint64_t head = lane->head;
+		put_call(3);
+		check(lane->head == head && lane->open.sp == 0 && lane->dropped[DROP_NESTED] == 1 &&
+				lane->sums[1].count == 3 + (uint64_t)further,
+			"a call that was left, with the begin of one in a sum, is counted as "
+			"dropped: %llu records, %llu dropped",
+			(unsigned long long)(lane->head - head) / RECORD_BYTES,
+			(unsigned long long)lane->dropped[DROP_NESTED]);
+		thread_detach(&thread_self);
+	}
+}
+
+/* Check that a call whose begin is lost in this way ends on the slow path. */
+static void a_call_with_a_handlers_begin_ends(void)
+{
+	struct call call;
+	spool_make(64u << 20);
+	own_words.osrt_threshold[1] = UINT64_MAX;
+	put_call(0);
+	struct lane *lane = lane_number(0);
+	if (!osrt_begin(&call, 1))
+		return;
+	uint64_t sp = lane->open.sp;
+	lane->open.sp = 0;
+	put_call(1);
+	lane->open.sp = sp;
+	osrt_end(&call, 1, 0, 0);
+	check(lane->open.sp == 0 && lane->sums[1].count == 3,
+		"a call with the begin of another ends");
+	put_call(2);
+	check(lane->dropped[DROP_NESTED] == 0 && lane->sums[1].count == 4, "and is not left");
 }
 
 /* ---- every system call of the tracer may fail ---- */
@@ -532,6 +583,8 @@ int main(void)
 	growth_waits_for_its_turn();
 	abandoned_calls_are_found();
 	a_handlers_call_is_not_recorded_as_left();
+	a_handlers_call_in_a_sum_is_not_recorded_as_left();
+	a_call_with_a_handlers_begin_ends();
 	failing_system_calls_do_no_harm();
 	return lanes_done();
 }

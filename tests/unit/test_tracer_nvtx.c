@@ -120,7 +120,7 @@ static void deep_ranges_are_counted(void)
 		(unsigned long long)count, (unsigned long long)dropped);
 }
 
-/* What two tasks leave that push at the same time on one thread's memory. */
+/* Create what two tasks leave that push at the same time with the same thread-local memory. */
 static void a_frame_below_itself_ends_no_loop(void)
 {
 	spool_make();
@@ -317,7 +317,7 @@ static void names_are_written_again(void)
 	}
 }
 
-/* This test is the last: there is no room for names afterwards. */
+/* Use up the room for names, so this test is the last. */
 static void names_have_a_limit(void)
 {
 	char chars[NVTX_TEXT_BYTES + 1];

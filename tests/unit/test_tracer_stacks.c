@@ -11,7 +11,7 @@
 #include "tracer/session/fork.h"
 #include "tracer_lane.h"
 
-/* A context of another stack, to which the interrupted one returns later. */
+/* Make calls on another stack while the thread's own context is interrupted within the tracer. */
 static void another_stack_has_a_lane_of_its_own(void)
 {
 	bool in_order;
@@ -76,8 +76,8 @@ static void copies_of_calls_are_not_recorded(void)
 		"a call of another stack that may have ended is not recorded, but counted");
 }
 
-/* A handler forks while the tracer is about to record: the child continues there, and the kernel
- * has cleared its thresholds. */
+/* Record with cleared thresholds, as in a child that a handler forked while the tracer was about to
+ * record: the kernel has cleared them. */
 static void cleared_thresholds_want_no_chain(void)
 {
 	bool in_order;
@@ -92,7 +92,8 @@ static void cleared_thresholds_want_no_chain(void)
 		"without callchains none is taken, whatever the thresholds say");
 }
 
-/* A thread was interrupted for good after it had prepared a chunk and before it wrote there. */
+/* Prepare a chunk several times, as if the thread had been interrupted for good each time before it
+ * wrote there. */
 static void chunk_is_made_ready_once(void)
 {
 	bool in_order;
@@ -114,8 +115,8 @@ static void chunk_is_made_ready_once(void)
 		"a chunk that nobody wrote to is not taken twice: %u", lane_chunk_count(lane, n));
 }
 
-/* Another task, or a child that continues in its parent's lane, has moved the head past the end of
- * the chunk. */
+/* Move the head past the end of the chunk, as another task does, or a child that continues in its
+ * parent's lane. */
 static void a_head_that_was_moved_stays_in_its_chunk(void)
 {
 	unsigned kept = 0;
@@ -153,7 +154,7 @@ static int mend_in_task(void *unused)
 	return 0;
 }
 
-/* The task's stack is within the thread's, and above the interrupted frame. */
+/* Run a task whose stack is within the thread's, above the interrupted frame. */
 static void another_task_does_not_mend_the_guard(void)
 {
 	spool_make(64u << 20);
@@ -180,7 +181,7 @@ static int call_in_task(void *unused)
 	return 0;
 }
 
-/* A call begins here, a call begins in the thread, the call here ends. */
+/* Begin a call, wait until the thread has begun one, and end the call. */
 static int long_call_in_task(void *unused)
 {
 	(void)unused;
@@ -205,7 +206,7 @@ static bool is_noticed(void)
 	return session.spool && session.spool->dropped[DROP_SHARED] && thread_self.shared;
 }
 
-/* Calls of a task while the thread's lane is away, or between the begin and end of its calls. */
+/* Make calls in a task while the thread has no lane, or between the begin and end of its calls. */
 static void calls_of_another_task_are_noticed(void)
 {
 	struct lane *lane;
@@ -244,7 +245,7 @@ static void calls_of_another_task_are_noticed(void)
 	check(is_noticed(), "the end of a task's call within one of its thread is noticed");
 }
 
-/* The task mutes the thread after the thread has looked for its lane. */
+/* Take the lane away after the thread has checked that it has one, as a task that mutes it does. */
 static void a_lane_that_is_gone_at_once_is_not_used(void)
 {
 	spool_make(64u << 20);

@@ -208,8 +208,8 @@ static volatile bool stepping;
 static struct callchain_thread memory_at;
 static uint64_t chains_at, wrong_at;
 
-/* The chain from the registers of the interrupted code, against the part of libunwind's that is
- * behind the handler. */
+/* Compare the chain from the registers of the interrupted code with the part of libunwind's chain
+ * outside of the handler. */
 static __attribute__((noinline)) void compare_at(const ucontext_t *u)
 {
 	static const uint8_t order[CFI_REGISTERS] = {REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI,

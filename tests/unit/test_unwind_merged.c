@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Chains of native and Python frames: what is reused of the last chain changes no chain, and Python
- * frames are where their C frame is.
+ * test_unwind_merged.c - tests of chains of native and Python frames: reusing a part of the last
+ * chain changes no chain, and Python frames take the place of their C frame.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -145,7 +145,7 @@ static enum python_answer walk(uint32_t depth, bool unmapped)
 	return answer;
 }
 
-/* Walk with nothing remembered. */
+/* Walk with an empty cache. */
 static enum python_answer walked(uint32_t depth)
 {
 	memset(&thread, 0, sizeof(thread));
@@ -201,7 +201,7 @@ static void test_true(void)
 	check(walked(128) == PYTHON_NOTHING, "nor in a thread without Python");
 }
 
-/* Pages that go away between two calls. */
+/* Unmap pages between two calls. */
 static void test_unmapped(void)
 {
 	uint64_t code[2];
@@ -248,8 +248,8 @@ static void word_put(uint32_t at, int16_t offset, uint64_t value, unsigned bytes
 		memcpy(sim_at(at, offset), &value, bytes);
 }
 
-/* Put another code object at the place of number `i`: all that tells it from the last one are its
- * line table and, where versions have it, its number. */
+/* Put another code object at the address of number `i`. It differs from the last one only in its
+ * line table and, in versions that have it, its number. */
 static void sim_code(uint32_t i)
 {
 	const struct python_layout *l = &sim_layout;
@@ -275,7 +275,7 @@ static void sim_code(uint32_t i)
 }
 
 /* Frame n is at SIM_FRAME + 64 * n or 48 words behind that; its shim is 16 or 28, its cframe 40 or
- * 44 words behind it: all have different places at times. */
+ * 44 words behind it: so the addresses of all vary. */
 static uint32_t frame_at(uint32_t i)
 {
 	return SIM_FRAME + 64 * i + (sim[i].place & 1 ? 48 : 0);
@@ -384,7 +384,7 @@ static bool sim_equal(uint32_t i)
 		frames[i].at == at;
 }
 
-/* Walks of a thread that remembers are the true chains, whatever was called in between. */
+/* Check that walks with a cache give the true chains, whatever was called in between. */
 static void test_remembered(const struct python_layout *layout)
 {
 	struct python_setup setup = setup_of(layout);
@@ -428,6 +428,7 @@ static void test_all_remembered(void)
 	memcpy(table, "xdebugpy", 8);
 	table[1] = 0x030d00f0;
 	table[23] = 72;  /* current_frame */
+	table[25] = 160; /* native_thread_id */
 	table[29] = 8;   /* previous */
 	table[31] = 56;  /* instr_ptr */
 	table[33] = 70;  /* owner */
@@ -438,10 +439,12 @@ static void test_all_remembered(void)
 	table[43] = 200; /* co_code_adaptive */
 	check(!python_layout_read(table, sizeof(table), 0x030d, &layout),
 		"the table of 3.13 is read");
+	check(layout.tstate_native == 160, "and where it has a thread's tid");
 	test_remembered(&layout);
 	memset(table + 2, 0, sizeof(table) - 16);
 	table[1] = 0x030e00f0;
 	table[26] = 72;
+	table[28] = 168;
 	table[32] = 8;
 	table[34] = 56;
 	table[36] = 74;
@@ -452,6 +455,7 @@ static void test_all_remembered(void)
 	table[48] = 208;
 	check(!python_layout_read(table, sizeof(table), 0x030e, &layout),
 		"the table of 3.14 is read");
+	check(layout.tstate_native == 168, "and where it has a thread's tid");
 	test_remembered(&layout);
 }
 
@@ -471,7 +475,7 @@ static uint64_t any_word(void)
 	}
 }
 
-/* Each round: a true picture with some words replaced, read by offsets that are often wrong. */
+/* Walk, in each round, a true picture with some words replaced, by offsets that are often wrong. */
 static void test_wrong(void)
 {
 	static const uint16_t versions[] = {0x0308, 0x0309, 0x030a, 0x030b, 0x030c};
@@ -497,7 +501,7 @@ static void test_wrong(void)
 		enum python_answer answer = walk(depth, random_next() % 4 == 0);
 		answers[answer]++;
 		longest = count > longest ? count : longest;
-		/* Remembered or not, the same picture has the same frames. */
+		/* With and without a cache, the same picture has the same frames. */
 		for (uint32_t again = 0; again < 2; again++) {
 			struct python_step first[PYTHON_DEPTH_MAX];
 			uint32_t first_count = count;

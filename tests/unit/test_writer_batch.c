@@ -139,8 +139,7 @@ static void bytes_are_those_of_protobuf(void)
 	tap(bytes <= BATCH_BYTES_MAX, "and it fits");
 }
 
-/* Rows that are added in pieces, alike or not, give the same batch as rows that are added one by
- * one. */
+/* Check that rows added in pieces, alike or not, give the same batch as rows added one by one. */
 static void pieces_are_the_rows(void)
 {
 	static struct batch pieces, rows;
@@ -176,7 +175,8 @@ static void pieces_are_the_rows(void)
 	tap(alike > 100, "many had columns that are not stored");
 }
 
-/* The memory of a batch is as long as its kind needs: nothing is written after the last row. */
+/* Check that the memory of a batch is as long as its kind needs: nothing is written after the last
+ * row. */
 static void a_full_batch_takes_no_more(void)
 {
 	struct batch *b = check(calloc(1, batch_bytes(EVENT_OSRT_CALL)), "calloc");

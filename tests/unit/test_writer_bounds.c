@@ -174,7 +174,7 @@ static struct callchain_node *nodes_make(uint32_t number)
 
 #define LAST_NODE (CALLCHAIN_CHUNKS_MAX * CALLCHAIN_CHUNK_NODES - 1)
 
-/* Chains through nodes that are never stored, with the greatest ids. */
+/* Record chains through nodes that are never stored, with the greatest ids. */
 static void chains_through_holes(void)
 {
 	struct callchain_node *nodes = nodes_make(CALLCHAIN_CHUNKS_MAX - 1);
@@ -184,7 +184,7 @@ static void chains_through_holes(void)
 		put(REC_CALLCHAIN, LAST_NODE, CALLCHAIN_RULES, NULL, 0);
 }
 
-/* Every entry of the table of node chunks is the same chunk. */
+/* Refer to one chunk in every entry of the table of node chunks. */
 static void chains_of_one_chunk(void)
 {
 	struct callchain_node *nodes = nodes_make(0);
@@ -196,7 +196,7 @@ static void chains_of_one_chunk(void)
 		put(REC_CALLCHAIN, LAST_NODE, CALLCHAIN_RULES, NULL, 0);
 }
 
-/* Nodes in turns: chunks are created after those with higher ids. */
+/* Store nodes in turns, so that chunks are created after those with higher ids. */
 static void chains_long(void)
 {
 	for (uint32_t number = 0; number < 40; number++) {
@@ -210,7 +210,7 @@ static void chains_long(void)
 		put(REC_CALLCHAIN, 40 * CALLCHAIN_CHUNK_NODES - 1 - i, CALLCHAIN_RULES, NULL, 0);
 }
 
-/* Names at every offset of a region, each of the greatest length. Return its first name. */
+/* Put names at every offset of a region, each of the greatest length. Return its first name. */
 static uint32_t names_make(uint64_t bytes)
 {
 	uint64_t offset = fake_take(&run.spool, bytes);
@@ -245,7 +245,7 @@ static void names_in_rows_of_cuda(void)
 	}
 }
 
-/* Ranges with such names around calls that launch kernels. */
+/* Record ranges with such names around calls that launch kernels. */
 static void names_of_launches(void)
 {
 	static const struct {
@@ -264,7 +264,7 @@ static void names_of_launches(void)
 			UINT64_C(1000000) << 16 | 1, NULL, 0);
 }
 
-/* Children of vfork that exec programs that cannot be traced, and threads, in turns. */
+/* Record, in turns, vfork children that exec programs that cannot be traced, and threads. */
 static void guests(void)
 {
 	struct thread_start start = {.flags = THREAD_VFORK_CHILD};
@@ -279,7 +279,7 @@ static void guests(void)
 		put(REC_THREAD_START, i, i, NULL, 0);
 }
 
-/* More start/end ranges in one lane than a batch has rows. */
+/* Record more start/end ranges in one lane than a batch has rows. */
 static void spans_make(bool alike)
 {
 	for (uint32_t number = 0; number < NVTX_SPAN_CHUNKS_MAX; number++) {
@@ -311,7 +311,7 @@ static void spans_many(void)
 	spans_make(false);
 }
 
-/* Overlapping lanes that share their open ranges, with sums of all functions. */
+/* Overlap lanes that share their open ranges, with sums of all functions. */
 static void lanes_that_overlap(void)
 {
 	uint64_t frames = fake_take(&run.spool, CHUNK_BYTES), first;
@@ -341,7 +341,7 @@ static void lanes_that_overlap(void)
 	run.spool.header->lane_count = SPOOL_LANES_MAX;
 }
 
-/* A sparse file: each lane claims to be full, and all have the same chunk. */
+/* Create a sparse file: each lane claims to be full, and all have the same chunk. */
 static void lanes_of_one_chunk(void)
 {
 	uint64_t chunk = fake_take(&run.spool, CHUNK_BYTES);
@@ -360,7 +360,7 @@ static void lanes_of_one_chunk(void)
 		perror("truncate");
 }
 
-/* Modules of code whose symbols all have the same name. */
+/* Store modules of code whose symbols all have the same name. */
 static void cubins_of_one_name(void)
 {
 	enum { SYMBOLS = 900, NAME = 4090, SECTIONS = 3 };
@@ -399,7 +399,7 @@ static void cubins_of_one_name(void)
 		}
 }
 
-/* LAUNCHES launches, each with a chain of `frames` frames in a file with a long name. */
+/* Record LAUNCHES launches, each with a chain of `frames` frames in a file with a long name. */
 static void launches_put(uint32_t frames, uint32_t path_bytes)
 {
 	static const struct {
@@ -535,7 +535,7 @@ static uint64_t results_of_report(void)
 	return results;
 }
 
-/* The disk is full while launches are listed, and has room later. */
+/* Fill the disk while launches are listed, and free it later. */
 static void launches_outlast_a_full_disk(void)
 {
 	const struct rlimit none = {RLIM_INFINITY, RLIM_INFINITY},

@@ -81,8 +81,7 @@ static uint64_t off_by(struct clockfit *fit, const struct clock_point *truth)
 	return ns > truth->mono_ns ? ns - truth->mono_ns : truth->mono_ns - ns;
 }
 
-/* The machine is paused between two readings. Times just before, just after and later are
- * compared. */
+/* Pause the machine between two readings. Compare times just before, just after and later. */
 static void suspends(uint64_t asleep_ns, const char *what)
 {
 	static struct clockfit fit;
@@ -143,7 +142,7 @@ static void long_sleep_costs_nothing(void)
 		(unsigned long long)off_by(&fit, &after));
 }
 
-/* A deviation smaller than that of a slewed clock: no new run, but the bound includes it. */
+/* Deviate by less than a slewed clock: no new run begins, but the bound includes it. */
 static void short_pause_raises_the_bound(void)
 {
 	static struct clockfit fit;
@@ -244,7 +243,7 @@ static void machine_that_sleeps_often(void)
 		fit.count, (unsigned long long)off_by(&fit, &later));
 }
 
-/* Random pauses and readings: no time is off by more than the bound. */
+/* Check, with random pauses and readings, that no time is off by more than the bound. */
 static void bound_holds_at_random(void)
 {
 	static struct clockfit fit;
@@ -278,7 +277,7 @@ static void bound_holds_at_random(void)
 		(unsigned long long)worst, (unsigned long long)most);
 }
 
-/* Points of any time: they join the run that they fit. */
+/* Check that points of any time join the run that they fit. */
 static void points_find_their_run(void)
 {
 	static struct clockfit fit;
@@ -324,8 +323,8 @@ int clock_gettime(clockid_t id, struct timespec *ret_time)
 	return (int)syscall(SYS_clock_gettime, id, ret_time);
 }
 
-/* After this filter a system call is killed by SIGKILL; reading the counter, as the vdso does,
- * by SIGSEGV. */
+/* Return whether reading the clock reads the counter, as the vdso does. A child does it under a
+ * filter: a system call ends it by SIGKILL, reading the counter by SIGSEGV. */
 static bool reads_the_counter(void)
 {
 	int status = 0;

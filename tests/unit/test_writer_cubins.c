@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_writer_cubins.c - tests of code of modules that arrives in pieces: whole, with gaps, twice
- * at once, more than is kept.
+ * test_writer_cubins.c - tests of module code that arrives in pieces: complete, with gaps, twice at
+ * once, more than is kept.
  *
  * Code with missing pieces is not kept; cubins_unwritten() counts it.
  */
@@ -41,7 +41,7 @@ static void feed(unsigned lane, uint64_t hash, uint32_t number, uint32_t count)
 			.bytes = sizeof(piece.head) + PIECE});
 }
 
-/* The thread reports the module, as it does when it has written the code. */
+/* Report the module, as the thread does when it has written the code. */
 static void told(unsigned lane, uint64_t hash)
 {
 	uint64_t values[CUDA_COLUMNS_MAX + 1] = {[COLUMN_CUDA_MODULE_CUBIN_HASH] = hash};

@@ -327,7 +327,7 @@ static pid_t start_victim(struct fake_tree *t, const int *fds)
 	_exit(0);
 }
 
-/* The spool, created while the writer is stopped, has the pid of another process. */
+/* Create, while the writer is stopped, a spool with the pid of another process. */
 static pid_t start_liar(struct fake_tree *t, uint32_t pid_of_other, int done_fd)
 {
 	fflush(stdout);
@@ -375,7 +375,7 @@ static void a_wrong_pid_ends_no_other_process(void)
 	clean(&t);
 }
 
-/* A process that was killed between counting a window and storing it loses that window. */
+/* Check that a process killed between counting a window and storing it loses that window alone. */
 static void windows_behind_a_lost_one_are_reported(void)
 {
 	struct fake_tree t;
@@ -423,7 +423,7 @@ static bool clock_of_suspended(long number, const long argument[6], long *ret_re
 	return true;
 }
 
-/* A child with calls on both sides of the suspend; it says when it ended, by the clock. */
+/* Run a child with calls on both sides of the suspend; it reports the clock at its end. */
 static void live_through_suspend(struct fake_tree *t, uint64_t *ret_end_ns)
 {
 	struct fake_spool s;

@@ -11,7 +11,8 @@
 #include "writer/base/known.h"
 #include "writer/follow.h"
 
-/* With a hash 400,000 processes take milliseconds, with a list hours: then the alarm ends this. */
+/* Look up 400,000 processes: milliseconds with a hash, hours with a list, which the alarm would
+ * end. */
 static void many_are_found(void)
 {
 	enum { PIDS = 100000, ROUNDS = 4 };
@@ -53,7 +54,7 @@ static pid_t start_writer(const struct fake_tree *t)
 	return pid;
 }
 
-/* A process that makes no call until it is killed. */
+/* Start a process that makes no call until it is killed. */
 static pid_t start_sleeper(void)
 {
 	fflush(stdout);
@@ -69,7 +70,7 @@ static void end_sleeper(pid_t pid)
 	waitpid(pid, NULL, 0);
 }
 
-/* The name of a spool says which process it belongs to. */
+/* Rename a spool: its name identifies the process that it belongs to. */
 static void fake_spool_rename(struct fake_spool *s, uint32_t pid)
 {
 	char path[sizeof(s->path)];
@@ -89,7 +90,7 @@ static bool wait_gone(const char *path)
 	return false;
 }
 
-/* The pid of the child belonged to another process before, which is known. */
+/* Wait for a child whose pid belonged to another, known process before. */
 static void a_pid_used_again_is_waited_for(void)
 {
 	static struct report report;
@@ -138,9 +139,50 @@ static void a_pid_used_again_is_waited_for(void)
 		perror(command);
 }
 
+/* Wait for a program of posix_spawn() whose parent ends before the program has its spool. */
+static void a_program_that_was_started_is_waited_for(void)
+{
+	static struct report report;
+	struct fake_tree t;
+	struct fake_spool s;
+	fake_tree_make(&t);
+	fake_spool_make(&s, &t, 1, CLOCK_KIND_MONOTONIC);
+	pid_t parent = start_sleeper(), child = start_sleeper();
+	fake_spool_rename(&s, (uint32_t)parent);
+	struct lane *lane = fake_lane(&s);
+	fake_thread_start(&s, lane, (uint32_t)parent, (uint32_t)parent, THREAD_MAIN);
+	fake_put(&s, lane, clock_monotonic_ns(), REC_CHILD, (uint64_t)child,
+		(uint64_t)CHILD_SPAWN << 32);
+	pid_t writer = start_writer(&t);
+	end_sleeper(parent);
+	tap(wait_gone(s.path), "a process that has started a program has ended");
+	usleep(300000); /* a writer that does not wait ends within this time */
+	tap(!access(t.dir, F_OK), "the writer waits for the program");
+	end_sleeper(child);
+	bool ended = wait_gone(t.dir);
+	tap(ended, "and not after its end");
+	if (!ended)
+		kill(writer, SIGKILL);
+	waitpid(writer, NULL, 0);
+	tap(report_read(&report, t.report) && !report.bad_blocks, "the report opens");
+	uint32_t listed = 0;
+	for (uint32_t i = 0; i < report.entry_count; i++) {
+		const Libtrace__Process *p = report.entries[i]->process;
+		listed += p && p->has_pid && p->pid == (uint32_t)child &&
+			p->traced == LIBTRACE__TRACED__TRACED_NO;
+	}
+	tap_equal(listed, 1, "a program that has recorded nothing is listed as not traced");
+	report_release(&report);
+	char command[400];
+	snprintf(command, sizeof(command), "rm -rf %s %s", t.dir, t.report);
+	if (system(command))
+		perror(command);
+}
+
 int main(void)
 {
 	many_are_found();
+	a_program_that_was_started_is_waited_for();
 	a_pid_used_again_is_waited_for();
 	return tap_end();
 }

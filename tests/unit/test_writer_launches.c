@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_writer_launches.c - tests of the NVTX ranges around a launch: launches.c collects them as
- * rows arrive; they are compared with a plain search over all rows.
+ * test_writer_launches.c - tests of the NVTX ranges around a launch, which launches.c collects as
+ * rows arrive: compares them with a linear search over all rows.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -39,8 +39,8 @@ static void event_add(struct event e)
 	events[event_count++] = e;
 }
 
-/* Pushes, pops, starts, ends and calls. An event is created when it ends, as records are. The
- * last ranges are never ended. */
+/* Create the pushes, pops, starts, ends and calls of a thread. An event is added when it ends, as
+ * records are. Ranges that are still open at the end last until `last_tick`. */
 static void thread_make(uint32_t tid, uint64_t last_tick)
 {
 	uint64_t stack[DEPTH_MAX], span = 0, tick = tid;
@@ -130,7 +130,7 @@ static bool is_right(const struct launches *l, const struct launch_call *call)
 	return wanted == count;
 }
 
-/* Threads are drained one after the other, `pass` events of each at a time. */
+/* Drain the threads in turn, `pass` events of each at a time. */
 static void drained_in_turns(uint32_t pass)
 {
 	static uint8_t map[HEADER + 4096];
@@ -167,7 +167,7 @@ static void drained_in_turns(uint32_t pass)
 	slot_release(&spool.slots[SLOT_LAUNCHES]);
 }
 
-/* Many more calls than are held: the first calls, and the calls that are needed, stay. */
+/* Feed four times as many calls as are held: the first calls, and those asked for, are kept. */
 static void first_and_wanted_stay(void)
 {
 	static uint8_t map[HEADER + 4096];
@@ -204,7 +204,7 @@ static void first_and_wanted_stay(void)
 	slot_release(&spool.slots[SLOT_LAUNCHES]);
 }
 
-/* Each call has a thread of its own, and is in a range of that thread. */
+/* Feed each call from a thread of its own, in a range of that thread. */
 static void many_threads(void)
 {
 	static uint8_t map[HEADER + 4096];

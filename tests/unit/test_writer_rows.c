@@ -224,7 +224,8 @@ static void records_become_rows(void)
 	clean(&t);
 }
 
-/* Samples, a callchain that belongs to the first of them alone, and what the process counted. */
+/* Check the rows of samples, of which only the first has the callchain, and the counts of the
+ * process. */
 static void samples_become_rows(void)
 {
 	struct fake_tree t;
@@ -267,8 +268,8 @@ static void samples_become_rows(void)
 	clean(&t);
 }
 
-/* Readings of a thread at its start, whose wait for a CPU began with its creation, at its end, and
- * of a thread whose process another one ended. */
+/* Check the rows of readings at the start of a thread, whose wait for a CPU began with its
+ * creation, at its end, and of a thread whose process was killed. */
 static void readings_become_rows(void)
 {
 	struct fake_tree t;
@@ -322,6 +323,35 @@ static void readings_become_rows(void)
 	clean(&t);
 }
 
+/* Check the row of a wait for the GIL, which follows its last call. */
+static void waits_for_the_gil_become_rows(void)
+{
+	struct fake_tree t;
+	struct fake_spool s;
+	uint32_t pid = dead_process(&t, &s, CLOCK_KIND_MONOTONIC);
+	struct lane *lane = fake_lane(&s);
+	thread_put(&s, lane, pid, pid, THREAD_MAIN);
+	fake_put(&s, lane, now, UINT64_C(500) << RECORD_LENGTH_SHIFT | 60, 110, 0x1000);
+	fake_put(&s, lane, now - 5000, REC_GIL_WAIT, UINT64_C(1) << 48 | 5500,
+		UINT64_C(77) << 32 | 9);
+	fake_put(&s, lane, UINT64_MAX, REC_GIL_WAIT, UINT64_MAX, UINT64_MAX);
+	s.header->end_tick = now + 80;
+	s.header->state = SPOOL_EXITED;
+	tap_equal(recover_quietly(&t), 0, "recover waits for the GIL");
+	tap(report_read(&report, t.report) && !report.bad_blocks, "the report opens");
+	uint32_t process = report_process_of(&report, pid);
+	const Libtrace__EventBatch *b = batch_of(EVENT_GIL_WAIT, process, 0);
+	tap(b && b->count == 2 && batch_value(b, 1, 0) == (int64_t)now - 5000 &&
+			batch_value(b, 2, 0) == 5500 && batch_value(b, 3, 0) == 77 &&
+			batch_value(b, 4, 0) == 9 && batch_value(b, 5, 0) == 1,
+		"a wait for the GIL has its length, holder and callchain");
+	tap(b && (int64_t)batch_value(b, 2, 1) >= 0, "and a wait that cannot be has a length");
+	b = batch_of(EVENT_OSRT_CALL, process, 0);
+	tap(b && b->count == 1, "its call is a call as any other");
+	report_release(&report);
+	clean(&t);
+}
+
 static uint64_t random_state = 88172645463325252u;
 
 static uint64_t random_next(void)
@@ -331,7 +361,8 @@ static uint64_t random_next(void)
 	return random_state ^= random_state << 17;
 }
 
-/* Rows of the device and a call of each kind: every event of cuda.def, with all columns set. */
+/* Record rows of the device and a call of each kind: every event of cuda.def, with all columns set.
+ */
 static void cuda_put(struct fake_spool *s, struct lane *lane)
 {
 	const struct cuda_call call = {.context = 1, .cbid = 211, .api = 0};
@@ -349,8 +380,8 @@ static void cuda_put(struct fake_spool *s, struct lane *lane)
 	}
 }
 
-/* Code of a module: a cubin without sections, in pieces of 16 bytes. The pieces of `missing` are
- * left out. */
+/* Store code of a module: a cubin without sections, in pieces of 16 bytes. The pieces of `missing`
+ * are left out. */
 static void cubin_put(struct fake_spool *s, struct lane *lane, uint64_t hash, uint32_t missing)
 {
 	Elf64_Ehdr elf = {.e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64},
@@ -477,8 +508,8 @@ static void damaged_spools_harm_nobody(void)
 	tap_equal(unreadable, 0, "every report of a damaged spool opens");
 }
 
-/* Code of modules is written before our entries: a writer that continues the report finds the
- * processes after it. */
+/* Continue a report in which code of modules precedes our entries: the writer finds the processes
+ * after it. */
 static void a_report_with_code_is_gone_on_with(void)
 {
 	struct fake_tree first, second;
@@ -531,7 +562,7 @@ static void the_receipt_reports_damaged_lanes(void)
 	munmap(s.map, FAKE_SPOOL_BYTES);
 }
 
-/* Twice as many open ranges in one lane as a batch has rows. */
+/* Leave twice as many ranges open in one lane as a batch has rows. */
 static void all_open_ranges_become_rows(void)
 {
 	struct fake_tree t;
@@ -653,6 +684,7 @@ int main(void)
 	records_become_rows();
 	samples_become_rows();
 	readings_become_rows();
+	waits_for_the_gil_become_rows();
 	cuda_rows_become_rows();
 	code_is_kept_whole_or_not_at_all();
 	a_report_with_code_is_gone_on_with();

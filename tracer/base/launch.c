@@ -15,9 +15,9 @@
 #include "common/tree.h"
 
 #if defined(__x86_64__)
-/* clone(2), and the new task calls run() and ends. Not glibc's clone(): before 2.25, that ends the
- * whole process when a task with CLONE_THREAD returns, and sets the caller's own cached pid and
- * tid to -1 for a task with CLONE_VM, so that a later abort() or raise() fails. */
+/* Call clone(2); the new task calls run() and ends. glibc's clone() is not used: before 2.25, it
+ * ends the whole process when a task with CLONE_THREAD returns, and sets the caller's own cached
+ * pid and tid to -1 for a task with CLONE_VM, so that a later abort() or raise() fails. */
 static __attribute__((noinline)) int task_clone(
 	int (*run)(void *), void *stack, int flags, void *argument)
 {
@@ -50,9 +50,8 @@ int (*launch_clone)(int (*)(void *), void *, int, void *) = task_clone;
 int (*launch_clone)(int (*)(void *), void *, int, void *);
 #endif
 
-/* CLONE_UNTRACED: a debugger that follows the program's children does not get the writer, which
- * the program did not create, and which the debugger may kill at its own end (PTRACE_O_EXITKILL).
- * */
+/* CLONE_UNTRACED: a debugger that follows the program's children does not get the writer, which the
+ * program did not create, and which the debugger may kill when it ends (PTRACE_O_EXITKILL). */
 #define LAUNCH_FLAGS (CLONE_VM | CLONE_VFORK | CLONE_UNTRACED)
 
 struct launch {
@@ -70,7 +69,7 @@ static void exit_raw(int status)
 		SYS1(SYS_exit_group, status);
 }
 
-/* The task that becomes the writer. Signals have been blocked since before the clone. */
+/* Become the writer, in the new task. Signals have been blocked since before the clone. */
 static int run_writer(void *argument)
 {
 	struct launch *launch = argument;

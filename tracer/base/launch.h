@@ -6,8 +6,8 @@
 #define TRACER_BASE_LAUNCH_H
 
 /* Start a task that calls run() on a stack of its own, whose top is `stack`, and then ends; flags
- * are those of clone(2) and must have CLONE_VFORK. Returns its tid or a negative number; errno and
- * the C library's data stay as they are. NULL on other processors. A variable for tests. */
+ * are those of clone(2) and must include CLONE_VFORK. Returns its tid or a negative number; errno
+ * and the C library's data stay as they are. NULL on other processors. A variable for tests. */
 extern int (*launch_clone)(int (*run)(void *), void *stack, int flags, void *argument)
 	__attribute__((visibility("hidden")));
 

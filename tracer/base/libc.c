@@ -45,7 +45,8 @@ libc_dlopen_fn libc_dlopen(void)
 	return found;
 }
 
-/* The libraries that glibc 2.34 has merged, and a function of each that we do not interpose. */
+/* The libraries that glibc 2.34 has merged into libc, and a function of each that we do not
+ * interpose. */
 static const struct part {
 	const char *file;
 	const void *function;
@@ -67,6 +68,11 @@ bool libc_is_complete(void)
 	for (size_t i = 0; i < PARTS; i++)
 		if (part_is_missing(&parts[i]))
 			return false;
+	return libc_is_sufficient();
+}
+
+bool libc_is_sufficient(void)
+{
 	return libc.dlsym && libc.dlvsym && libc.dladdr && libc.pthread_key_create &&
 		libc.pthread_setspecific && libc.pthread_testcancel && libc.on_exit;
 }

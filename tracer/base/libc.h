@@ -36,14 +36,18 @@ typedef void *(*libc_dlopen_fn)(const char *file, int flags);
 libc_dlopen_fn libc_dlopen(void);
 
 /* Return true if the C library has all functions above, and all that the program may call through
- * our wrappers. Nothing can be recorded otherwise. Any thread. */
+ * our wrappers. Any thread. */
 bool libc_is_complete(void);
 
+/* Return true if the C library has what recording needs: functions that the program does not call
+ * yet may be missing. Nothing can be recorded otherwise. Any thread. */
+bool libc_is_sufficient(void);
+
 /*
- * Load the libraries that glibc 2.34 has merged, if the C library is older and the program has not
- * loaded them: functions that the program or its plugins use later are then found after our
- * wrappers. May allocate and take the loader's lock: in our constructor, never in a call, which may
- * be an allocator's.
+ * Load the libraries that glibc 2.34 has merged into libc, if the C library is older and the
+ * program has not loaded them: functions that the program or its plugins use later are then found
+ * after our wrappers. May allocate and take the loader's lock: call it in our constructor, never in
+ * a traced call, which may come from an allocator.
  */
 void libc_complete(void);
 

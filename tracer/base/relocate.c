@@ -33,7 +33,7 @@ const void *const volatile relocate_mark = (const void *)&relocate_mark;
 extern const ElfW(Ehdr) __ehdr_start __attribute__((visibility("hidden")));
 extern const ElfW(Dyn) own_dynamic[] __asm__("_DYNAMIC") __attribute__((visibility("hidden")));
 
-/* Replaces thread-local memory, whose address is not known yet. What is written there is lost. */
+/* Replaces thread-local memory, whose address is not known yet. Data written to it is lost. */
 static _Alignas(64) char thread_memory[1024];
 
 static uint64_t thread_pointer(void)
@@ -47,8 +47,8 @@ static uint64_t thread_pointer(void)
 	return pointer;
 }
 
-/* The program's headers, from the auxiliary vector after the environment: AT_PHDR, AT_PHENT and
- * AT_PHNUM have always been in this order. Our own frame is below on the same stack. */
+/* Return the program's headers, from the auxiliary vector after the environment: AT_PHDR, AT_PHENT
+ * and AT_PHNUM have always been in this order. Our own frame is below on the same stack. */
 static const ElfW(Phdr) * program_headers(uint64_t *ret_count)
 {
 	const uint64_t *word = __builtin_frame_address(0);
@@ -125,7 +125,8 @@ static void fill_thread_memory(uint64_t base)
 				segment[i].p_filesz);
 }
 
-/* Return 0 if there is none. No array is cleared here: a compiler may call memset() for that. */
+/* Return the value of `tag`, 0 if there is none. Uses no array of all values: to clear it, the
+ * compiler might call memset(). */
 static uint64_t dynamic_value(int64_t tag)
 {
 	for (const ElfW(Dyn) *d = own_dynamic; d->d_tag != DT_NULL; d++)
@@ -134,7 +135,8 @@ static uint64_t dynamic_value(int64_t tag)
 	return 0;
 }
 
-/* Return an address; it is still an offset if the loader has not added our base. */
+/* Return the address that `tag` has; it is stored as an offset until the loader has added our
+ * base. */
 static uint64_t dynamic_address(uint64_t base, int64_t tag)
 {
 	uint64_t value = dynamic_value(tag);

@@ -17,7 +17,8 @@
 /* The address of this variable itself, once the library is relocated. */
 extern const void *const volatile relocate_mark __attribute__((visibility("hidden")));
 
-/* Relocate the library. The first thread, on the stack that the program was started with. */
+/* Relocate the library. Called by the first thread, on the stack that the program was started
+ * with. */
 __attribute__((cold, noinline)) void relocate_self(void);
 
 /* Relocate the library if the loader has not done so yet. Call it first in each exported

@@ -55,7 +55,7 @@ static bool object_open(struct rtld_next_object *object, const struct link_map *
 	return hash && object->symbols && object->strings && hash_open(object, hash);
 }
 
-/* The vdso is in the list of objects, but is not searched. */
+/* Return true for the vdso, which is in the list of objects, but is not searched. */
 static bool is_vdso(const struct link_map *map)
 {
 	return text_begins(map->l_name, "linux-vdso") || text_begins(map->l_name, "linux-gate");

@@ -2,8 +2,8 @@
 /*
  * rtld_next.h - lookup of hundreds of functions as by dlsym(RTLD_NEXT), in a fifth of its time.
  *
- * dlsym takes locks and hashes each name for each object; at the start of every process of a build
- * that is the largest single cost. Here the tables of the objects after ours (System V gABI;
+ * dlsym takes locks and hashes each name for each object; in the short processes of a build, this
+ * would be the largest cost of tracing. Here the tables of the objects after ours (System V gABI;
  * DT_GNU_HASH as in glibc's elf/dl-lookup.c) are opened once. Unusual cases are left to dlsym: see
  * rtld_next_find().
  */
@@ -35,8 +35,8 @@ struct rtld_next_scope {
 /*
  * Open the objects loaded after the one whose _DYNAMIC is given. Return false if there are none or
  * too many, or if one has no GNU hash table: only dlsym can look up then, and the scope is empty.
- * Call while no other thread loads or unloads, as in constructors at the start; objects loaded at
- * the start stay.
+ * Call while no other thread loads or unloads objects, as in constructors at the start; objects
+ * loaded at the start stay.
  */
 bool rtld_next_open(struct rtld_next_scope *scope, const void *own_dynamic);
 
@@ -55,7 +55,8 @@ void *rtld_next_find(const struct rtld_next_scope *scope, const char *name, cons
 uint64_t rtld_next_find_from(const struct link_map *map, const char *name);
 
 /* Return the address of the function or variable `name` in the first of all loaded objects that has
- * it, and its size; 0 = none has, or a function that is chosen at run time. As rtld_next_open(). */
+ * it, and its size; 0 = none has, or a function that is chosen at run time. Call when
+ * rtld_next_open() may be called. */
 uint64_t rtld_find_global(const char *name, uint64_t *ret_bytes);
 
 /* Likewise in one object, which must stay loaded meanwhile. Any thread, async-signal-safe. */

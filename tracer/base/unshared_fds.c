@@ -19,9 +19,9 @@
 #define GONE_ROUNDS 10000
 
 /*
- * A thread: nobody waits for it, and it is nobody's child, also where children would get another
- * pid namespace (there the kernel refuses it). No debugger follows it. The caller waits in clone()
- * (CLONE_VFORK), so the task may use its thread pointer.
+ * A thread: nobody waits for it, and it is nobody's child. The kernel refuses it if children would
+ * get another pid namespace. No debugger follows it. The caller waits in clone() (CLONE_VFORK), so
+ * the task may use its thread pointer.
  */
 #define TASK_FLAGS                                                                        \
 	(CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_VFORK | \
@@ -38,7 +38,8 @@ struct task {
 	bool done;
 };
 
-/* Switch to an empty table, at no cost; no file of the program is closed twice. */
+/* Switch to a private table: an empty one, or a copy before Linux 5.9. No file of the program is
+ * closed in its own table. */
 static bool leave_table(void)
 {
 	return SYS3(SYS_close_range, 0, ~0u, CLOSE_RANGE_UNSHARE) == 0 ||

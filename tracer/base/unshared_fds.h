@@ -13,10 +13,11 @@
 #include <stdbool.h>
 
 /*
- * Run work(argument) in a task that shares this process's memory and has an empty descriptor table
- * of its own, and wait for its end. Return false if no such task can be created: nothing was done
- * then. The work makes raw system calls only, uses at most 8 KiB of stack, and need not close
- * anything at its end. Any thread, also in a vfork child; async-signal-safe. Costs about 30 us.
+ * Run work(argument) in a task that shares this process's memory and has a descriptor table of its
+ * own (empty; before Linux 5.9 a copy), and wait for its end. Return false if no such task can be
+ * created: nothing was done then. The work makes raw system calls only, uses at most 8 KiB of
+ * stack, and need not close anything at its end. Any thread, also in a vfork child;
+ * async-signal-safe. Costs about 30 us.
  */
 bool unshared_fds_run(void (*work)(void *argument), void *argument);
 

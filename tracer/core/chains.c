@@ -26,16 +26,16 @@
 
 bool chains_ask_libunwind;
 
-/* Return the callchain memory of the lane: the next thread of the lane finds it in the processor's
+/* The callchain memory of each lane: the next thread that gets the lane finds it in the processor's
  * cache. */
 static struct callchain_thread *memory_of_lane[SPOOL_LANES_MAX];
 static bool is_on;                     /* some class has a threshold */
 static uint64_t limits[CHAIN_CLASSES]; /* values for own_words.chains_ticks */
 static uint32_t flags;
-static bool is_recording; /* modules are recorded: since the first chain */
+static bool is_recording; /* modules are recorded, from the first chain on */
 static uint64_t *marked;  /* bit n: modules of node n and further out are recorded */
 #define MARKED_BYTES (NODES_MAX / 8)
-static uint32_t marked_words; /* words of it in use */
+static uint32_t marked_words; /* words of `marked` in use */
 
 static void *chunk_more(void *unused, uint32_t number)
 {
@@ -274,7 +274,7 @@ static struct callchain_thread *memory_for(struct thread *t)
 	if (!marks_are_there())
 		return NULL;
 	if (!*kept)
-		*kept = sys_mmap_private(sizeof(**kept));
+		*kept = sys_mmap_beyond_data(sizeof(**kept));
 	if (*kept && !t->chains_begun) /* the memory describes another thread's stack */
 		callchain_forget(*kept);
 	t->chains_begun = 1;
@@ -345,7 +345,7 @@ static uint32_t take_of_child(
 	return id;
 }
 
-/* The child may have been killed while it took a chain. */
+/* Complete the chain that the child took last: it may have been killed meanwhile. */
 void chains_vfork_parent(struct thread *t)
 {
 	uint32_t id = t->vfork_chain;

@@ -9,8 +9,7 @@
  * Nodes are stored in chunks of the spool, where the writer reads them (unwind/nodes.h). A module
  * is recorded before the first chain that leads through it, together with all that were loaded at
  * the start. Modules that dlopen() brings are found in the table of the C library
- * (_dl_find_object), without a lock. All functions: with thread.busy set, where nothing else is
- * said.
+ * (_dl_find_object), without a lock. All functions: with thread.busy set, unless stated otherwise.
  */
 #ifndef TRACER_CORE_CHAINS_H
 #define TRACER_CORE_CHAINS_H
@@ -42,7 +41,7 @@ void chains_forked(void);
  * libunwind. */
 void chains_end(void);
 
-/* Continue after a vfork child, which may have taken chains on this thread. Owning thread,
+/* Record the modules of chains that a vfork child has taken on this thread. Owning thread,
  * thread.busy set. */
 void chains_vfork_parent(struct thread *t);
 
@@ -50,7 +49,7 @@ void chains_vfork_parent(struct thread *t);
  * now. */
 bool chains_follow_modules(void);
 
-/* Before the application's dlclose(), where chains_follow_modules() is true. */
+/* Prepare for the application's dlclose(); call if chains_follow_modules() is true. */
 void chains_before_unload(void);
 
 /* Forget the modules that the application's dlclose() has unloaded, after chains_before_unload().
@@ -68,9 +67,9 @@ int chains_iterate_modules(int (*callback)(struct dl_phdr_info *, size_t, void *
 
 /*
  * Make room for an event and its callchain, which is that of the traced call that the calling code
- * is part of. Return where the event's own record goes, or NULL as lane_room() does. *slots, the
- * event's own, becomes the number to publish: a record of the chain precedes the event, if a chain
- * was found. Owning thread, thread.busy set; async-signal-safe.
+ * is part of. Return the address of the event's own record, or NULL as lane_room() does. *slots is
+ * the number of the event's own slots, and becomes the number to publish: a record of the chain
+ * precedes the event, if a chain was found. Owning thread, thread.busy set; async-signal-safe.
  */
 struct record *chains_room(struct thread *t, uint64_t tick, unsigned *slots);
 

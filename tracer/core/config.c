@@ -18,8 +18,8 @@ const char *config_lookup(char **envp, const char *name)
 	return NULL;
 }
 
-/* Samples per second of processor time. The default is no divisor of the kernel's tick, nor of the
- * rates at which programs do things. */
+/* Samples per second of processor time. The default divides neither the rate of the kernel's tick
+ * nor other common rates, so that samples are not in step with periodic work. */
 #define SAMPLE_HZ 97u
 #define SAMPLE_HZ_MAX 10000u
 
@@ -41,7 +41,7 @@ struct option {
 	uint64_t unit;
 	const char *word;
 	size_t offset;
-	uint64_t most; /* the maximum of a number, in its unit, which a greater value becomes; 0 =
+	uint64_t most; /* maximum of a number, in its unit; a greater value is reduced to it; 0 =
 			  none */
 };
 

@@ -10,9 +10,9 @@
 #include <stdint.h>
 
 enum backtrace {
-	BACKTRACE_RULES = 0,      /* use the unwind tables of the program */
+	BACKTRACE_RULES = 0,      /* uses the unwind tables of the program */
 	BACKTRACE_FRAME_POINTERS, /* trusts rbp */
-	BACKTRACE_LIBUNWIND,      /* BACKTRACE_RULES, with libunwind where no rule is found */
+	BACKTRACE_LIBUNWIND,      /* as BACKTRACE_RULES; libunwind where no rule is found */
 	BACKTRACE_CHECK,          /* compares both: slow, for the tracer's own tests */
 	BACKTRACE_NONE
 };
@@ -61,7 +61,7 @@ struct config {
 	uint64_t duration_ns;          /* LIBTRACE_DURATION (s) */
 	uint64_t flush_interval_ns;    /* LIBTRACE_FLUSH_INTERVAL (ms) */
 	uint64_t exit_wait_ns;         /* LIBTRACE_EXIT_WAIT (ms) */
-	const char *capture_range;     /* LIBTRACE_CAPTURE_RANGE; NULL = none, and so on */
+	const char *capture_range;     /* LIBTRACE_CAPTURE_RANGE; NULL = none, also below */
 	const char *nvtx_capture;      /* LIBTRACE_NVTX_CAPTURE */
 	const char *capture_range_end; /* LIBTRACE_CAPTURE_RANGE_END */
 	const char *nvtx_domain_include; /* LIBTRACE_NVTX_DOMAIN_INCLUDE */
@@ -73,8 +73,8 @@ struct config {
 	enum python_backtrace python_backtrace;
 	uint64_t cut;    /* bit n: the value of the n-th option exceeded the maximum; the maximum is
 			    used */
-	const char *bad; /* the first variable whose value is not understood; its default is used,
-			    and a diagnostic says so */
+	const char *bad; /* the first variable with an invalid value; its default is used, and a
+			    diagnostic says so */
 };
 
 /* Return true if any source is to record. */
@@ -89,7 +89,7 @@ static inline bool config_has_source(const struct config *c)
 /* Fill `c` from the environment. Strings still belong to the environment. */
 void config_read(struct config *c, char **envp);
 
-/* Write "NAME is more than 128: 128 holds" for the n-th option, n from 0 to 63. Return false if its
+/* Write "NAME exceeds 128; using 128" for the n-th option, n from 0 to 63. Return false if its
  * value did not exceed the maximum. */
 bool config_cut_text(const struct config *c, uint32_t n, char *ret_text, size_t bytes);
 

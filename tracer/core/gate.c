@@ -13,11 +13,11 @@
 #include "tracer/core/state.h"
 
 union own_pages own_pages __attribute__((aligned(GATE_PAGE)));
-/* Common: at the end of .bss, so that the mapping does not split .bss: each fork copies every
+/* A common symbol is at the end of .bss, so the mapping does not split .bss. Each fork copies every
  * mapping. */
 uint32_t tree_page[TREE_PAGE / sizeof(uint32_t)] __attribute__((common, aligned(TREE_PAGE)));
 
-/* An old size of 0 maps the same page again. */
+/* Call mremap() with an old size of 0, which maps the same page again. */
 bool gate_place(const struct tree_control *control)
 {
 	const uint32_t *gate = capture_gate(control);

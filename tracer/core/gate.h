@@ -23,7 +23,7 @@
 #if defined(__x86_64__)
 #define GATE_PAGE 4096u
 #else
-#define GATE_PAGE 65536u /* the largest that exists */
+#define GATE_PAGE 65536u /* the largest page size of aarch64 */
 #endif
 #define GATE_PAGES(bytes) (((bytes) + GATE_PAGE - 1) / GATE_PAGE * GATE_PAGE)
 
@@ -71,9 +71,9 @@ void gate_shut(const char *reason);
 /* Return true in a forked child that does not know yet that it is one. Makes no system call. */
 bool gate_is_wiped(void);
 
-/* The gate as far as the words of this process show it; in a forked child they show it closed, and
- * gate_opens() (fork.h) decides. Tracer code tests only this macro: gate_opens() takes its caller
- * for a new call, and takes an interrupted tracer for one that was left. */
+/* The gate by the words of this process. In a forked child they say that it is closed, and
+ * gate_opens() (fork.h) decides. Tracer code tests only this macro, because gate_opens() assumes
+ * that its caller is a new call, and that an interrupted tracer was left. */
 #define GATE_LOOKS_OPEN(mask) ((tree_gate & own_words.mask) != 0)
 
 #endif

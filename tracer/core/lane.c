@@ -45,8 +45,8 @@ static void refresh_clock_point(void)
 
 /*
  * Make the chunk for number `n` usable, if the writer has emptied it or a new chunk is available.
- * One exchange decides, once per number: a handler may interrupt this for good, or fork by an
- * instruction, and the child continues here, too, at any later time.
+ * One exchange decides, once per number: a handler may interrupt this and never return, or fork by
+ * a raw system call, and the child continues here, too, at any later time.
  */
 static bool chunk_ready(struct lane *lane, uint64_t n)
 {
@@ -126,15 +126,15 @@ static uint64_t sums_total(const struct lane *lane)
 void lane_audit_begin(struct thread *t)
 {
 	t->published = t->lane->head;
-	t->counted = t->lane->has_sums ? sums_total(t->lane) : 0;
+	t->counted = t->lane->summed ? sums_total(t->lane) : 0;
 	t->flushed = 0;
 }
 
 static void count_alien(uint64_t events)
 {
 	diagnostic_line(
-		"a child that an instruction forked in a signal handler has continued in its "
-		"parent's lane: events may be doubled or lost");
+		"a child that a signal handler forked by a raw system call has continued in its "
+		"parent's lane: events may be duplicated or lost");
 	session_count_drops(DROP_SHARED, events);
 }
 
@@ -151,7 +151,7 @@ static void audit_head(struct thread *t)
 void lane_audit(struct thread *t)
 {
 	audit_head(t);
-	if (!t->lane->has_sums && t->counted == t->flushed) /* no page of the sums is in use */
+	if (!t->lane->summed && t->counted == t->flushed) /* no page of the sums is in use */
 		return;
 	uint64_t held = t->flushed + sums_total(t->lane);
 	THREAD_BARRIER();
@@ -265,8 +265,8 @@ static bool has_nested(const struct lane *lane)
 	return lane->nested_count != lane->nested_moved;
 }
 
-/* Move the records that handlers have kept aside; more may come meanwhile. Their numbers do not
- * repeat, so a child that continues here deletes none that a handler of its parent keeps. */
+/* Move the records that handlers have stored aside; more may arrive meanwhile. Their numbers do not
+ * repeat, so a child that continues here deletes no record of its parent's handlers. */
 static bool nested_move(struct thread *t)
 {
 	struct lane *lane = t->lane;
@@ -287,8 +287,9 @@ static bool nested_move(struct thread *t)
 	return true;
 }
 
-/* Records before the end of a chunk that are written by way of lane_room(). The last one is: after
- * it another chunk is current. The others: another task may have moved the head as far. */
+/* Number of records at the end of a chunk that are written through lane_room(): the last, since
+ * another chunk is current after it, and some more, since another task may have moved the head that
+ * far. */
 #define LAST_RECORDS 4u
 
 /* Return the limit after `slots` from `r` on have been published. */
@@ -363,7 +364,7 @@ void lane_put_nested(struct thread *t, const struct record *record)
 	t->limit = 0; /* makes the next event call lane_room() */
 }
 
-/* Store `rest` if the sum is `*now`; otherwise load it there. */
+/* Store `rest` and return true if the sum equals `*now`; otherwise load the sum into `*now`. */
 static bool sum_exchange(struct fn_sum *sum, struct fn_sum *now, struct fn_sum rest)
 {
 #if defined(__x86_64__)
@@ -382,8 +383,8 @@ static bool sum_exchange(struct fn_sum *sum, struct fn_sum *now, struct fn_sum r
 #endif
 }
 
-/* Subtract what has become a record, once: handlers add to the sum meanwhile, and a child that one
- * of them has forked by an instruction continues here, too. */
+/* Subtract, only once, what has become a record: handlers add to the sum meanwhile, and a child
+ * that one of them has forked by a raw system call continues here, too. */
 static void sum_subtract(struct fn_sum *sum, struct fn_sum taken)
 {
 	struct fn_sum now = *sum, rest;
@@ -398,9 +399,9 @@ static void sum_subtract(struct fn_sum *sum, struct fn_sum taken)
 void lane_flush_sums(struct thread *t)
 {
 	struct lane *lane = t->lane;
-	if ((!lane->has_sums && t->counted == t->flushed) || session.spool->osrt_off)
+	if ((!lane->summed && t->counted == t->flushed) || session.spool->osrt_off)
 		return;
-	lane->has_sums = 0;
+	lane->summed = 0;
 	for (unsigned fn = 0, count = fn_count(); fn < count; fn++) {
 		struct fn_sum *sum = &lane->sums[fn], taken = *sum;
 		uint64_t calls = FN_SUM_CALLS(taken.count);
@@ -412,7 +413,7 @@ void lane_flush_sums(struct thread *t)
 			t->flushed += calls;
 			sum_subtract(sum, taken);
 		} else {
-			lane->has_sums = 1;
+			lane->summed = 1;
 		}
 		lane->flushing = 0;
 	}

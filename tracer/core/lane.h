@@ -27,8 +27,8 @@ static inline struct record *lane_room_at_hand(const struct thread *t, unsigned 
 							  : NULL;
 }
 
-/* Publish the next `slots` records. One instruction moves the head: a handler may fork by an
- * instruction, and the child continues here, too, at any later time. */
+/* Publish the next `slots` records. One instruction moves the head: a handler may fork by a raw
+ * system call, and the child continues here, too, at any later time. */
 static inline void lane_publish(struct thread *t, unsigned slots)
 {
 	uint64_t bytes = (uint64_t)slots * RECORD_BYTES;
@@ -65,14 +65,14 @@ bool lane_put(struct thread *t, uint64_t tick, unsigned kind, uint64_t a, uint64
  * it into the lane later. */
 void lane_put_nested(struct thread *t, const struct record *record);
 
-/* Begin to count what this thread publishes in a lane that it has just got: the present content of
- * the lane is the baseline. */
+/* Begin to count what this thread publishes in a lane that it has just got. The lane's present
+ * content is the baseline. */
 void lane_audit_begin(struct thread *t);
 
 /*
  * Compare the lane with the thread's own counts; count a drop for each record, and each call in a
- * sum, that another process has added. That is a child forked by a raw system call in a handler: it
- * continues within the tracer, in its parent's lane, until it tests the gate. Takes half a
+ * sum, that another process has added. A child that a handler forked by a raw system call does so:
+ * it continues within the tracer, in its parent's lane, until it tests the gate. Takes half a
  * microsecond. Owning thread, thread.busy set.
  */
 void lane_audit(struct thread *t);

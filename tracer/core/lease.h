@@ -17,8 +17,8 @@
 /* Counts the leases that have ended: a thread that got no lane tries again when it changes. */
 extern uint32_t lease_given_back __attribute__((visibility("hidden")));
 
-/* Return a lane for the thread, which is not the thread's yet (thread_use_lane()): a free one, one
- * of a dead thread, whose sums are recorded first, or a new one. Return NULL if the spool has no
+/* Lease a lane for the thread: a free lane, that of a dead thread (its sums are recorded first), or
+ * a new one. The caller makes it the thread's (thread_use_lane()). Return NULL if the spool has no
  * room. */
 struct lane *lease_take(struct thread *t);
 

@@ -58,7 +58,7 @@ static struct name *memory_take(uint32_t bytes)
 	if (bytes > block_left) {
 		if (bytes_used + BLOCK_BYTES > NAMES_BYTES_MAX)
 			return NULL;
-		char *fresh = sys_mmap_private(BLOCK_BYTES);
+		char *fresh = sys_mmap_beyond_data(BLOCK_BYTES);
 		if (!fresh)
 			return NULL;
 		__atomic_store_n(&blocks[bytes_used / BLOCK_BYTES], fresh, __ATOMIC_RELEASE);
@@ -104,7 +104,7 @@ struct name *names_known(uint64_t address)
 	return NULL;
 }
 
-/* Return the name that replaces all names without room. */
+/* Return the name that replaces all names for which there is no room. */
 static struct name *name_of_the_rest(void)
 {
 	static const char text[] = "(too many names)";

@@ -20,7 +20,7 @@
 #define NAMES_BYTES_MAX (16u << 20)
 
 struct name {
-	struct name *next; /* next name with the same hash */
+	struct name *next; /* next name of the bucket */
 	uint32_t epoch;    /* epoch of the spool that `ref` refers to */
 	uint32_t ref; /* offset in the spool's file, in NVTX_NAME_UNIT; 0 = could not be written */
 	const struct name
@@ -41,15 +41,14 @@ struct name *names_intern(bool is_domain, const struct name *domain, const char 
 	uint32_t bytes, bool is_cut, bool *ret_is_new);
 
 /* Intern a text of an event that is too long for its record, so that it is stored once. Return NULL
- * beyond half of the memory, which is left to other names. */
+ * once half of the memory is used: the rest is left to other names. */
 struct name *names_intern_long(const char *text, uint32_t bytes, bool is_cut);
 
 /* Return the string or domain that has this address; NULL if there is none: the address may be any
- * number.
- * */
+ * number. */
 struct name *names_known(uint64_t address);
 
-/* Write the name to the spool. Return its `ref`, 0 without room. */
+/* Write the name to the spool. Return its `ref`; 0 = there is no room. */
 uint32_t names_write(struct name *name);
 
 /* Return the reference that a record stores in place of the text; write the name to the spool if

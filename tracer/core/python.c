@@ -20,6 +20,7 @@
 #include "unwind/rules.h"
 
 bool python_is_here, python_may_come;
+struct python_memory python_gil;
 
 enum state { STATE_NONE, STATE_LOOKING, STATE_FOUND, STATE_CHECKING, STATE_ON, STATE_OFF };
 
@@ -52,11 +53,12 @@ static struct memory *memory_of_samples[SPOOL_LANES_MAX]; /* likewise, for inter
 static void switch_off(const char *reason)
 {
 	python_is_here = false;
+	python_gil.bytes = 0;
 	__atomic_store_n(&state, STATE_OFF, __ATOMIC_RELEASE);
 	diagnostic_note_about("callchains have no Python frames", reason);
 }
 
-/* Store a text of a definition in the spool's table of names. Returns its reference; 0 = none. */
+/* Store a text of a definition in the spool's table of names. Return its reference; 0 = none. */
 static uint32_t ref_of(const char *text, uint32_t bytes, bool is_cut)
 {
 	return bytes ? names_ref(names_intern_long(text, bytes, is_cut)) : 0;
@@ -93,7 +95,8 @@ static uint32_t number_take(const char **text)
 	return number;
 }
 
-/* Return the version, such as 0x030b; 0 = not known. Called once the interpreter runs. */
+/* Return the version, such as 0x030b; 0 = not known. Call only after the interpreter has
+ * started. */
 static uint32_t version_now(void)
 {
 	uint64_t word = found("Py_Version"), call = found("Py_GetVersion");
@@ -106,7 +109,7 @@ static uint32_t version_now(void)
 	return major << 8 | number_take(&text);
 }
 
-/* 3.6 has a variable in place of the function. */
+/* Python 3.6 has a variable in place of the function. */
 static const uint64_t *last_state;
 
 static int is_finalizing_36(void)
@@ -114,7 +117,7 @@ static int is_finalizing_36(void)
 	return __atomic_load_n(last_state, __ATOMIC_RELAXED) != 0;
 }
 
-/* Fill `setup`. Returns NULL, or the reason why it cannot. */
+/* Fill `setup`. Return NULL, or the reason why that is not possible. */
 static const char *setup_fill(void)
 {
 	uint64_t bytes = 0, runtime = found_bytes("_PyRuntime", &bytes);
@@ -143,7 +146,15 @@ static const char *setup_fill(void)
 	setup.define = define;
 	return finalizing && setup.code_type && setup.text_type && setup.bytes_type
 		? NULL
-		: "its symbols are not complete";
+		: "some of its symbols are missing";
+}
+
+/* 3.6 has no _PyRuntime. */
+static void gil_find(void)
+{
+	uint64_t bytes = 0;
+	python_gil.begin = found_bytes("_PyRuntime", &bytes);
+	python_gil.bytes = python_gil.begin ? bytes : 0;
 }
 
 /* Get ready to read frames of the interpreter that has `call`. */
@@ -158,6 +169,7 @@ static bool interpreter_use(uint64_t call)
 	interpreter.end = module.end;
 	interpreter.eval_begin = found_bytes("_PyEval_EvalFrameDefault", &bytes);
 	interpreter.eval_end = interpreter.eval_begin + (interpreter.eval_begin ? bytes : 0);
+	gil_find();
 	__atomic_store_n(&state, STATE_FOUND, __ATOMIC_RELEASE);
 	python_is_here = true;
 	return true;
@@ -206,7 +218,8 @@ void python_before_unload(void)
 		return;
 	__atomic_add_fetch(&unloading, 1, __ATOMIC_SEQ_CST);
 	python_is_here = false;
-	/* One that left by siglongjmp() from a handler is counted for ever. */
+	python_gil.bytes = 0;
+	/* A reader that left by siglongjmp() from a handler stays counted. */
 	for (uint32_t i = 0; i < WAIT_TRIES && __atomic_load_n(&readers, __ATOMIC_SEQ_CST); i++)
 		SYS0(SYS_sched_yield);
 }
@@ -220,6 +233,7 @@ void python_after_unload(void)
 	if (__atomic_load_n(&state, __ATOMIC_ACQUIRE) == STATE_OFF)
 		return;
 	if (find_object(at, &object) == 0 && object.map == home) {
+		gil_find();
 		python_is_here = true;
 		return;
 	}
@@ -228,7 +242,7 @@ void python_after_unload(void)
 	__atomic_store_n(&state, STATE_NONE, __ATOMIC_RELEASE);
 }
 
-/* Complete the setup on the first thread that runs Python code. Returns true if frames can be
+/* Complete the setup on the first thread that runs Python code. Return true if frames can be
  * read. */
 static __attribute__((noinline)) bool check(void)
 {
@@ -246,6 +260,14 @@ static __attribute__((noinline)) bool check(void)
 	python_init(&setup);
 	__atomic_store_n(&state, STATE_ON, __ATOMIC_RELEASE);
 	return true;
+}
+
+const struct python_layout *python_layout_now(uint64_t *ret_state)
+{
+	if (!python_is_here || (__atomic_load_n(&state, __ATOMIC_ACQUIRE) != STATE_ON && !check()))
+		return NULL;
+	*ret_state = setup.thread_state();
+	return &setup.layout;
 }
 
 void python_start_forked(void)
@@ -273,12 +295,12 @@ static struct memory *memory_for(const struct thread *t, bool interrupted)
 {
 	struct memory **kept = &(interrupted ? memory_of_samples : memory_of_lane)[t->lane->index];
 	if (!*kept)
-		*kept = sys_mmap_private(sizeof(**kept));
+		*kept = sys_mmap_beyond_data(sizeof(**kept));
 	return *kept;
 }
 
-/* Return true if frames can be read. What check() calls may not be called from any place that a
- * sample interrupts, but from the interpreter's own code. */
+/* Return true if frames can be read. check() calls functions of the interpreter, so a sample calls
+ * it only if it has interrupted the interpreter's own code. */
 static bool is_ready(const struct registers_all *from)
 {
 	return __builtin_expect(__atomic_load_n(&state, __ATOMIC_ACQUIRE) == STATE_ON, 1) ||
@@ -304,7 +326,7 @@ static bool take(struct thread *t, struct callchain_thread *native,
 	if (__builtin_expect(answer == PYTHON_WRONG, 0)) {
 		/* A handler may have interrupted the interpreter while it changed its frames. */
 		if (!unmapped && !registers_in_handler())
-			switch_off("what its memory holds is not what its version says");
+			switch_off("its memory does not have the layout of its version");
 		return false;
 	}
 	if (answer == PYTHON_NOTHING)

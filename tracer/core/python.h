@@ -15,6 +15,7 @@
 #include "tracer/core/thread.h"
 #include "unwind/callchain.h"
 
+struct python_layout; /* unwind/python.h */
 struct registers_all; /* unwind/registers.h */
 
 /* True from when an interpreter is found until Python frames are switched off. */
@@ -22,6 +23,19 @@ extern bool python_is_here __attribute__((visibility("hidden")));
 
 /* True while there may be an interpreter in a module that is loaded later. */
 extern bool python_may_come __attribute__((visibility("hidden")));
+
+/* The data of the interpreter among which its GIL is; `bytes` 0 = not known, or not wanted.
+ * osrt/gil.c narrows it to the condition variable of the GIL. */
+struct python_memory {
+	uint64_t begin, bytes;
+};
+extern struct python_memory python_gil __attribute__((visibility("hidden")));
+
+/*
+ * Return the layout of the interpreter, NULL = not known. *ret_state is the state of the calling
+ * thread, 0 = it has none. Owning thread, within a call that the interpreter itself made.
+ */
+const struct python_layout *python_layout_now(uint64_t *ret_state);
 
 /* Look for the interpreter among the loaded objects. Once, when the session starts. `find_object`
  * is _dl_find_object(), or NULL if there is none. */
@@ -32,8 +46,8 @@ void python_start(int (*find_object)(void *, void *));
  */
 void python_look(uint64_t address, uint32_t generation);
 
-/* Before and after the program unloads modules: an interpreter that was loaded later may go. Any
- * thread. */
+/* Call before and after the program unloads modules: these may include an interpreter that was
+ * loaded later. Any thread. */
 void python_before_unload(void);
 void python_after_unload(void);
 
@@ -41,7 +55,7 @@ void python_after_unload(void);
 void python_start_forked(void);
 
 /*
- * Take the chain of native and Python frames of the calling thread. Returns false if it runs no
+ * Take the chain of native and Python frames of the calling thread. Return false if it runs no
  * Python code, or if its Python frames cannot be read: the caller then takes a native chain.
  * *ret_id is the innermost node, 0 = no room. Where there are more Python frames than the depth,
  * ret_result->end is not CALLCHAIN_WHOLE. Owning thread, with a lane; `native` and `flags` are

@@ -270,7 +270,7 @@ static bool grow(struct spool_header *header)
 	if (!segments[index])
 		return false;
 	mapped_bytes = offset + SPOOL_SEGMENT_BYTES;
-	/* Unless a child that a handler forked by an instruction has done so: see
+	/* Unless a child that a handler forked by a raw system call has done so: see
 	 * spool_file_take(). */
 	__atomic_compare_exchange_n(&header->size_bytes, &before, mapped_bytes, false,
 		__ATOMIC_RELEASE, __ATOMIC_RELAXED);
@@ -291,8 +291,8 @@ bool spool_file_reserve(void *place, uint64_t bytes)
 }
 
 /*
- * The lock is private to this process. A handler that interrupts this function may fork by an
- * instruction, and the child continues here, too, with the same shared header. So the header is
+ * The lock is private to this process. A handler that interrupts this function may fork by a raw
+ * system call, and the child continues here, too, with the same shared header. So the header is
  * changed only if it is still as it was read.
  */
 uint64_t spool_file_take(uint64_t bytes, uint64_t now, void **ret_place)
@@ -304,7 +304,8 @@ uint64_t spool_file_take(uint64_t bytes, uint64_t now, void **ret_place)
 	if (offset + bytes > segment_end(offset))
 		offset = segment_end(offset);
 	bool taken = !header->limit_bytes || offset + bytes <= header->limit_bytes;
-	while (taken && offset + bytes > mapped_bytes) /* twice if such a child has made it grow */
+	while (taken &&
+		offset + bytes > mapped_bytes) /* twice if such a child has made the file grow */
 		taken = grow(header);
 	if (taken && offset + now > reserved_end)
 		taken = spool_file_reserve(spool_file_at(offset), now);
@@ -357,8 +358,8 @@ void spool_file_unlock(void)
 		SYS2(SYS_munlock, segments[i], SPOOL_SEGMENT_BYTES);
 }
 
-/* Replace a mapping by private pages with the same `used` bytes. Under RLIMIT_AS there may be no
- * address space for a second copy: then by halves. */
+/* Replace a mapping by private pages with the same `used` bytes. If RLIMIT_AS leaves no address
+ * space for a copy, do it by halves. */
 static bool segment_detach(char *place, uint64_t bytes, uint64_t used)
 {
 	char *copy = sys_mmap_beyond_data(bytes);

@@ -24,8 +24,8 @@ struct spool_header *spool_file_create(const char *path, uint64_t limit_bytes, i
 /* Rename the file to its final name, once its header is complete. Return 0 or a negative errno. */
 int spool_file_publish(const char *path);
 
-/* Return the offset of `bytes` of fresh space (a lane or a chunk), 0 if the limit leaves none. The
- * first `now` bytes are reserved, the rest by spool_file_reserve(). *ret_place receives its
+/* Allocate `bytes` of space (for a lane or a chunk). Return its offset, 0 if the limit leaves none.
+ * The first `now` bytes are reserved, the rest by spool_file_reserve(). *ret_place receives its
  * address. */
 uint64_t spool_file_take(uint64_t bytes, uint64_t now, void **ret_place);
 

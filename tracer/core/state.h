@@ -67,14 +67,14 @@ void session_count_drop(enum drop_reason reason);
 void session_count_drops(enum drop_reason reason, uint64_t events);
 
 /* Early drops are those of a forked child before it has a spool: count some, forget those that a
- * fork copied, and move them to the spool once there is one. Any thread may count; the others: the
- * thread that forked. All are async-signal-safe. */
+ * fork copied, and move them to the spool once there is one. Any thread may count; only the thread
+ * that forked may forget and move. All are async-signal-safe. */
 void session_count_drops_early(enum drop_reason reason, uint64_t events);
 void session_forget_early_drops(void);
 void session_move_early_drops(void);
 
-/* Convert `ns` nanoseconds to ticks, at the rate measured since the spool was created:
- * accurate to a part in a thousand. Needs a spool. Any thread. */
+/* Convert `ns` nanoseconds to ticks, at the rate measured since the spool was created: accurate to
+ * one part in a thousand. Needs a spool. Any thread. */
 uint64_t session_ticks(uint64_t ns);
 
 #endif

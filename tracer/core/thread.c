@@ -17,9 +17,9 @@
 #include "tracer/core/gate.h"
 #include "tracer/core/state.h"
 
-/* The value of `fast` for no lane. In it a call of no stack seems to be open, so one comparison
- * sends wrappers to the slow path, and also a call that ends there, after a fork for example.
- * */
+/* The value of `fast` when there is no lane. A call on no stack seems to be open in it, so one
+ * comparison sends wrappers to the slow path, also at the end of a call, after a fork for
+ * example. */
 static const uint64_t no_lane[8] = {[offsetof(struct lane, open.sp) / 8] = 1};
 #define NO_LANE ((struct lane *)(uintptr_t)no_lane)
 

@@ -40,7 +40,7 @@ struct thread {
 	uint32_t limit;  /* bytes of the chunk in which the next record may begin without a call of
 			    lane_room(); a nested record sets it to 0 */
 	uint32_t bound;  /* bytes of the chunk that are reserved */
-	uint32_t nested; /* handlers that are in the tracer, too */
+	uint32_t nested; /* number of handlers that are in the tracer, too */
 	uint32_t shared; /* this thread's own tid, while another task may run on the thread's
 			    memory: clone(CLONE_VM) without CLONE_SETTLS; 0 = none does */
 	uint32_t stray;  /* tid of the latest such task; 0 = not known */
@@ -74,13 +74,13 @@ struct thread {
 	uint32_t cuda_correlation; /* correlation id of the outermost call */
 	uint32_t muted;   /* tid of the task whose calls are the tracer's, not the application's */
 	uint64_t cuda_sp; /* the frame of the outermost call */
-	uint32_t vfork_chain;    /* node of the last callchain that a vfork child took */
-	uint32_t missed_lane;    /* calls since no lane was available */
-	uint32_t lanes_seen;     /* lease_given_back at that time */
-	bool wants_tool;         /* the module whose NVTX is being initialised asks for another
-				    tool, too: inject/nvtx_chain.c */
+	uint32_t vfork_chain; /* node of the last callchain that a vfork child took */
+	uint32_t missed_lane; /* calls since no lane was available */
+	uint32_t lanes_seen;  /* lease_given_back at that time */
+	bool wants_tool; /* the module whose NVTX is being initialized asks for another tool, too:
+			    inject/nvtx_chain.c */
 	struct samples *samples; /* CPU samples (tracer/cpu/cpu.h); NULL = none are taken.
-				    tracer/cpu/sample.c knows its place */
+				    tracer/cpu/sample.c knows its offset */
 	uint64_t created;        /* tick at which pthread_create() was called for it, or at which
 				    it began as a forked child; 0 = not known */
 };
@@ -181,7 +181,7 @@ void thread_unmute(struct thread *t, struct lane *lane);
 /* Return true if the thread is muted. A call of another task on its memory counts as dropped. */
 bool thread_is_muted(struct thread *t);
 
-/* Reset the state that a fork copied, but for the bounds of the stack. */
+/* Reset the state that a fork copied, except for the bounds of the stack. */
 void thread_forget(struct thread *t);
 
 /* Return true if the calling code runs on the thread's alternate signal stack, also if the kernel

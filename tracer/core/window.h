@@ -23,7 +23,7 @@ const struct capture_spec *window_spec(void);
  * NULL = not traced. */
 const struct capture_spec *window_in_force(void);
 
-/* Count the begin of an NVTX range that is a capture range. Return false if it is not counted; then
+/* Count the start of an NVTX range that is a capture range. Return false if it is not counted; then
  * its end is not counted either. With a lane, thread.busy set. */
 bool window_range_begin(void);
 void window_range_end(void);

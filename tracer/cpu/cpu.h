@@ -4,9 +4,9 @@
  *
  * The kernel sends the timer's signal, SIGURG, when the thread is about to return to user mode, so
  * it interrupts no system call. The handler runs on a stack of its own, with all signals blocked,
- * and writes a record to the thread's lane. inject/wrap_signals.c hides it from the program:
- * SIGURG's action reads as if no handler were installed. A thread is not sampled while it blocks
- * SIGURG. All functions: any thread, async-signal-safe, raw system calls only.
+ * and writes a record to the thread's lane. inject/wrap_signals.c hides the handler from the
+ * program: SIGURG's action reads as if no handler were installed. A thread is not sampled while it
+ * blocks SIGURG. All functions: any thread, async-signal-safe, raw system calls only.
  */
 #ifndef TRACER_CPU_CPU_H
 #define TRACER_CPU_CPU_H
@@ -28,7 +28,8 @@ struct samples {
 	uint64_t left;  /* ns to the next sample while SIGURG is blocked; 0 = it is not */
 	uint32_t owed;  /* periods without a record, for the next sample */
 	uint32_t timer; /* 1 + the kernel's number of the timer; 0 = none */
-	uint64_t awake; /* ticks outside of long calls, at least, since `mark` was last compared */
+	uint64_t awake; /* lower bound of ticks outside of long calls since `mark` was last compared
+			 */
 	uint64_t slept; /* tick at the end of the last long call */
 	uint64_t overdue; /* ticks after which the timer is overdue: see cpu_long_call() */
 	uint32_t ahead;   /* periods of samples that were taken before the timer counts them */
@@ -54,15 +55,15 @@ void cpu_entry(int number, void *info, void *context) __attribute__((visibility(
  * the kernel refuses. */
 bool cpu_install(void);
 
-/* Delete all timers of the process: no more samples are taken. The receipt has `reason`. */
+/* Delete all timers of the process: no more samples are taken. The receipt reports `reason`. */
 void cpu_switch_off(enum cpu_off reason);
 
 /*
  * cpu_pause() stops the timer of the calling thread, which is about to block SIGURG: a pending
  * signal of the timer would be seen by sigpending() and received by sigwait(). cpu_resume() starts
- * it, for the rest of its period; also for the first time. Both do nothing where the calling code
- * may not touch the thread's timer: in a vfork child, and in a forked child that has not yet
- * detected the fork.
+ * it for the rest of its period, or for the first time. Both do nothing where the calling code may
+ * not touch the thread's timer: in a vfork child, and in a forked child that has not yet detected
+ * the fork.
  */
 void cpu_pause(struct thread *t);
 void cpu_resume(struct thread *t);

@@ -96,8 +96,8 @@ void cpu_sample(struct thread *t, const struct registers_all *from, uint64_t per
 /* ---- threads in step with the kernel's tick ---- */
 
 /* A timer expires only at a tick at which its thread runs. In 40 ms of processor time there are ten
- * of them (HZ = 250) on average: a thread that met none is in step with the tick. If it ran for 1
- * ms at a time, at random, that would happen once in 100,000 times. */
+ * of them (HZ = 250) on average: a thread that has seen none is in step with the tick. If it ran
+ * for 1 ms at a time, at random, that would happen once in 100,000 times. */
 #define OVERDUE_NS UINT64_C(40000000)
 #define OVERDUE_PERIODS 4u
 
@@ -128,7 +128,7 @@ static void overdue_put(struct thread *t, uint64_t now_ns, uint64_t ns)
 	SAMPLES_ADD(sampled_ns, ns);
 }
 
-/* The thread's clock is read only where it was awake for long enough, which the ends of its calls
+/* Read the thread's clock only if the thread was awake for long enough, which the ends of its calls
  * show without a system call. */
 void cpu_long_call(struct thread *t, uint64_t tick, uint64_t ticks)
 {
@@ -154,8 +154,8 @@ void cpu_long_call(struct thread *t, uint64_t tick, uint64_t ticks)
 /*
  * The entry switches to the handler's stack at once: the program's stack, which may be a small
  * signal stack, holds only the kernel's frame and %rbp. A signal that is not from the timer is
- * ignored, as by the program's action, the default one. The timer's value is the address of the
- * thread's state: code that runs on another thread's memory is not sampled.
+ * ignored, as by the default action. The timer's value is the address of the thread's state: code
+ * that runs on another thread's memory is not sampled.
  */
 #define TEXT_OF(number) #number
 #define TEXT(number) TEXT_OF(number)
@@ -202,7 +202,7 @@ __asm__(".text\n"
 	"	.size cpu_entry, . - cpu_entry\n");
 /* clang-format on */
 
-/* Called by the entry. */
+/* Take the sample; called by cpu_entry(). */
 __attribute__((used)) static void cpu_handle(
 	int number, const siginfo_t *info, const ucontext_t *context)
 {

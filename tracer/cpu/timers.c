@@ -95,7 +95,7 @@ static enum cpu_off reason_at_start(void)
 	return cpu_install() ? CPU_ON : CPU_OFF_REFUSED;
 }
 
-/* Return how many signals of the user are pending; each timer is one. 0 = not known. */
+/* Return how many signals of the user are pending; each timer counts as one. 0 = not known. */
 static uint64_t signals_pending(void)
 {
 	char text[4096];
@@ -155,7 +155,7 @@ static bool timer_set(uint32_t timer, uint64_t first_ns, struct itimerspec *ret_
 	return SYS4(SYS_timer_settime, timer - 1, 0, &when, ret_before) == 0;
 }
 
-/* Return the length of a thread's first period. It is random, so that threads that live shorter
+/* Return the length of a thread's first period. It is random, so that threads that live for less
  * than a period have their share of samples. */
 static uint64_t first_ns(void)
 {
@@ -167,7 +167,7 @@ static bool memory_get(struct thread *t)
 {
 	char **memory = &memory_of_lane[t->lane->index];
 	if (!*memory) {
-		char *got = sys_mmap_private(MEMORY_BYTES);
+		char *got = sys_mmap_beyond_data(MEMORY_BYTES);
 		if (!got)
 			return false;
 		SYS3(SYS_mprotect, got, GUARD_BYTES, PROT_NONE);
@@ -285,7 +285,7 @@ void cpu_thread_end(struct thread *t)
 	process_time_note();
 }
 
-/* Timers are not inherited. */
+/* Forget the timers: a child does not inherit them. */
 void cpu_forked(void)
 {
 	for (uint32_t i = 0; i < SPOOL_LANES_MAX; i++)

@@ -169,7 +169,7 @@ static bool untimed_put(const struct cupti_row *row, uint64_t now_ns)
 	return cuda_row_put(&device_thread, NUMBER_CUDA_UNTIMED, now_ns, 0, values);
 }
 
-/* Shift the other times of a kernel: they were read from the same clock as its begin. */
+/* Shift the other times of a kernel: they were read from the same clock as its start. */
 static void stamps_shift(struct cupti_row *row, uint64_t by_ns)
 {
 	static const uint8_t columns[] = {COLUMN_CUDA_KERNEL_QUEUED_NS,
@@ -210,7 +210,8 @@ static void record_put(const struct cupti_activity *record, size_t distance, uin
 		cuda.page->rows += row_put(&row, now_ns);
 }
 
-/* A record extends to the next one, or to the end of the buffer. */
+/* Record the activity records of a buffer. Each extends to the next one, or to the end of the
+ * buffer. */
 static void records_put(uint8_t *buffer, size_t valid, uint64_t now_ns)
 {
 	struct cupti_activity *record = NULL;

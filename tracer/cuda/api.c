@@ -2,8 +2,8 @@
 /*
  * api.c - calls of the CUDA APIs, and the resources that CUPTI reports on the way: graphs, modules.
  *
- * CUPTI calls back at the begin and end of each call, on its thread. A call within another (the
- * runtime calls the driver) has a level. Trivial calls are only counted.
+ * CUPTI calls back at the start and end of each call, on the calling thread. A call within another
+ * (the runtime calls the driver) has a level. Trivial calls are only counted.
  */
 #include "tracer/cuda/cuda.h"
 
@@ -138,8 +138,8 @@ static void call_exit(
 		.level = t->cuda_level};
 	call_put(t, f, c->correlation, c->result ? *(const uint32_t *)c->result : 0, &call, tick);
 	if (!t->cuda_level)
-		t->lane->cuda_open.tick = 0; /* cleared after the record is written: a kill finds
-						the call or its record */
+		t->lane->cuda_open.tick = 0; /* cleared after the record is written: after a
+						kill, one of the two is found */
 	if (cuda.page)
 		__atomic_add_fetch(&cuda.page->api_calls, 1, __ATOMIC_RELAXED);
 	thread_leave(t);
@@ -234,7 +234,7 @@ void cuda_api_callback(
 		thread_attach(t); /* a forked child detects that it is one */
 	uint32_t state = __atomic_load_n(&cuda.state, __ATOMIC_RELAXED);
 	if (!data || (state != CUDA_ON && state != CUDA_ENDED))
-		return; /* this is a call of ours, while CUPTI starts */
+		return; /* the tracer's own call, made while it starts CUPTI */
 	if (domain == CUPTI_RESOURCE) {
 		resource(cbid, (const void *)data);
 	} else if (domain == CUPTI_RUNTIME_API || domain == CUPTI_DRIVER_API) {

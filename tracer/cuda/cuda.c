@@ -15,8 +15,7 @@
 #include "tracer/cuda/hooks.h"
 #include "unwind/registers.h"
 
-/* Return true if a call is in progress whose begin was recorded: the end of that call is to be
- * recorded, too. */
+/* Return true if a call is in progress whose start was recorded: its end is to be recorded, too. */
 static bool calls_are_open(void)
 {
 	const struct spool_header *spool = session.spool;
@@ -66,8 +65,8 @@ static void flush_note(uint32_t result)
 	diagnostic_line(text);
 }
 
-/* Not within a CUDA call of this thread: a handler may have interrupted it, with CUPTI's locks
- * held. */
+/* Does nothing within a CUDA call of this thread: a handler may have interrupted it, with CUPTI's
+ * locks held. */
 void cuda_flush_all(bool is_last)
 {
 	struct thread *t = &thread_self;

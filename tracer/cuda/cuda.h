@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cuda.h - the CUDA source: API calls by CUPTI's callbacks, device activity by its buffers.
+ * cuda.h - the CUDA source: API calls from CUPTI's callbacks, device activity from its buffers.
  *
  * States: CUDA_NEW -> CUDA_STARTING -> CUDA_ON -> CUDA_ENDED, or CUDA_OFF (no driver, no CUPTI, or
  * another tool uses CUPTI: the reason is in the report). Nothing happens, and CUPTI is not loaded,
@@ -29,11 +29,11 @@ static inline void cuda_state_set(enum cuda_state state)
 
 /* ---- subscription.c: called by the thread that starts CUPTI, or that does the last flush ---- */
 
-/* Create the page of the spool that outlives the process (common/cuda_spool.h): cuda.page. Returns
+/* Create the page of the spool that outlives the process (common/cuda_spool.h): cuda.page. Return
  * false without room. thread.busy set. */
 bool cuda_page_create(void);
 
-/* Enable the kinds of activity that the options ask for. Returns CUPTI's result for kernels,
+/* Enable the kinds of activity that the options ask for. Return CUPTI's result for kernels,
  * without which the source does not start; other kinds that are refused are reported. */
 uint32_t cuda_kinds_enable(void);
 void cuda_kinds_disable(void);

@@ -105,7 +105,7 @@ static int layout_of(uint32_t kind)
 	return -1;
 }
 
-/* Return where the fields of a layout begin: they are consecutive. */
+/* Return the index of a layout's first field; its fields are consecutive. */
 static size_t members_begin(uint8_t layout)
 {
 	static uint16_t first[LAYOUTS]; /* 1 + index; a race stores the same value twice */
@@ -165,7 +165,8 @@ static void overhead_finish(struct cupti_row *row, const uint8_t *record, size_t
 
 enum { COUNTER_CPU_FAULT = 3, COUNTER_THRASHING = 5, COUNTER_REMOTE_MAP = 7 };
 
-/* Some records have no end. The value of a fault of the CPU is the address of the instruction. */
+/* Complete the row: some records have no end, and the value of a fault of the CPU is the address of
+ * the instruction. */
 static void unified_memory_finish(struct cupti_row *row)
 {
 	uint64_t counter = row->value[COLUMN_CUDA_UNIFIED_MEMORY_COUNTER_KIND];

@@ -30,10 +30,10 @@ bool cuda_functions_start(void)
 	return api_memory != NULL;
 }
 
-/* Reset the table in a forked child. Counts are in the parent's page: a counted function is learned
- * again. */
 static uint32_t learning; /* a lock */
 
+/* Reset the table in a forked child. Counts are in the parent's page: a counted function is learned
+ * again. */
 void cuda_functions_forked(void)
 {
 	bounded_lock_give(&learning);
@@ -70,7 +70,8 @@ static enum chain_class class_of(const char *name)
 	return CHAIN_CUDA_OTHER;
 }
 
-/* Compare with `name` without the version suffix that CUPTI adds (_v3020, _ptsz_v7000, _v2). */
+/* Return true if `name` is `plain`, or `plain` with a version suffix that CUPTI adds (_v3020,
+ * _ptsz_v7000, _v2). */
 static bool is_function(const char *name, const char *plain)
 {
 	size_t length = text_length(plain);
@@ -119,8 +120,8 @@ static uint32_t number_of(uint32_t cbid)
 	return cbid < FUNCTIONS_MAX ? cbid : 0;
 }
 
-/* Find the entry of the page that outlives the process where calls are counted. Return false if
- * none is left: the calls are recorded. */
+/* Find or add the function's counter in the page that outlives the process. Return false if there
+ * is no room: the calls are recorded. */
 static bool counted_make(struct function *f, uint32_t api, uint32_t cbid)
 {
 	struct cuda_page *page = cuda.page;

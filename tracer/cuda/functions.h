@@ -15,9 +15,9 @@ enum treatment {
 	TREAT_UNKNOWN = 0, /* the function has not been seen yet */
 	TREAT_RECORD,
 	TREAT_COUNT, /* calls are only counted */
-	TREAT_FLUSH, /* ends a context: CUPTI's records of it are fetched first */
-	TREAT_START, /* starts, stops the program's own profiling window */
-	TREAT_STOP
+	TREAT_FLUSH, /* ends a context: its records are fetched from CUPTI first */
+	TREAT_START, /* starts the program's own profiling window */
+	TREAT_STOP   /* ends that window */
 };
 
 struct function {
@@ -27,7 +27,7 @@ struct function {
 	uint16_t counted; /* index in cuda_page.counted */
 };
 
-/* Map the memory, which only programs with CUDA have. Once, before any other function. Returns
+/* Map the memory, which only programs with CUDA have. Once, before any other function. Return
  * false without memory. */
 bool cuda_functions_start(void);
 

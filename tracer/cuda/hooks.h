@@ -21,7 +21,7 @@ struct cuda {
 };
 extern struct cuda cuda __attribute__((visibility("hidden")));
 
-/* Start CUPTI if the program is linked with the driver. In our constructor. Defined in
+/* Start CUPTI if the program is linked with the driver. Called in our constructor. Defined in
  * inject/cuda.c, which alone may look at what is loaded. */
 void cuda_linked(void);
 
@@ -32,9 +32,9 @@ static inline void cuda_thread_start(struct thread *t)
 	t->cuda_level = 0;
 }
 
-/* Fetch CUPTI's remaining records when the process ends or is replaced. Not in a signal handler:
- * CUPTI takes locks and allocates, and the handler may have interrupted an allocation; a diagnostic
- * says so. */
+/* Fetch CUPTI's remaining records when the process ends or is replaced. In a signal handler only
+ * write a diagnostic: CUPTI takes locks and allocates, and the handler may have interrupted an
+ * allocation. */
 void cuda_flush_at_end(bool is_last);
 
 /* Call cuda_flush_at_end() if CUPTI has been started. */

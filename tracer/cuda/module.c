@@ -17,7 +17,7 @@
 #define CUBINS_KNOWN 4096u
 #define PIECE_BYTES (LANE_PAYLOAD_MAX - sizeof(struct cuda_cubin))
 
-/* Return a hash of the code. Hash whole words: a cubin has megabytes. */
+/* Return a hash of the code. Whole words are hashed, since a cubin may have megabytes. */
 static uint64_t cubin_hash(const struct cupti_module_data *m)
 {
 	const uint8_t *at = (const void *)m->cubin;

@@ -85,8 +85,8 @@ static bool activity_enable(void)
 		cuda_callbacks_enable(true);
 }
 
-/* Load the driver: without a driver CUPTI is not loaded. CUPTI keeps the driver loaded, so it is
- * not closed. */
+/* Load the driver and return true if there is one; otherwise CUPTI is not loaded. CUPTI keeps the
+ * driver loaded, so it is not closed. */
 static bool driver_is_there(const char *file)
 {
 	return !file || libc_dlopen()(file, RTLD_NOW | RTLD_LOCAL);
@@ -112,7 +112,7 @@ static uint64_t attribute(uint32_t number)
 		: 0;
 }
 
-/* The values of the row about the start. */
+/* Values of the CUDA_SETUP row. */
 struct setup {
 	enum cuda_clock clock;
 	uint32_t driver;
@@ -166,8 +166,8 @@ static void setup_put(struct thread *t, const struct setup *setup)
 	thread_leave(t);
 }
 
-/* Handlers registered last run first: those of the CUDA runtime are registered already, and the
- * runtime is gone when our handler of the start runs. exit() may be called in a signal handler,
+/* Flush at exit. Handlers registered last run first: this one is registered after those of the CUDA
+ * runtime, so the runtime still exists when it runs. exit() may be called in a signal handler,
  * too. */
 static void at_exit(int status, void *unused)
 {

@@ -54,7 +54,7 @@ static bool unified_memory_configure(void)
 }
 
 /* Enable the wanted kinds of activity. Kinds that this version of CUPTI or this driver refuses are
- * reported once, in one line. Returns the error for kernels, without which the source does not
+ * reported once, in one line. Return the error for kernels, without which the source does not
  * start. */
 uint32_t cuda_kinds_enable(void)
 {

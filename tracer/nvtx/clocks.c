@@ -3,9 +3,9 @@
  * clocks.c - clocks of deferred events: what the program declares about them, and points of
  * synchronization with CLOCK_MONOTONIC.
  *
- * Points of clocks that can be read are taken when the clock is first used and at submissions, each
- * an eighth later than the last: their number stays small, and the two points that convert the time
- * of an event are close to it.
+ * Points of clocks that can be read are taken when the clock is first used and at submissions, at
+ * distances that grow by an eighth of the elapsed time: their number stays small, and the two
+ * points that convert the time of an event are close to it.
  */
 #define _GNU_SOURCE
 #include <stddef.h>
@@ -115,7 +115,7 @@ static bool clock_read(const struct followed *f, bool is_again, int64_t *ret_tim
 	return true;
 }
 
-/* Take a point that is due, in only one thread. */
+/* Return true if a point is due, to only one thread. */
 static bool point_take(struct followed *f)
 {
 	uint64_t now = clock_monotonic_ns(), last = __atomic_load_n(&f->last_ns, __ATOMIC_RELAXED);
@@ -151,7 +151,7 @@ static void point_put(struct followed *f)
 	sync_put(f->domain, f->clock, NVTX_CLOCK_MONOTONIC, &best, 0);
 }
 
-/* Types of clocks are the same in all domains. */
+/* Return true if both are the same clock. Types of clocks are the same in all domains. */
 static bool is_same(const struct followed *a, const struct followed *b)
 {
 	return a->clock == b->clock && (a->domain == b->domain || a->clock < NVTX_ID_STATIC) &&

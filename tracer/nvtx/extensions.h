@@ -5,11 +5,11 @@
  * (REC_NVTX_EXT of common/spool.h).
  *
  * The functions have the parameters of those that NVTX calls. Registrations are recorded even while
- * the gate is closed, since later calls need them; everything else only while it is open. Of a
- * payload, only the bytes that its call announces are read. Texts that a payload points to are read
- * only after the kernel has confirmed that they are readable, and omitted if a system call filter
- * forbids this check. Locks are taken only for the first use of a name and for registrations. No
- * allocation; errno stays unchanged. Any thread, also in signal handlers.
+ * the gate is closed, since later calls need them; everything else only while it is open. Only
+ * those bytes of a payload are read that its call announces. Texts that a payload points to are
+ * read only after the kernel has confirmed that they are readable, and omitted if a system call
+ * filter forbids this check. Locks are taken only for the first use of a name and for
+ * registrations. No allocation; errno stays unchanged. Any thread, also in signal handlers.
  */
 #ifndef TRACER_NVTX_EXTENSIONS_H
 #define TRACER_NVTX_EXTENSIONS_H
@@ -41,7 +41,7 @@ uint64_t nvtx_schema_register(struct name *domain, const struct nvtx_schema_attr
 uint64_t nvtx_enum_register(struct name *domain, const struct nvtx_enum_attributes *a);
 /* Record a mark, a pushed range, or a started range whose attributes are in payloads. These
  * functions correspond to nvtx_mark() and so on. The payloads of an end replace those of the
- * begin. */
+ * start. */
 void nvtx_payload_mark(struct name *domain, const struct nvtx_data *data, uint64_t count);
 int nvtx_payload_push(struct name *domain, const struct nvtx_data *data, uint64_t count);
 int nvtx_payload_pop(struct name *domain, const struct nvtx_data *data, uint64_t count);
@@ -115,8 +115,8 @@ void *nvtx_heap_register(struct name *domain, const struct nvtx_heap_attributes 
 /* Record that a heap, or that all of its regions, were unregistered. */
 void nvtx_heap_unregister(struct name *domain, void *heap);
 void nvtx_heap_reset(struct name *domain, void *heap);
-/* Record regions of memory: registered, resized, unregistered, named. Elements that the arguments
- * do not hold whole are ignored. */
+/* Record regions of memory: registered, resized, unregistered, named. A call whose structure is
+ * shorter than declared in common/nvtx_ext.h is ignored. */
 void nvtx_regions_register(struct name *domain, const struct nvtx_regions_register *r);
 void nvtx_regions_resize(struct name *domain, const struct nvtx_regions *r);
 void nvtx_regions_unregister(struct name *domain, const struct nvtx_regions *r);

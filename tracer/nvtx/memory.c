@@ -198,7 +198,7 @@ void nvtx_permissions_assign(struct name *domain, const struct nvtx_permissions_
 	}
 }
 
-/* A new set of permissions, or the handle of one that always exists. */
+/* Record a new set of permissions, or one that always exists. Return its handle. */
 static void *permissions_make(
 	struct name *domain, enum nvtx_permission_what what, int64_t device, uint32_t flags)
 {

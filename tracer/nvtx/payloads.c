@@ -21,8 +21,8 @@ struct payloads {
 	struct name *domain;
 	const struct nvtx_data *data;
 	uint64_t count, id;
-	uint64_t *recorded; /* addresses of texts of a batch (consecutive events)
-			   that were recorded last */
+	uint64_t *recorded; /* addresses of a batch's texts that were recorded last; NULL = no batch
+			     */
 };
 
 /* ---- texts that a payload points to ---- */
@@ -149,8 +149,7 @@ static void piece_put(const struct payloads *p, const struct nvtx_data *d, uint6
 		.text_count = 1});
 }
 
-/* Return the number of bytes to copy. For more than a page the kernel is asked whether the bytes
- * are readable: a wrong size must not crash the program. */
+/* Return the number of bytes to copy, at most NVTX_PAYLOAD_BYTES_MAX. */
 static uint64_t data_bytes(const struct nvtx_data *d)
 {
 	if (!d->data)
@@ -165,6 +164,8 @@ static uint64_t data_bytes(const struct nvtx_data *d)
 	return d->bytes < NVTX_PAYLOAD_BYTES_MAX ? d->bytes : NVTX_PAYLOAD_BYTES_MAX;
 }
 
+/* Record the bytes of a payload. If they need several records, the kernel is asked whether they are
+ * readable: a wrong size must not crash the program. */
 static void data_put(const struct payloads *p, const struct nvtx_data *d, uint64_t index)
 {
 	uint64_t bytes = data_bytes(d), offset = 0;
@@ -485,7 +486,7 @@ uint64_t nvtx_payload_start(struct name *domain, const struct nvtx_data *data, u
 	return nvtx_start(domain, &a.text);
 }
 
-/* Fill the attributes of an end. Its payloads are numbered after all payloads that a begin can
+/* Fill the attributes of an end. Its payloads are numbered after all payloads that a start can
  * have. */
 static void ending_make(struct attributes *a, struct name *domain, const struct nvtx_data *data,
 	uint64_t count, uint64_t id)

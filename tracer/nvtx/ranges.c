@@ -102,8 +102,8 @@ struct mark {
 		(sizeof(struct nvtx_attributes) + NVTX_TEXT_BYTES + 16 + RECORD_BYTES - 1) / \
 			RECORD_BYTES)
 
-/* Write the whole mark to `r`, which has room for the longest text, by text_copy() or text_put().
- * Return the number of its slots; 0 = the text was cut, and `r` is not filled. */
+/* Write the mark to `r`, which has room for the longest text. Return the number of its slots. If
+ * `long_too` is false, return 0 for a text that is cut, and do not fill `r`. */
 static inline __attribute__((always_inline)) unsigned mark_fill(
 	struct record *r, const struct mark *m, const struct nvtx_event *event, bool long_too)
 {
@@ -128,8 +128,8 @@ static inline __attribute__((always_inline)) unsigned mark_fill(
 	return nvtx_slots(bytes);
 }
 
-/* Write a mark near the end of a chunk, with a callchain or a long text: it is first built
- * elsewhere, so that only the room that it needs is requested. */
+/* Write a mark near the end of a chunk, with a callchain or a long text: it is built on the stack
+ * first, so that only the room that it needs is requested. */
 static __attribute__((noinline)) void mark_put(
 	struct thread *t, const struct mark *m, const struct nvtx_event *event)
 {
@@ -197,8 +197,8 @@ static __attribute__((cold, noinline)) bool ranges_grow(struct thread *t)
 	return true;
 }
 
-/* Return the offset of the frame below one, or NVTX_NO_FRAME. Two tasks that run on this memory at
- * the same time may leave a frame that names itself or one above as the one below. */
+/* Return the offset of the frame below the frame at `at`, or NVTX_NO_FRAME. Two tasks that run on
+ * this memory at the same time may leave a frame whose `previous` is not below it. */
 static inline uint32_t frame_below(const struct thread *t, uint32_t at)
 {
 	uint32_t below = frame_at(t, at)->previous;
@@ -529,7 +529,7 @@ uint64_t nvtx_end_payload(uint64_t id)
 
 /* ---- names ---- */
 
-/* Return the name without a lane: names may be created before anything is recorded. */
+/* Intern the text. Needs no lane: names may be created before anything is recorded. */
 static struct name *intern(bool is_domain, struct name *domain, enum nvtx_text_kind kind,
 	const void *text, bool *ret_is_new)
 {

@@ -57,7 +57,7 @@ int nvtx_push(struct name *domain, const struct nvtx_event *event);
 /* Pop the innermost range of the domain. Return its level, or NVTX_NOT_OPEN, NVTX_NOT_TRACED. */
 int nvtx_pop(struct name *domain);
 
-/* Attributes that a range gets at its end; they replace those of its begin. */
+/* Attributes that a range gets at its end; they replace those of its start. */
 struct nvtx_ending {
 	uint64_t tick;     /* the time of its end */
 	uint64_t payload;  /* id of an extended payload; 0 = unchanged */

@@ -15,12 +15,12 @@
 #include "tracer/core/lane.h"
 #include "tracer/core/thread.h"
 
-/* Enter for a thread without a lane, one whose tracer code a handler interrupted, one whose
- * memory another task uses, and a forked child. */
+/* Take the slow path of nvtx_enter(): the thread has no lane, a handler has interrupted its tracer
+ * code, another task uses its memory, or this is a forked child. */
 __attribute__((cold, noinline)) struct thread *nvtx_enter_first(struct thread *t);
 
-/* Return the calling thread, with a lane and busy; NULL = it cannot record now, which has been
- * counted. */
+/* Return the calling thread, with a lane and busy; NULL = it cannot record now, and the event has
+ * been counted as dropped. */
 static inline __attribute__((always_inline)) struct thread *nvtx_enter(void)
 {
 	struct thread *t = &thread_self;

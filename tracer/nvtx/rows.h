@@ -70,8 +70,8 @@ static inline enum nvtx_text_kind nvtx_text_kind(int64_t message_type)
 /* Write the record. Without room it is counted as dropped. */
 void ext_put(const struct ext_row *row);
 
-/* Return a text that ends with a zero; NULL is empty. A long text becomes a name (text.h), or is
- * cut at NVTX_TEXT_BYTES if there is no room for more names. */
+/* Return a zero-terminated text; NULL is empty. A long text becomes a name (text.h), or is cut at
+ * NVTX_TEXT_BYTES if there is no room for more names. */
 struct ext_text ext_chars(const char *text);
 
 /* Return a message as NVTX passes it; a wide one is converted in `room`, of EXT_ROOM_BYTES. */

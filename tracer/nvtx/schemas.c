@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * schemas.c - registered payload layouts: extents, and the places of texts and attributes.
+ * schemas.c - registered payload layouts: extents, and the offsets of texts and attributes.
  */
 #define _GNU_SOURCE
 #include "tracer/nvtx/schemas.h"
@@ -39,7 +39,7 @@ const struct schema *schemas_find(const struct name *domain, uint64_t id)
 	return s;
 }
 
-/* Return memory for a layout, or NULL. With the lock. */
+/* Return memory for a layout, or NULL. Call with the lock held. */
 static struct schema *memory_take(uint32_t places)
 {
 	uint32_t bytes = (uint32_t)(sizeof(struct schema) + places * sizeof(struct schema_place));
@@ -60,7 +60,7 @@ static struct schema *memory_take(uint32_t places)
 	return s;
 }
 
-/* Add a layout. With the lock. */
+/* Add a layout. Call with the lock held. */
 static void add(const struct schema *made, const struct schema_place *places)
 {
 	struct schema **bucket = bucket_of(made->domain, made->id), *s;

@@ -26,13 +26,13 @@ struct name;
 struct schema_place {
 	uint32_t offset;
 	uint16_t type;   /* a text, NVTX_TYPE_STRING_HANDLE, _CATEGORY or _COLOR */
-	bool is_pointer; /* a pointer to a text that ends with a zero */
+	bool is_pointer; /* a pointer to a zero-terminated text */
 	bool is_message; /* the text is the event's message */
-	uint32_t units;  /* length of a text in the payload itself; 0 = it ends with a zero */
+	uint32_t units;  /* length of a text in the payload itself; 0 = it is zero-terminated */
 };
 
 struct schema {
-	struct schema *next; /* next layout with the same hash */
+	struct schema *next; /* next layout of the bucket */
 	const struct name *domain;
 	uint64_t id;
 	struct nvtx_extent extent;

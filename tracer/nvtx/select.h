@@ -2,8 +2,8 @@
 /*
  * select.h - selection of NVTX domains, and of the ranges that are capture ranges.
  *
- * Called only if `nvtx_selects` is true: without such options NVTX pays one test. Any thread,
- * async-signal-safe, no system call.
+ * Called only if `nvtx_selects` is true: without such options NVTX calls cost one test more. Any
+ * thread, async-signal-safe, no system call.
  */
 #ifndef TRACER_NVTX_SELECT_H
 #define TRACER_NVTX_SELECT_H
@@ -14,7 +14,7 @@
 #include "tracer/core/names.h"
 #include "tracer/nvtx/ranges.h"
 
-/* True where options select domains or name a capture range. */
+/* True if options select domains or name a capture range. */
 extern bool nvtx_selects __attribute__((visibility("hidden")));
 
 /* Return true if a domain of this name (bytes 0: the default one) is recorded. */

@@ -11,13 +11,9 @@
 #include "tracer/core/state.h"
 #include "tracer/core/spool_file.h"
 
-/*
- * id = generation << ID_BITS
- *
- * index + 1. Free spans form a stack: its head has the index + 1 of the topmost in the lower half,
- * and a count in the upper one, so that a head that was popped and pushed again is not taken for
- * the same.
- */
+/* An id is generation << ID_BITS with index + 1 in the lower bits. Free spans form a stack: the
+ * lower half of its head is the index + 1 of the topmost span, the upper half a count, so that a
+ * head that was popped and pushed again differs. */
 #define ID_BITS 13u
 #define ID_MASK ((UINT64_C(1) << ID_BITS) - 1)
 _Static_assert(NVTX_SPANS_MAX < ID_MASK, "ids have too few bits for the index");
@@ -154,7 +150,8 @@ bool spans_set_other(uint64_t id, uint64_t other)
 	return is_open(id);
 }
 
-/* Also for a range that we could not keep: the program has the other tool's id for it. */
+/* Return `id` itself for a range that we could not keep: the program has the other tool's id for
+ * it. */
 bool spans_other(uint64_t id, uint64_t *ret_other)
 {
 	*ret_other = is_open(id) ? other_id[(id & ID_MASK) - 1] : id;

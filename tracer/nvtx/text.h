@@ -3,7 +3,7 @@
  * text.h - texts of NVTX calls on their way into a record: length and copy in one pass.
  *
  * Any thread, async-signal-safe. `to` has room for NVTX_TEXT_BYTES + 16 bytes: whole words are
- * stored. Nothing is read after the page that holds the end of a text.
+ * stored. Nothing is read beyond the page that holds the end of a text.
  */
 #ifndef TRACER_NVTX_TEXT_H
 #define TRACER_NVTX_TEXT_H
@@ -22,7 +22,7 @@
 #define NVTX_PAGE_BYTES 4096u
 #define NVTX_WORD_BYTES 16u
 
-/* Copy `bytes`, rounded up to whole words of 8; both places have room for that many. */
+/* Copy `bytes`, rounded up to whole words of 8; both buffers have room for that many. */
 static inline void nvtx_words_copy(void *to, const void *from, size_t bytes)
 {
 	typedef uint64_t word __attribute__((may_alias, aligned(8)));
@@ -80,8 +80,8 @@ __attribute__((no_sanitize("address"))) static inline uint32_t nvtx_chars_copy(
 	return nvtx_cut_length(from, NVTX_TEXT_BYTES);
 }
 
-/* Append a character after `at` bytes, U+FFFD for an invalid one. Return the length of all; 0 =
- * there is no room within `most`. */
+/* Append a character after `at` bytes, U+FFFD for an invalid one. Return the new length; 0 = there
+ * is no room within `most`. */
 static inline uint32_t nvtx_character_put(char *to, uint32_t at, uint32_t c, uint32_t most)
 {
 	static const uint8_t lead[] = {0, 0, 0xc0, 0xe0, 0xf0};
@@ -123,16 +123,16 @@ static inline uint32_t nvtx_wide_copy(char *to, const wchar_t *from, bool *ret_c
 __attribute__((cold, noinline)) struct name *nvtx_long_name(
 	enum nvtx_text_kind kind, const void *text);
 
-/* Return the text as the name of a domain; *ret_is_new as of names_intern(). */
+/* Return the text as the name of a domain; *ret_is_new is as in names_intern(). */
 __attribute__((cold, noinline)) struct name *nvtx_long_domain(
 	enum nvtx_text_kind kind, const void *text, bool *ret_is_new);
 
 /* Return a name as above for `count` bytes of any text, at most NAME_BYTES_MAX, by a caller without
- * thread.busy. Returns NULL also if a handler interrupted the tracer. */
+ * thread.busy. Return NULL also if a handler interrupted the tracer. */
 __attribute__((cold, noinline)) struct name *nvtx_bytes_name(
 	const char *bytes, uint32_t count, bool is_cut);
 
-/* Return a name as above for a text of a kind, by a caller without thread.busy. Returns NULL also
+/* Return a name as above for a text of a kind, by a caller without thread.busy. Return NULL also
  * if a handler interrupted the tracer. A name is returned as it is. */
 __attribute__((cold, noinline)) struct name *nvtx_message_name(
 	enum nvtx_text_kind kind, const void *text);

@@ -21,7 +21,8 @@ void osrt_start(void);
 /* Set the thresholds again in a forked child, where the kernel has cleared them (gate.h). */
 void osrt_forked(void);
 
-/* Reset the thread's open call: the thread has taken a lane. */
+/* Record, with `flag`, the open calls whose frames are below `sp` (0 = all): they were left without
+ * returning. Owning thread; not yet busy. */
 void osrt_abandon_open(struct thread *t, uint64_t sp, enum record_flag flag);
 
 /* Reset the lane that a thread takes: no call is open in it. */

@@ -34,9 +34,18 @@ void osrt_put_path(
 
 #define RECENT_RECORDS 16
 
-/* Return true if the open call's begin is that of a recorded call. A handler that interrupted the
- * begin of another call has left its tick and kind there (lane_open()), and that call has been left
- * since. */
+/* A handler that interrupts the begin of a call may leave tick and kind of its own call there
+ * (lane_open()), which has ended. That call is then in a sum or in the lane: the begin of the open
+ * call is not known. */
+
+/* Return true if the open call's begin is that of a call in a sum. The thread's next call marks it:
+ * later calls replace lane.summed. */
+static bool is_summed(const struct lane *lane, const struct open_call *open)
+{
+	return open->kind & OPEN_ENDED || open_call_is_summed(open, lane->summed);
+}
+
+/* Return true if the open call's begin is that of a recorded call. */
 static bool is_recorded(const struct thread *t, const struct open_call *open)
 {
 	uint64_t head = t->lane->head, at = head % CHUNK_BYTES;
@@ -58,7 +67,8 @@ static void put_abandoned(struct thread *t, const struct open_call *open, enum r
 		return;
 	/* If the thread switches stacks, a copy of an open call may remain: it is not known whether
 	 * this call has ended, and been recorded, already. */
-	if ((t->stacks && flag == RECORD_ABANDONED) || is_recorded(t, open)) {
+	if ((t->stacks && flag == RECORD_ABANDONED) || is_summed(lane, open) ||
+		is_recorded(t, open)) {
 		lane->dropped[DROP_NESTED]++;
 		return;
 	}
@@ -153,6 +163,8 @@ void osrt_interrupted(struct thread *t, uint64_t sp)
 	if (!lane) /* a handler has forked meanwhile */
 		return;
 	thread_look_for_stray(t);
+	if (is_summed(lane, &lane->open))
+		lane->open.kind |= OPEN_ENDED;
 	if (!thread_on_signal_stack()) {
 		osrt_abandon_open(t, sp, RECORD_ABANDONED);
 		if (lane->open.sp && !thread_same_stack(t, lane->open.sp, sp)) {
@@ -185,7 +197,7 @@ bool osrt_close(struct lane *lane, uint64_t tick)
 		session_count_inherited();
 		return false;
 	}
-	if (lane->open.tick == tick)
+	if (lane->open.tick == tick || is_summed(lane, &lane->open))
 		lane->open.sp = 0;
 	else
 		thread_look_for_stray(&thread_self);
@@ -201,9 +213,12 @@ bool osrt_close(struct lane *lane, uint64_t tick)
  * chain: the thread is elsewhere now. */
 static void put_with_chain(struct thread *t, const struct record *record)
 {
-	unsigned slots = 1;
+	struct gil_call found = {0};
 	uint64_t flags = record->word >> RECORD_FLAGS_SHIFT & 15,
 		 fn = record->word & RECORD_KIND_MASK;
+	unsigned waits = !flags && gil_may_be((unsigned)fn, record->b) ? gil_look(t, record, &found)
+								       : 0,
+		 slots = 1 + waits;
 	t->unmapped = fn == FN_munmap || fn == FN_mremap;
 	struct record *r = !flags && chains_due(CHAIN_OSRT, record->word >> RECORD_LENGTH_SHIFT)
 		? chains_room(t, record->tick, &slots)
@@ -211,13 +226,16 @@ static void put_with_chain(struct thread *t, const struct record *record)
 	t->unmapped = 0;
 	if (!r)
 		return;
-	if (gate_is_wiped()) { /* forked meanwhile: the call is the parent's, perhaps the lane */
+	if (gate_is_wiped()) { /* forked meanwhile: the call is the parent's, and perhaps the lane
+				  is */
 		session_count_inherited();
 		return;
 	}
 	*r = *record;
+	if (found.is_wait)
+		gil_put(t, r, slots > 1 + waits, &found);
 	lane_publish(t, slots);
-	if (slots > 1)
+	if (slots > 1 + waits)
 		thread_long_call(t, record->tick, record->word >> RECORD_LENGTH_SHIFT);
 }
 
@@ -268,7 +286,7 @@ uint64_t osrt_end_slow(uint64_t tick, uint64_t ticks, unsigned fn, uint64_t a, u
 	if (!osrt_close(lane, tick))
 		return a;
 	if (ticks < own_words.osrt_threshold[fn])
-		osrt_count(lane, fn, ticks);
+		osrt_count(lane, fn, tick, ticks);
 	else
 		osrt_put(t, tick, ticks << RECORD_LENGTH_SHIFT | fn, a,
 			osrt_object(b, failed ? errno : 0));

@@ -21,10 +21,11 @@
 #include "tracer/core/lane.h"
 #include "tracer/session/session.h"
 #include "tracer/core/thread.h"
+#include "tracer/osrt/gil.h"
 #include "tracer/osrt/hooks.h"
 
-/* Return true if a wrapper only calls the real function. Not before the thread has a lane, nor in a
- * forked child that has none. */
+/* Return true if a wrapper need only call the real function: tracing is off, or calls are not
+ * recorded and the thread has its lane. */
 static inline bool osrt_forwards(void)
 {
 	return (osrt_off && thread_self.lane) || session.state == SESSION_OFF;
@@ -78,12 +79,11 @@ static inline __attribute__((always_inline)) bool osrt_begin(struct call *call, 
 	return true;
 }
 
-/* Count one more call of `fn` that is not recorded. One instruction each: a signal handler may
- * do the same in between. */
-static inline void osrt_count(struct lane *lane, unsigned fn, uint64_t ticks)
+/* Add a call to the sum of `fn`. One instruction each: a signal handler may do the same in
+ * between. */
+static inline void osrt_sum_add(struct lane *lane, unsigned fn, uint64_t ticks)
 {
 	struct fn_sum *sum = &lane->sums[fn];
-	lane->has_sums = 1;
 #if defined(__x86_64__)
 	__asm__ volatile("incq %0" : "+m"(thread_self.counted));
 	__asm__ volatile("incq %0" : "+m"(sum->count));
@@ -95,13 +95,23 @@ static inline void osrt_count(struct lane *lane, unsigned fn, uint64_t ticks)
 #endif
 }
 
-/* Count a call likewise after the real call, in which the thread may have been forked or have
+/* Count one more call of `fn` that is not recorded, and keep its begin: see open_call_is_summed().
+ */
+static inline void osrt_count(struct lane *lane, unsigned fn, uint64_t tick, uint64_t ticks)
+{
+	lane->summed = (uint32_t)tick;
+	osrt_sum_add(lane, fn, ticks);
+}
+
+/* Count a call without times, after the real call, in which the thread may have been forked or have
  * ended. */
 static inline void osrt_count_now(unsigned fn)
 {
 	struct lane *lane = thread_self.lane;
-	if (__builtin_expect(lane != NULL, 1))
-		osrt_count(lane, fn, 0);
+	if (__builtin_expect(lane != NULL, 1)) {
+		lane->summed |= 1;
+		osrt_sum_add(lane, fn, 0);
+	}
 }
 
 /* Record a call; `a` and `b` are the members of struct record. */
@@ -110,7 +120,7 @@ static inline __attribute__((always_inline)) void osrt_put(
 {
 	struct record record = {tick, word, a, b};
 	if (__builtin_expect(word >> RECORD_LENGTH_SHIFT >= own_words.chains_ticks[CHAIN_OSRT] ||
-			    !thread_try_enter(t),
+			    gil_may_be(word & RECORD_KIND_MASK, b) || !thread_try_enter(t),
 		    0)) {
 		osrt_put_slow(t, &record);
 		return;
@@ -145,29 +155,25 @@ static inline __attribute__((always_inline)) void osrt_end(
 		lane->open.sp = 0;
 	}
 	if (ticks < own_words.osrt_threshold[fn])
-		osrt_count(lane, fn, ticks);
+		osrt_count(lane, fn, call->tick, ticks);
 	else
 		osrt_put(t, call->tick, ticks << RECORD_LENGTH_SHIFT | fn, a, b);
 }
 
-/*
- * Return errno << 48
- *
- * object, as struct record has it.
- */
+/* Return `error` in bits 48 to 63 and the lower 48 bits of `object`: member b of struct record. */
 static inline uint64_t osrt_object(uint64_t object, int error)
 {
 	return (object & 0xffffffffffffull) | (uint64_t)(uint16_t)error << 48;
 }
 
-/* The short path of a wrapper. Each rare case is one test, and a function that is called last,
- * so that nothing is kept in registers for it. */
+/* The short path of a wrapper. Each rare case is one test and a tail call, so that nothing is kept
+ * in registers for it. */
 #define OSRT_FAILED 0x8000u /* added to fn: errno has the reason */
 
 /*
  * Ends of calls that the short path cannot handle. All return `a`. osrt_put_long() is for a call
- * that lasted so long that it has a callchain; it reads the end of the call again, a few
- * nanoseconds later, which saves the short path a register.
+ * that lasted so long that it has a callchain, or that may be a wait for the GIL; it reads the
+ * clock again, a few nanoseconds later, which saves the short path a register.
  */
 __attribute__((cold, noinline)) uint64_t osrt_end_slow(
 	uint64_t tick, uint64_t ticks, unsigned fn, uint64_t a, uint64_t b);
@@ -226,10 +232,11 @@ static inline __attribute__((always_inline)) uint64_t osrt_fast_end(
 		     : "cc", "memory"
 		     : another);
 	if (ticks < own_words.osrt_threshold[fn]) {
-		osrt_count(lane, fn, ticks);
+		osrt_count(lane, fn, tick, ticks);
 		return a;
 	}
-	if (chains_due(CHAIN_OSRT, ticks)) /* always in a forked child: the lane is not its own */
+	if (chains_due(CHAIN_OSRT, ticks) ||
+		gil_may_be(fn, b)) /* always in a forked child: the lane is not its own */
 		return osrt_put_long(tick, fn, a, b);
 	uint64_t word = ticks << RECORD_LENGTH_SHIFT | fn;
 	/* One instruction, as in thread_try_enter(). */

@@ -11,7 +11,7 @@
 /* Store in the header of a new spool whether threads' counters are read. */
 void sched_describe(struct spool_header *spool);
 
-/* Read what the main thread waited for CPUs before the program began. Once, by one thread. */
+/* Read how long the main thread waited for a CPU before the program began. Once, by one thread. */
 void sched_start(void);
 
 /* Record the counters of the calling thread at its start and at its end. Owning thread, with a

@@ -5,9 +5,9 @@
  *
  * While a thread lives, the writer reads its counters (writer/sched/). Those of an ended thread are
  * gone, so the thread itself reads them at its end. Its time without a CPU is in a file of /proc
- * only, which is opened outside of the program's descriptor table. That takes 30 us, and a wait for
- * a CPU where others want it, too. So a thread does it only if it lived at least READ_LIFE_NS, and
- * waited for something: else it was runnable all the time that it did not run.
+ * only, which is opened outside of the program's descriptor table. That takes 30 us, or longer if
+ * the CPU is contended. So a thread does it only if it lived at least READ_LIFE_NS, and waited for
+ * something: otherwise it was runnable whenever it did not run.
  */
 #define _GNU_SOURCE
 #include "tracer/sched/hooks.h"
@@ -48,7 +48,8 @@ static const char *number_parse(const char *s, uint64_t *ret_number)
 	return s;
 }
 
-/* Read the file. Return false if there is none, or if the kernel counts nothing: all are 0. */
+/* Read the file. Return false if there is none, or if the kernel counts nothing: all numbers are 0
+ * then. */
 static bool schedstat_read(const char *path, struct schedstat *ret)
 {
 	char text[96];

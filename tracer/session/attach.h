@@ -9,7 +9,8 @@
 
 #include "tracer/core/thread.h"
 
-/* The key whose destructor ends the thread (thread_end.h); false = no key may be used in a call. */
+/* The key whose destructor ends the thread (thread_end.h), and whether a call may set it: it then
+ * does not allocate. */
 extern pthread_key_t thread_end_key __attribute__((visibility("hidden")));
 extern bool thread_end_key_usable __attribute__((visibility("hidden")));
 

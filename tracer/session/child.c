@@ -6,13 +6,13 @@
 #define _GNU_SOURCE
 #include "tracer/session/child.h"
 
-#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 
 #include "common/clock.h"
 #include "common/elf.h"
+#include "common/program.h"
 #include "common/sys.h"
 #include "common/text.h"
 #include "tracer/base/unshared_fds.h"
@@ -22,97 +22,7 @@
 #include "tracer/base/valgrind.h"
 #include "unwind/stack.h"
 
-#define SCRIPT_DEPTH_MAX 5 /* the kernel's limit */
-#define HEAD_BYTES 2048    /* usually has ELF header, program headers and the interpreter's name */
-
 extern char **environ;
-
-static bool is_privileged(int fd)
-{
-	struct stat status;
-	char capability[8];
-	if (SYS2(SYS_fstat, fd, &status) < 0)
-		return false;
-	uint32_t uid = (uint32_t)sys_geteuid(), gid = (uint32_t)SYS0(SYS_getegid);
-	if ((status.st_mode & S_ISUID && status.st_uid != uid) ||
-		(status.st_mode & S_ISGID && status.st_gid != gid))
-		return true;
-	long caps = SYS4(SYS_fgetxattr, fd, "security.capability", capability, sizeof(capability));
-	return uid != 0 && (caps > 0 || caps == -ERANGE);
-}
-
-/* Return the verdict on an ELF file. The loader named by PT_INTERP says which C library it uses. */
-static enum child_verdict examine_elf(int fd, const char *head, size_t length)
-{
-	const Elf64_Ehdr *elf = (const void *)head;
-	if (length < sizeof(*elf) || head[EI_CLASS] != ELFCLASS64)
-		return VERDICT_OTHER_ARCH;
-#if defined(__x86_64__)
-	if (elf->e_machine != EM_X86_64)
-		return VERDICT_OTHER_ARCH;
-#endif
-	for (unsigned i = 0; i < elf->e_phnum; i++) {
-		const Elf64_Phdr *segment =
-			(const void *)(head + elf->e_phoff + (uint64_t)i * sizeof(*segment));
-		if (elf->e_phoff > length ||
-			(uint64_t)(i + 1) * sizeof(*segment) > length - elf->e_phoff)
-			return VERDICT_UNREADABLE;
-		if (segment->p_type != PT_INTERP)
-			continue;
-		char loader[256];
-		long got = sys_pread(fd, loader, sizeof(loader) - 1, segment->p_offset);
-		loader[got > 0 ? got : 0] = 0;
-		if (text_find(loader, "ld-musl"))
-			return VERDICT_MUSL;
-		if (is_privileged(fd))
-			return VERDICT_SETUID;
-		return elf_has_asan_options(fd) ? VERDICT_ASAN : VERDICT_TRACED;
-	}
-	return VERDICT_STATIC;
-}
-
-/* Return only the interpreter's name, /bin/sh of "#! /bin/sh -e". */
-static bool script_interpreter(char *head)
-{
-	char *name = head + 2;
-	while (*name == ' ' || *name == '\t')
-		name++;
-	char *end = name;
-	while (*end && *end != ' ' && *end != '\t' && *end != '\n')
-		end++;
-	*end = 0;
-	for (char *to = head;; to++, name++) {
-		*to = *name;
-		if (!*name)
-			return to != head;
-	}
-}
-
-static enum child_verdict examine_here(const char *path)
-{
-	_Alignas(16) char head[HEAD_BYTES + 1];
-	for (int depth = 0; depth < SCRIPT_DEPTH_MAX; depth++) {
-		int fd = sys_openat(AT_FDCWD, path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
-		if (fd == -EFAULT)
-			return VERDICT_BAD_POINTER;
-		if (fd < 0)
-			return fd == -ENOENT || fd == -ENOTDIR ? VERDICT_MISSING
-							       : VERDICT_UNREADABLE;
-		long length = sys_pread(fd, head, HEAD_BYTES, 0);
-		enum child_verdict verdict = VERDICT_UNREADABLE;
-		head[length > 0 ? length : 0] = 0;
-		bool script = length > 2 && head[0] == '#' && head[1] == '!';
-		if (length > EI_NIDENT && text_begins(head, ELFMAG))
-			verdict = examine_elf(fd, head, (size_t)length);
-		sys_close(fd);
-		if (!script)
-			return verdict;
-		if (!script_interpreter(head))
-			return VERDICT_UNREADABLE;
-		path = head;
-	}
-	return VERDICT_UNREADABLE;
-}
 
 struct examination {
 	const char *path;
@@ -122,15 +32,15 @@ struct examination {
 static void examine_unshared(void *argument)
 {
 	struct examination *examination = argument;
-	examination->verdict = examine_here(examination->path);
+	examination->verdict = program_examine(examination->path);
 }
 
-/* A vfork child has a table of descriptors of its own already. */
+/* Examine a file with a table of descriptors of our own; a vfork child already has one. */
 static enum child_verdict examine_file(const char *path)
 {
 	struct examination examination = {path, VERDICT_UNREADABLE};
 	if (thread_self.vfork_pid || !unshared_fds_run(examine_unshared, &examination))
-		return examine_here(path);
+		return program_examine(path);
 	return examination.verdict;
 }
 
@@ -206,7 +116,60 @@ static const char *preload_with_us(char *const *envp)
 	return preload && text_find(preload, "libtrace.so") ? preload : NULL;
 }
 
-enum child_verdict child_examine(const char *path, char *const *envp)
+/* Return true if the environment has the preload but names no tree: some programs pass on
+ * LD_PRELOAD and little else (lighttpd to CGI). Such a child would write a report of its own to an
+ * arbitrary directory, or to our file. */
+static bool has_lost_tree(char *const *envp)
+{
+	char **given = (char **)(uintptr_t)envp;
+	const char *output = config_lookup(given, "LIBTRACE_OUTPUT");
+	return session.tree[0] && preload_with_us(envp) && !config_lookup(given, "LIBTRACE_TREE") &&
+		(!output || (session.config.output && text_equal(output, session.config.output)));
+}
+
+/* Return true if the loader of the program ignores the preload, whatever its file is. */
+static bool loader_is_secure(unsigned flags)
+{
+	return !(flags & CHILD_IDS_RESET) &&
+		(sys_getuid() != sys_geteuid() || SYS0(SYS_getgid) != SYS0(SYS_getegid));
+}
+
+/* Return true if the program can open the folder of the tree, as tree_open_dir() does. */
+static bool tree_is_reachable(unsigned flags)
+{
+	struct stat status;
+	bool ids_reset = flags & CHILD_IDS_RESET && sys_getuid() != sys_geteuid();
+	long error = SYS4(SYS_newfstatat, AT_FDCWD, session.tree, &status, AT_SYMLINK_NOFOLLOW);
+	if (error < 0)
+		return ids_reset && error == -EACCES; /* it may have other rights than we do */
+	return (status.st_mode & S_IFMT) == S_IFDIR &&
+		status.st_uid == (uid_t)(ids_reset ? sys_getuid() : sys_geteuid());
+}
+
+static bool has_own_report(const char *output)
+{
+	return output && text_find(output, "%p");
+}
+
+/* Return the verdict on whether the program, which is preloaded, enters the tree. */
+static enum child_verdict examine_tree(char *const *envp, unsigned flags)
+{
+	char **given = (char **)(uintptr_t)envp;
+	const char *tree = config_lookup(given, "LIBTRACE_TREE"),
+		   *output = config_lookup(given, "LIBTRACE_OUTPUT");
+	if (has_lost_tree(envp) && !(flags & CHILD_ENVIRONMENT_KEPT)) {
+		tree = session.tree; /* the environment is completed */
+		output = session.config.output;
+	}
+	if (has_own_report(output))
+		return has_own_report(session.config.output) ? VERDICT_OWN_REPORT
+							     : VERDICT_OTHER_TREE;
+	if (!tree || !text_equal(tree, session.tree))
+		return VERDICT_OTHER_TREE;
+	return tree_is_reachable(flags) ? VERDICT_TRACED : VERDICT_NO_ENTRY;
+}
+
+enum child_verdict child_examine(const char *path, char *const *envp, unsigned flags)
 {
 	if (!environment_is_readable(envp))
 		return VERDICT_BAD_POINTER;
@@ -221,16 +184,11 @@ enum child_verdict child_examine(const char *path, char *const *envp)
 	const char *preload = preload_with_us(envp);
 	if (!preload)
 		return VERDICT_PRELOAD_LOST;
-	return library_is_there(preload) ? VERDICT_TRACED : VERDICT_UNREACHABLE;
-}
-
-/* Some programs pass on LD_PRELOAD and little else (lighttpd to CGI). Nobody wants a separate
- * report of such a child in an arbitrary directory. */
-static bool has_lost_tree(char *const *envp)
-{
-	char **given = (char **)(uintptr_t)envp;
-	return session.tree[0] && preload_with_us(envp) && !config_lookup(given, "LIBTRACE_TREE") &&
-		!config_lookup(given, "LIBTRACE_OUTPUT");
+	if (!library_is_there(preload))
+		return VERDICT_UNREACHABLE;
+	if (loader_is_secure(flags))
+		return VERDICT_SETUID;
+	return session.tree[0] ? examine_tree(envp, flags) : VERDICT_TRACED;
 }
 
 static size_t environment_count(char *const *envp)
@@ -324,7 +282,7 @@ static size_t copy_without_us(
 	return to;
 }
 
-/* Of two variables with one name the first counts, so the program's own come first. */
+/* If a name occurs twice, the first variable counts, so the program's own come first. */
 static size_t copy_with_tree(
 	const struct child_environment *plan, char *const *envp, char **ret_envp, char *buffer)
 {

@@ -14,10 +14,16 @@
 
 #include "common/spool.h"
 
-/* Examine the file to be executed (through #! lines) and the environment that it would get. */
-enum child_verdict child_examine(const char *path, char *const *envp);
+enum child_examine_flags {
+	CHILD_IDS_RESET = 1,       /* its effective user and group become the real ones */
+	CHILD_ENVIRONMENT_KEPT = 2 /* it gets the environment as it is */
+};
 
-/* The changes to the environment that a program's caller has given. */
+/* Examine the file to be executed (through #! lines), the environment that it would get, and
+ * whether it can enter the tree. `flags`: enum child_examine_flags. */
+enum child_verdict child_examine(const char *path, char *const *envp, unsigned flags);
+
+/* Changes to the environment that was passed to exec. */
 struct child_environment {
 	bool without_us; /* the preload would keep the program from starting, or make its loader
 			    complain */
@@ -48,7 +54,7 @@ static inline size_t child_environment_bytes(const struct child_environment *pla
 /*
  * Memory around an exec call, taken and given back like a stack: a thread's own stack may be small.
  * Memory that a vfork child takes stays mapped in its parent, which gives all of it back when it
- * continues. Returns NULL without memory.
+ * continues. Return NULL without memory.
  */
 void *child_memory_take(size_t bytes);
 void child_memory_give(void);

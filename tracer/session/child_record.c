@@ -35,3 +35,8 @@ void child_exec_failed(void)
 	if (thread_self.vfork_pid)
 		child_record(0, CHILD_EXEC_FAILED, VERDICT_TRACED, NULL);
 }
+
+void child_start_failed(enum child_how how)
+{
+	child_record((unsigned long)how, CHILD_EXEC_FAILED, VERDICT_TRACED, NULL);
+}

@@ -17,4 +17,8 @@ void child_record(
 /* Record that exec has failed in a vfork child, which has no state of its own and continues. */
 void child_exec_failed(void);
 
+/* Record that the program that was recorded last as `how`, CHILD_SYSTEM or CHILD_POPEN, was not
+ * started. */
+void child_start_failed(enum child_how how);
+
 #endif

@@ -60,7 +60,7 @@ static bool orphan(struct thread *t)
 		session_count_drop(DROP_SHARED);
 		diagnostic_line(
 			"forked by a signal handler that interrupted the tracer, without a copy "
-			"of its lane: an event of its parent may be doubled or lost");
+			"of its lane: an event of its parent may be duplicated or lost");
 	}
 	thread_orphan(t);
 	own_words.alive = 0;
@@ -88,7 +88,7 @@ static int parent_of(int pid)
 }
 
 /* Return the pid of the forked child that owns this memory. Its first call may come from a task
- * that it created with CLONE_VM by an instruction, or from a task of such a task. */
+ * that it created by a raw system call with CLONE_VM, or from a task of such a task. */
 static uint32_t child_pid(void)
 {
 	if (own_words.alive) /* before Linux 4.14: copied from the parent */
@@ -123,6 +123,17 @@ bool session_is_childs_own(void)
 	return false;
 }
 
+/* Report a child that cannot have a spool. The clock makes no system call if the vdso serves it. */
+static void report_filtered(void)
+{
+	const struct tree_control *control = session.control;
+	tree_note_at(session.control,
+		clock_is_tsc ? clock_monotonic_ns() : control->created_mono_ns, session.pid,
+		TREE_NOTE_UNTRACED,
+		"forked behind a system call filter (seccomp), which may forbid the calls that "
+		"create a spool");
+}
+
 void session_child(void)
 {
 	bool on = session.state == SESSION_ON || session.state == SESSION_FORKED;
@@ -145,6 +156,8 @@ void session_child(void)
 		return;
 	/* Under a system call filter no spool can be created. */
 	bool follow = session.config.follow && !session.restricted;
+	if (session.restricted && session.config.follow)
+		report_filtered();
 	session.state = follow ? SESSION_FORKED : SESSION_OFF;
 	gate_use(follow);
 }
@@ -198,13 +211,13 @@ static void forget(struct thread *t)
 		if (!t->orphan)
 			return;
 	}
-	static bool told;
+	static bool reported;
 	session_count_drops_early(DROP_NESTED, 1);
-	if (!told)
+	if (!reported)
 		diagnostic_note(TREE_NOTE_LINE,
 			"forked by a signal handler that interrupted the tracer; calls are not "
 			"recorded until the handler returns");
-	told = true;
+	reported = true;
 }
 
 void session_forked(void)

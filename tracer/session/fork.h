@@ -18,7 +18,7 @@
  * the fork interrupted the tracer, the child records nothing until the tracer has been left. */
 void session_child(void);
 
-/* Forget the parent when a call detects the fork: an instruction forked, or this is the child's
+/* Forget the parent when a call detects the fork: a raw system call forked, or this is the child's
  * first call. */
 void session_forked(void);
 

@@ -144,8 +144,8 @@ static void count_filters(void *ret_filters)
 	*(int *)ret_filters = seccomp_filters(SECCOMP_THREAD_STATUS, &unused);
 }
 
-/* A task has the filters of the thread that creates it. It is created only where a descriptor of
- * ours would disturb other threads: a filter may kill the process for it. */
+/* A task has the filters of the thread that creates it. It is created only if a descriptor of ours
+ * would disturb other threads, since a filter may kill the process that creates it. */
 bool process_tree_has_new_filter(void)
 {
 	int filters = 0;
@@ -240,7 +240,7 @@ bool process_tree_enter(void)
 	return true;
 }
 
-/* The parent's control page is mapped in a forked child, too. */
+/* Use the parent's control page, which is mapped in the child, too. */
 bool process_tree_of_child(void)
 {
 	if (one_report_per_process())

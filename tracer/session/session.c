@@ -147,7 +147,7 @@ static size_t name_append(char *text, size_t bytes, size_t at, const char *varia
 
 #define UNKNOWN_NOTED 4u
 
-/* Note variables that are no options, which may be misspelled: once in a tree. */
+/* Report variables that are not options and may be misspelled, once in a tree. */
 static void note_unknown_variables(char **envp)
 {
 	const char *variable;
@@ -162,7 +162,7 @@ static void note_unknown_variables(char **envp)
 static void note_cut_values(void)
 {
 	char text[100];
-	for (uint32_t n = 0; session.config.cut >> n && n < 64; n++)
+	for (uint32_t n = 0; n < 64 && session.config.cut >> n; n++)
 		if (config_cut_text(&session.config, n, text, sizeof(text)))
 			diagnostic_line(text);
 }

@@ -41,7 +41,7 @@ static bool attach(struct thread *t)
 		session.state != SESSION_ON)
 		return false;
 	uint64_t before = sys_signals_block();
-	struct thread *s = sys_mmap_private(sizeof(*s));
+	struct thread *s = sys_mmap_beyond_data(sizeof(*s));
 	if (s) {
 		thread_enter(s);
 		if (lease(t, s)) {
@@ -77,7 +77,8 @@ bool spare_put(struct thread *t, const struct record *record)
 	return true;
 }
 
-/* A lane that was interrupted for good is not freed until the thread is dead. */
+/* Give back the second lane. A busy one, in which the tracer never continues, stays taken until the
+ * thread is dead. */
 void spare_give(struct thread *t)
 {
 	struct thread *s = t->spare;
@@ -86,6 +87,6 @@ void spare_give(struct thread *t)
 		return;
 	if (s->busy)
 		return;
-	__atomic_store_n(&s->lane->state, LANE_FREE, __ATOMIC_RELEASE);
+	lease_give(s->lane);
 	sys_munmap(s, sizeof(*s));
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * thread_end.c - the end of a thread, and of a vfork child's stay on one: open calls and ranges are
- * closed.
+ * thread_end.c - the end of a thread, or of a vfork child that runs on it: open calls and ranges
+ * are closed.
  */
 #define _GNU_SOURCE
 #include "tracer/session/thread_end.h"
@@ -56,8 +56,8 @@ void thread_detach(struct thread *t)
  * set, which a hook must never do. */
 #define KEYS_WITHOUT_ALLOCATION 32
 
-/* Runs with the destructors of other keys, which may call traced functions: put off to the last
- * round. */
+/* End the thread, in the last round of destructors: those of other keys may call traced
+ * functions. */
 static void end_hook(void *value)
 {
 	struct thread *t = &thread_self;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * thread_end.h - the end of a thread, and of a vfork child's stay on one: open calls and ranges are
- * closed.
+ * thread_end.h - the end of a thread, or of a vfork child that runs on it: open calls and ranges
+ * are closed.
  */
 #ifndef TRACER_SESSION_THREAD_END_H
 #define TRACER_SESSION_THREAD_END_H
@@ -19,8 +19,8 @@ void thread_end_start(void);
 void thread_detach(struct thread *t);
 
 /*
- * Begin and end a vfork child's stay on this thread: its records carry its own pid. Frames below
- * `sp` were the child's. Owning thread, with a lane.
+ * Begin and end the time in which a vfork child runs on this thread: its records carry its own pid.
+ * Frames below `sp` were the child's. Owning thread, with a lane.
  */
 void thread_vfork_child(struct thread *t);
 void thread_vfork_parent(struct thread *t, uint64_t sp);

@@ -16,7 +16,7 @@
 
 uint32_t thread_names_given;
 
-/* Return 20 and the nice value of this thread. The system call returns 20 less the nice value. */
+/* Return 20 plus the nice value of this thread. The system call returns 20 less the nice value. */
 static uint32_t priority_now(void)
 {
 	long result = SYS2(SYS_getpriority, PRIO_PROCESS, 0);

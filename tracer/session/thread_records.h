@@ -14,7 +14,7 @@
 /* Counts names that threads gave to others: only then is a thread's name read again at its end. */
 extern uint32_t thread_names_given __attribute__((visibility("hidden")));
 
-/* Record that `tid` of process `pid` begins, or continues, in the thread's lane. `flags` are as in
+/* Record in the thread's lane that `tid` of process `pid` begins, or continues. `flags` are as in
  * struct thread_start. */
 void thread_put_start(struct thread *t, uint32_t pid, uint32_t tid, uint32_t flags);
 

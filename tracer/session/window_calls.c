@@ -8,8 +8,8 @@
 #include "tracer/core/state.h"
 #include "tracer/core/window.h"
 
-/* Return true if the options ask for this kind of capture range. Then there is a spool, which a
- * forked child does not have before its first call. */
+/* Return true if the options ask for this kind of capture range, and the thread has a lane: a
+ * forked child has no spool before its first call. */
 static bool is_asked_for(enum capture_kind kind)
 {
 	const struct capture_spec *s = window_in_force();

@@ -36,18 +36,26 @@ void adopted_add_process(struct adopted *a, struct known *known, const Libtrace_
 {
 	if (p->id > known->last_id)
 		known->last_id = p->id;
-	if (!p->spool)
+	if (!p->spool) {
+		struct known_process *noted = p->has_pid && p->traced == LIBTRACE__TRACED__TRACED_NO
+			? known_add(known, p->pid, p->id, p->start_ns)
+			: NULL;
+		if (noted)
+			noted->is_noted = true;
 		return;
+	}
 	if (array_room(&a->processes, a->process_count, &a->process_capacity,
 		    sizeof(struct adopted_process)))
 		return;
 	struct adopted_process *adopted = &a->processes[a->process_count++];
 	*adopted = (struct adopted_process){.id = p->id, .pid = p->pid};
 	strncpy(adopted->spool, p->spool, sizeof(adopted->spool) - 1);
-	known_add(known, p->pid, p->id, p->start_ns);
-	struct known_process *row = known_of_id(known, p->id);
-	if (row)
-		row->adopted = a->process_count;
+	struct known_process *row = known_add(known, p->pid, p->id, p->start_ns);
+	if (!row)
+		return;
+	row->adopted = a->process_count;
+	row->parent_pid = p->parent_pid;
+	row->is_program = !p->forked && !p->previous_id;
 }
 
 void adopted_add_receipt(struct adopted *a, const struct known *known, const Libtrace__Receipt *r)

@@ -27,7 +27,7 @@ struct children {
 };
 
 /* Keep the tree alive until this process has ended or is forgotten. A process that started later
- * than `latest_start_ns` has only inherited the pid, and is not watched. Returns 0, or -ENOMEM: the
+ * than `latest_start_ns` has only inherited the pid, and is not watched. Return 0, or -ENOMEM: the
  * process is not watched. */
 int children_watch(struct children *c, uint32_t pid, uint64_t latest_start_ns);
 

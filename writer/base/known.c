@@ -27,7 +27,7 @@ static void link_row(struct known *k, uint32_t index)
 	}
 }
 
-/* Double the number of buckets. Returns 0, or -ENOMEM with the old buckets unchanged. */
+/* Double the number of buckets. Return 0, or -ENOMEM with the old buckets unchanged. */
 static int buckets_grow(struct known *k)
 {
 	uint32_t count = k->bucket_count ? k->bucket_count * 2 : BUCKETS_FIRST;
@@ -52,13 +52,14 @@ uint32_t known_new_id(struct known *k)
 	return ++k->last_id;
 }
 
-void known_add(struct known *k, uint32_t pid, uint32_t id, uint64_t start_ns)
+struct known_process *known_add(struct known *k, uint32_t pid, uint32_t id, uint64_t start_ns)
 {
 	if (array_room(&k->rows, k->count, &k->capacity, sizeof(*k->rows)) ||
 		(k->count >= k->bucket_count && buckets_grow(k) && !k->bucket_count))
-		return;
+		return NULL;
 	k->rows[k->count] = (struct known_process){.pid = pid, .id = id, .start_ns = start_ns};
 	link_row(k, k->count++);
+	return &k->rows[k->count - 1];
 }
 
 void known_clear(struct known *k)

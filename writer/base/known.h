@@ -10,9 +10,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* A process's first call may seem to precede its parent's record of its start: they are on
+ * different CPUs, and ticks are converted to times with an error. */
+#define KNOWN_SLACK_NS UINT64_C(1000000)
+
 struct known_process {
 	uint32_t pid, id;
-	bool replaced; /* replaced by another program (exec) */
+	bool replaced;   /* replaced by another program (exec) */
+	bool is_program; /* its parent has started it: neither forked nor a successor by exec */
+	bool is_noted;   /* only known from a note that says why it is not traced */
+	bool is_claimed; /* an announcement of its parent belongs to it (expected.h) */
 	uint32_t parent_pid;
 	uint64_t start_ns, replaced_ns;
 	char *successor;  /* the file that was executed, allocated; NULL = not certain */
@@ -31,8 +38,9 @@ struct known {
 /* Return a new id, for a process that the caller then adds. */
 uint32_t known_new_id(struct known *k);
 
-/* Add a process. Its pid may be that of another process. */
-void known_add(struct known *k, uint32_t pid, uint32_t id, uint64_t start_ns);
+/* Add a process. Its pid may be that of another process. Returns it, valid until the next is added,
+ * or NULL without memory. */
+struct known_process *known_add(struct known *k, uint32_t pid, uint32_t id, uint64_t start_ns);
 
 /* Forget all processes and ids. */
 void known_clear(struct known *k);

@@ -8,8 +8,9 @@
 #include "writer/base/writer.h"
 #include "writer/spool/lanes.h"
 
-#define TEXTS_PER_RECORD_BYTE \
-	16u /* a sound text is written once, and again only after the table of texts was emptied */
+#define TEXTS_PER_RECORD_BYTE                                                                  \
+	16u /* a text of an undamaged spool is written once, and again only after the table of \
+	       texts was emptied */
 #define BLOCK_TEXTS_MAX (16u << 20) /* texts at the end of a lane, all of which are in one block */
 
 static uint64_t texts_limit(const struct writer *w, const struct spool *spool)

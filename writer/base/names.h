@@ -25,10 +25,10 @@ struct name_cache {
 };
 
 /* Find the text of name `ref` of the spool. *ret_text is valid until the spool is remapped.
- * Returns its length in bytes; 0 if there is no such name. */
+ * Return its length in bytes; 0 if there is no such name. */
 uint32_t spool_name_text(struct spool *spool, uint32_t ref, const char **ret_text);
 
-/* Return the string id of name `ref` of the spool. Returns 0 if there is no such name, or if the
+/* Return the string id of name `ref` of the spool. Return 0 if there is no such name, or if the
  * spool's names exceed the bound above, which is counted in spool->texts_refused. */
 uint32_t spool_name_id(struct writer *w, struct spool *spool, uint32_t ref);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * notes.c - adds diagnostics of the writer to the block.
+ * notes.c - diagnostics of the writer, as entries of the block.
  */
 #include "writer/base/notes.h"
 

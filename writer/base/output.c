@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * output.c - seals the block, appends it to the file, and advances the tails of the lanes.
+ * output.c - output of a block: sealing, appending to the file, advancing the tails of the lanes.
  */
 #define _GNU_SOURCE
 #include "writer/base/output.h"

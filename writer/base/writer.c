@@ -48,6 +48,7 @@ void writer_release(struct writer *w)
 	for (uint32_t i = 0; i < TREE_SLOTS; i++)
 		slot_release(&w->slots[i]);
 	known_clear(&w->known);
+	expected_clear(&w->expected);
 	adopted_clear(&w->adopted);
 	tree_writer_holds(NULL);
 	if (w->control)

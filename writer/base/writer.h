@@ -17,6 +17,7 @@
 #include "common/tree.h"
 #include "writer/base/adopted.h"
 #include "writer/base/children.h"
+#include "writer/base/expected.h"
 #include "writer/base/known.h"
 #include "writer/base/names.h"
 #include "writer/base/output.h"
@@ -63,6 +64,7 @@ struct writer {
 	struct rows rows;
 	struct name_cache names;
 	struct known known;
+	struct expectations expected;
 	struct children children;
 	struct adopted adopted;
 	struct control_seen seen;
@@ -70,7 +72,7 @@ struct writer {
 	struct slot slots[TREE_SLOTS]; /* state of the sources of events */
 };
 
-/* Initialize `w` for the tree in `dir`, which must outlive it, and open that folder. Returns 0 or a
+/* Initialize `w` for the tree in `dir`, which must outlive it, and open that folder. Return 0 or a
  * negative errno. Call writer_release() after a failure, too. */
 int writer_init(struct writer *w, const char *dir);
 

@@ -133,7 +133,7 @@ static int by_text(const void *a, const void *b)
 
 /* Read the functions into entries (*ret_rows, which the caller frees) and their sorted names.
  * Addresses are those in the file, because the address of the code in the process is not known.
- * Returns the number of functions. */
+ * Return the number of functions. */
 static uint32_t functions_read(
 	struct cubin *c, const Elf64_Ehdr *elf, Ncu__RelocationSymbolEntry **ret_rows)
 {
@@ -260,7 +260,7 @@ static struct cubin *cubin_get(struct cubins *c, uint64_t hash)
 	return &c->rows[c->count++];
 }
 
-/* Add bytes to the code. Returns false if there is no room. */
+/* Add bytes to the code. Return false if there is no room. */
 static bool bytes_add(struct cubin *c, const uint8_t *data, uint32_t bytes)
 {
 	return c->code.bytes + bytes <= CUBIN_BYTES_MAX && !buffer_add(&c->code, data, bytes);
@@ -306,8 +306,8 @@ uint32_t cubin_piece_put(struct segment *s, const struct record_at *at)
 	return at->slots;
 }
 
-/* A thread reports a module when it has sent its code. Pieces for which there was no room are not
- * sent again. */
+/* Give up the modules whose code is not complete: a thread reports a module after its code, and
+ * does not send missing pieces again. */
 static void sent_end(struct cubins *all, uint64_t hash, const struct lane_view *lane)
 {
 	for (uint32_t i = 0; i < all->count; i++)

@@ -29,8 +29,7 @@ uint64_t cubins_reference(const struct spool *spool, uint32_t context, const cha
  * They are lost if the report can no longer be written. */
 uint32_t cubins_unwritten(const struct writer *w);
 
-/* At the end of a process: add a note with the number of cubins that could not be kept. Returns
- * 0. */
+/* Add a note, at the end of a process, with the number of cubins that are missing. Return 0. */
 int cubins_finish(struct writer *w, struct spool *spool);
 
 #endif

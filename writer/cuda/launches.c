@@ -112,7 +112,7 @@ static void range_drop(struct launches *l, uint32_t index)
 	l->range_free = index + 1;
 }
 
-/* Add a range that has no link yet. Returns 1 + its index; 0 = no room. */
+/* Add a range that has no link yet. Return 1 + its index; 0 = no room. */
 static uint32_t range_make(struct spool *spool, const struct launch_span *from)
 {
 	struct launches *l = launches_of(spool);
@@ -194,7 +194,7 @@ static struct launch_thread *thread_find(struct launches *l, uint32_t tid)
 	return number ? &l->threads[number - 1] : NULL;
 }
 
-/* Add a call to its thread. Returns NULL if memory is short. */
+/* Add a call to its thread. Return NULL if memory is short. */
 static struct launch_thread *thread_take(struct launches *l, uint32_t tid)
 {
 	struct launch_thread *t = thread_find(l, tid);
@@ -239,7 +239,7 @@ static struct launch_call *call_find(struct launches *l, uint32_t correlation)
 	return NULL;
 }
 
-/* Free the slot of the oldest call that need not be held. Returns NULL if all must be held. */
+/* Free the slot of the oldest call that need not be held. Return NULL if all must be held. */
 static struct launch_call *slot_free(struct launches *l, uint32_t correlation)
 {
 	struct launch_call *set = set_of(l, correlation), *oldest = NULL;

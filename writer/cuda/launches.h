@@ -71,7 +71,7 @@ const struct launch_call *launches_keep(struct launches *l, uint32_t correlation
 
 /* Get the ranges that were open when the call began, outermost first: push/pop ranges of its
  * thread, and start/end ranges. `ret` has room for LAUNCH_RANGES_MAX; texts are valid until `l` is
- * freed. Returns the number of ranges. */
+ * freed. Return the number of ranges. */
 uint32_t launches_ranges(
 	const struct launches *l, const struct launch_call *call, struct launch_range *ret);
 

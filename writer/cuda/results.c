@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * results.c - writes launches of kernels as standard entries of the report.
+ * results.c - launches of kernels as standard entries of the report.
  */
 #include "writer/cuda/results.h"
 
@@ -79,7 +79,7 @@ static char *text_of(struct spool *spool, uint32_t ref)
 	return strndup(bytes ? text : "?", bytes ? bytes : 1);
 }
 
-/* Fields of type string must be UTF-8. */
+/* Replace all but ASCII: fields of type string must be UTF-8. */
 static char *ascii_only(char *text)
 {
 	for (char *p = text; p && *p; p++)
@@ -88,7 +88,7 @@ static char *ascii_only(char *text)
 	return text;
 }
 
-/* Keep the name of a kernel. Returns its index in names, or -1. */
+/* Keep the name of a kernel. Return its index in names, or -1. */
 static int name_keep(struct results *r, struct spool *spool, uint32_t ref)
 {
 	for (uint32_t i = r->name_count; i-- > 0;)
@@ -186,10 +186,8 @@ void results_note_setup(struct spool *spool, const uint64_t *values)
 		r->cuda_version = (uint32_t)values[CUDA_SETUP_DRIVER_VERSION + 1];
 }
 
-/* Return the index of the kernel's name in names, which is added if needed; -1 on failure. */
-
 /* Find the base name in a mangled name: `_Z3addPf` is add, `_ZN2ns3addE...` is add; any other name
- * is returned whole. Returns the length of the name. */
+ * is returned whole. Return the length of the name. */
 static size_t base_name(const char *mangled, const char **ret_name)
 {
 	const char *p = mangled, *name = mangled;

@@ -24,7 +24,7 @@ void results_note_device(struct spool *spool, const uint64_t *values);
 void results_note_attribute(struct spool *spool, const uint64_t *values);
 void results_note_setup(struct spool *spool, const uint64_t *values);
 
-/* Write the entries of a process that has ended to blocks, and forget them. Returns 0 or a negative
+/* Write the entries of a process that has ended to blocks, and forget them. Return 0 or a negative
  * errno as writer_flush() does; after an error, call it again to continue at the entry at which it
  * stopped. */
 int results_put(struct writer *w, struct spool *spool);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * rows.c - converts records of the CUDA source to rows.
+ * rows.c - conversion of records of the CUDA source to rows.
  */
 #include "writer/cuda/rows.h"
 
@@ -31,7 +31,7 @@ static struct cuda_origin *origin_of(struct writer *w, uint32_t correlation)
 	return all ? &all[correlation % CALLS_KEPT] : NULL;
 }
 
-/* Remember the call that causes an operation. Of nested calls with the same id, the outermost call
+/* Remember the call that causes an operation. If nested calls have the same id, the outermost call
  * counts, because it began first. */
 static void origin_keep(struct segment *s, uint32_t correlation, uint64_t start_ns)
 {
@@ -127,7 +127,7 @@ static uint32_t correlation_column(uint32_t event)
 	}
 }
 
-/* Read the columns after the record; columns that it lacks are 0. Returns false if it is not such a
+/* Read the columns after the record; columns that it lacks are 0. Return false if it is not such a
  * row. */
 static bool columns_read(const uint8_t *p, uint32_t bytes, const struct cuda_column *columns,
 	uint32_t count, uint64_t *values)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * callchains.c - copies the callchain nodes of a process from its spool to the report.
+ * callchains.c - copying of the callchain nodes of a process from its spool to the report.
  *
  * Nodes are written in the order of their ids. A node that is not stored yet (a thread is adding
  * it, and no event refers to it) is written as a hole, and separately once a callchain contains it.
@@ -76,7 +76,7 @@ static bool is_written(const struct callchains *c, uint32_t id)
 	return words && words[bit / WORD_BITS] >> bit % WORD_BITS & 1;
 }
 
-/* Mark a node written. Returns false if memory is short: the node then counts as a hole. */
+/* Mark a node written. Return false if memory is short: the node then counts as a hole. */
 static bool written_set(struct callchains *c, uint32_t id)
 {
 	uint64_t **words = &c->written[id / CALLCHAIN_CHUNK_NODES];
@@ -94,7 +94,7 @@ static void holes_add(struct callchains *c, uint32_t first, uint32_t count)
 	c->holes += count;
 }
 
-/* Write the nodes [first, end), as many as fit into an entry. Returns the id after the last
+/* Write the nodes [first, end), as many as fit into an entry. Return the id after the last
  * node. */
 static uint32_t entry_put(struct writer *w, struct spool *spool, uint32_t first, uint32_t end)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * callchains.h - copies the callchain nodes of a process from its spool to the report.
+ * callchains.h - copying of the callchain nodes of a process from its spool to the report.
  *
  * A node is written once, before the first event whose callchain contains it. The amount written is
  * bounded by the nodes in the spool. One thread; allocates: if memory is short, a node is left out.
@@ -17,7 +17,7 @@
 record_put callchain_put;
 
 /* Get the return addresses of callchain `id`, innermost first, as stored in the report but without
- * Python frames, at most `most` of them. Returns their number. May remap the spool. */
+ * Python frames, at most `most` of them. Return their number. May remap the spool. */
 uint32_t callchains_addresses(
 	struct spool *spool, uint32_t id, uint64_t *ret_addresses, uint32_t most);
 

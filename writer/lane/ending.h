@@ -34,8 +34,8 @@ struct ending {
  * remaps the spool. */
 typedef void lane_end_put(struct ending *e);
 
-/* Begin the end of a lane: the process ended at `end_tick`. e->lane is NULL if the lane cannot be
- * read. */
+/* Initialize `e` for a lane whose process ended at `end_tick`. e->lane is NULL if the lane cannot
+ * be read. */
 void ending_begin(struct ending *e, struct writer *w, struct spool *spool, struct lane_view *view,
 	uint64_t end_tick);
 
@@ -55,14 +55,14 @@ uint64_t ending_ns(const struct ending *e, uint64_t tick);
 /* Add a row at time `ns`: all other columns are 0 until batch_set(). */
 struct batch *ending_row_add(struct ending *e, enum event_kind kind, uint64_t ns);
 
-/* Set the duration of the row that was just added: it ends at `end_ns`. */
+/* Raise the last time of the rows to `end_ns`, the end of the row that was just added. */
 static inline void ending_note_end(struct ending *e, uint64_t end_ns)
 {
 	if (end_ns > e->last_ns)
 		e->last_ns = end_ns;
 }
 
-/* Return the counts of the process of these events. */
+/* Return the counts of the process that the events belong to. */
 static inline struct tally *ending_tally(struct ending *e)
 {
 	return e->view->owner ? &e->view->guest : &e->view->own;

@@ -41,7 +41,7 @@ static struct modules *modules_of(const struct spool *spool)
 	return spool->slots[SLOT_MODULES].data;
 }
 
-/* Add a row. Returns NULL if there is no room. */
+/* Add a row. Return NULL if there is no room. */
 static struct module *row_add(struct modules *m)
 {
 	if (m->count == MODULES_MAX ||

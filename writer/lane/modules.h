@@ -21,7 +21,7 @@ struct module_range {
 record_put module_load_put, module_unload_put;
 
 /* Copy text of a spool, which its process may change at any moment, as UTF-8. The caller frees the
- * copy. Returns NULL if memory is short. */
+ * copy. Return NULL if memory is short. */
 char *shared_text_copy(const char *text, uint32_t bytes);
 
 /* Return the path of the file that contained the address at that tick, in UTF-8; "" = not known.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * segment.c - converts the records of one chunk to rows.
+ * segment.c - conversion of the records of one chunk to rows.
  */
 #include "writer/lane/segment.h"
 

@@ -44,8 +44,8 @@ struct record_at {
 };
 
 /*
- * Add the rows of the record. Returns the number of slots that it takes: at->slots, or more if the
- * records after it were added, too. Returns 0 if this cannot be a record of its kind, or s->error
+ * Add the rows of the record. Return the number of slots that it takes: at->slots, or more if the
+ * records after it were added, too. Return 0 if this cannot be a record of its kind, or s->error
  * is set. Slots that are not events are added to s->overhead, except those of the record's own
  * payload. A function that may remap the spool calls segment_reload() before it returns.
  */
@@ -63,7 +63,7 @@ uint64_t segment_ns(struct segment *s, uint64_t tick);
 /* Add a row at time `ns`: all other columns are 0 until batch_set(). Use it for rare kinds only. */
 struct batch *segment_row_add(struct segment *s, enum event_kind kind, uint64_t ns);
 
-/* Set the duration of the row that was just added: it ends at `end_ns`. */
+/* Raise the last time of the rows to `end_ns`, the end of the row that was just added. */
 static inline void segment_note_end(struct segment *s, uint64_t end_ns)
 {
 	if (end_ns > s->w->rows.last_ns)
@@ -73,7 +73,7 @@ static inline void segment_note_end(struct segment *s, uint64_t end_ns)
 /* Encode the rows that were added. Their records end at `slot`. */
 void segment_run_end(struct segment *s, uint32_t slot);
 
-/* Write the block if it is full; its events end at s->at. Returns false, with s->error, if it
+/* Write the block if it is full; its events end at s->at. Return false, with s->error, if it
  * cannot be written. May remap the spool, and then reloads s->records. */
 bool segment_cut(struct segment *s);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * threads.c - processes records of threads, and of the processes that they start.
+ * threads.c - records of threads, and of the processes that they start.
  */
 #define _GNU_SOURCE
 #include "writer/lane/threads.h"
@@ -25,6 +25,7 @@ static void guest_leave(struct segment *s, uint64_t ns)
 	s->view->owner = s->view->owner_pid = 0;
 	s->view->guest = (struct tally){0};
 	s->view->guest_execs = false;
+	s->view->guest_exec.verdict = VERDICT_TRACED;
 }
 
 uint32_t thread_start_put(struct segment *s, const struct record_at *at)
@@ -79,7 +80,7 @@ static uint32_t own_pid(const struct segment *s)
 	return s->view->owner ? s->view->owner_pid : s->spool->pid;
 }
 
-/* Add the row of a child, or of an exec. Returns its time in ns. */
+/* Add the row of a child, or of an exec. Return its time in ns. */
 static uint64_t child_row_add(
 	struct segment *s, const struct record_at *at, uint32_t pid, uint32_t how)
 {
@@ -110,20 +111,25 @@ uint32_t child_put(struct segment *s, const struct record_at *at)
 	char path[sizeof(s->spool->exec.path)];
 	uint64_t ns = child_row_add(s, at, pid, how);
 	bool is_copy = how == CHILD_FORK || how == CHILD_CLONE;
+	bool is_shell = how == CHILD_SYSTEM || how == CHILD_POPEN;
+	path_copy(at, path, sizeof(path));
 	if (!verdict && is_copy && s->spool->same_namespace && !process_known_since(s->w, pid, ns))
 		process_watch(s->w, pid, ns);
-	if (verdict && verdict != VERDICT_MISSING && pid) {
-		path_copy(at, path, sizeof(path));
+	if (is_shell || (!verdict && how == CHILD_SPAWN))
+		process_expect(s->w, s->spool, own_pid(s), is_shell ? 0 : pid, verdict, ns, path);
+	else if (pid && verdict_is_listed(verdict))
 		process_put_untraced(s->w, pid, own_pid(s), 0, verdict, ns, path);
-	}
 	return at->slots;
 }
 
 uint32_t exec_put(struct segment *s, const struct record_at *at)
 {
-	struct last_exec *last = &s->spool->exec;
+	struct last_exec *last = s->view->owner ? &s->view->guest_exec : &s->spool->exec;
 	if ((uint32_t)(at->r->b >> 32) == CHILD_EXEC_FAILED) {
-		s->view->guest_execs = false;
+		if (at->r->a)
+			expected_withdraw(&s->w->expected, own_pid(s));
+		else
+			s->view->guest_execs = false;
 		s->overhead++;
 		return at->slots;
 	}

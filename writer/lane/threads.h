@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * threads.h - processes records of threads, and of the processes that they start.
+ * threads.h - records of threads, and of the processes that they start.
  *
  * The record_put functions follow the contract of lane/segment.h, thread_end_of_dead_put() that of
  * lane/ending.h.
@@ -14,7 +14,7 @@
 record_put thread_start_put, thread_end_put, thread_name_put, child_put, exec_put;
 lane_end_put thread_end_of_dead_put;
 
-/* Set the thread of the lane to the one that the lane names now, for records of a thread whose
+/* Set the thread of the lane to the thread that the lane names now, for records of a thread whose
  * start was not read. */
 void thread_guess(struct segment *s);
 

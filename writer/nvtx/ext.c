@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ext.c - converts records of NVTX extensions to rows.
+ * ext.c - conversion of records of NVTX extensions to rows.
  */
 #include "writer/nvtx/ext.h"
 

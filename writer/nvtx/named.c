@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * named.c - processes NVTX records that name things, and texts longer than a record.
+ * named.c - NVTX records that name things, and texts longer than a record.
  */
 #include "writer/nvtx/named.h"
 

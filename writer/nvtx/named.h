@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * named.h - processes NVTX records that name things, and texts longer than a record.
+ * named.h - NVTX records that name things, and texts longer than a record.
  */
 #ifndef WRITER_NVTX_NAMED_H
 #define WRITER_NVTX_NAMED_H

@@ -131,7 +131,7 @@ struct fixed {
 };
 
 /* Read the attributes, and the id and thread of a start/end range, from the front of a payload.
- * Missing bytes are zeros. Returns the number of bytes read. */
+ * Missing bytes are zeros. Return the number of bytes read. */
 static uint32_t fixed_read(
 	const struct run *run, const uint8_t *at, uint32_t bytes, struct fixed *ret_fixed)
 {

@@ -30,6 +30,7 @@ static void open_finish(struct ending *e, const struct open_call *shared)
 	struct open_call open = *shared;
 	if (spool_header(e->spool)->osrt_off || !open.kind || !open.tick ||
 		open.kind >= fn_count() || open.tick > e->end_tick ||
+		open_call_is_summed(&open, e->lane->summed) ||
 		ending_is_recorded(e, open.tick, open.kind))
 		return;
 	call_add(e, open.tick, e->end_tick - open.tick, (uint32_t)open.kind, RECORD_UNFINISHED, 0,
@@ -50,7 +51,8 @@ static void nested_finish(struct ending *e)
 	}
 }
 
-/* Return true if the sum that was being written as a record is already there. */
+/* Return true if the process was writing this sum as a record when it ended, and the record is in
+ * the lane. */
 static bool sum_is_recorded(const struct ending *e, uint32_t fn)
 {
 	return e->lane->flushing == fn + 1 && e->recent_count &&

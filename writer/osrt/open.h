@@ -3,7 +3,7 @@
  * open.h - calls of the OS runtime that a dead process left without a record: open calls, records
  * of nested calls, sums.
  *
- * Contract of lane/ending.h.
+ * For the contract, see lane/ending.h.
  */
 #ifndef WRITER_OSRT_OPEN_H
 #define WRITER_OSRT_OPEN_H

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-/* Convert a sum of ticks, which has no begin, to ns. */
+/* Convert a sum of ticks, which has no start, to ns. */
 static uint64_t sum_ns(struct segment *s, uint64_t ticks)
 {
 	return s->monotonic ? ticks : clockfit_scale(&s->w->clock.fit, ticks);
@@ -36,5 +36,20 @@ uint32_t path_put(struct segment *s, const struct record_at *at)
 	batch_set(b, FILE_PATH_MODE, (uint32_t)r->b);
 	batch_set(b, FILE_PATH_PATH,
 		strings_id(&s->w->report.strings, path, strnlen(path, at->bytes)));
+	return at->slots;
+}
+
+/* The nodes of the callchain are in the report: it is that of a call before, which has a row. */
+uint32_t gil_wait_put(struct segment *s, const struct record_at *at)
+{
+	const struct record r = *at->r;
+	uint64_t end_tick = r.tick + (r.a & MASK_48), start_ns = segment_ns(s, r.tick),
+		 end_ns = segment_ns(s, end_tick);
+	struct batch *b = segment_row_add(s, EVENT_GIL_WAIT, start_ns);
+	batch_set(b, GIL_WAIT_DURATION, end_ns > start_ns ? end_ns - start_ns : 0);
+	batch_set(b, GIL_WAIT_HOLDER, r.b >> 32);
+	batch_set(b, GIL_WAIT_CALLCHAIN, (uint32_t)r.b);
+	batch_set(b, GIL_WAIT_CALLCHAIN_METHOD, r.a >> 48);
+	segment_note_end(s, end_ns > start_ns ? end_ns : start_ns);
 	return at->slots;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * records.h - records of the OS runtime that are not calls: sums of short calls, paths of files.
+ * records.h - records of the OS runtime that are not calls: sums of short calls, paths of files,
+ * waits for the GIL.
  *
  * For the contracts, see lane/segment.h.
  */
@@ -9,6 +10,6 @@
 
 #include "writer/lane/segment.h"
 
-record_put sum_put, path_put;
+record_put sum_put, path_put, gil_wait_put;
 
 #endif

@@ -28,12 +28,10 @@ static const char *verdict_text(uint32_t verdict)
 	}
 }
 
-#define START_SLACK_NS UINT64_C(1000000) /* a child's first call may precede its parent's record */
-
 bool process_known_since(const struct writer *w, uint32_t pid, uint64_t ns)
 {
 	const struct known_process *known = known_of_pid(&w->known, pid);
-	return known && known->start_ns + START_SLACK_NS >= ns;
+	return known && known->start_ns + KNOWN_SLACK_NS >= ns;
 }
 
 /* Mark the process as replaced by another program: the next process with its pid is its successor.
@@ -47,15 +45,35 @@ static struct known_process *known_replaced(struct writer *w, uint32_t id)
 }
 
 /* Expect the program that the process executed in place: it is reported if it records nothing. */
-static void successor_expect(struct writer *w, const struct spool *spool)
+static void successor_expect(
+	struct writer *w, uint32_t id, uint32_t parent_pid, const struct last_exec *exec)
 {
-	struct known_process *known = known_replaced(w, spool->id);
-	if (!known)
+	struct known_process *known = known_replaced(w, id);
+	if (!known || exec->verdict == VERDICT_OWN_REPORT)
 		return;
-	known->parent_pid = spool->ppid;
-	known->replaced_ns = spool->exec.ns;
+	known->parent_pid = parent_pid;
+	known->replaced_ns = exec->ns;
 	free(known->successor);
-	known->successor = strdup(spool->exec.path);
+	known->successor = strdup(exec->path);
+}
+
+bool verdict_is_listed(uint32_t verdict)
+{
+	return verdict != VERDICT_TRACED && verdict_concerns_tree(verdict);
+}
+
+void process_expect(struct writer *w, const struct spool *spool, uint32_t parent_pid, uint32_t pid,
+	uint32_t verdict, uint64_t ns, const char *path)
+{
+	const struct expected e = {.pid = pid,
+		.parent_pid = parent_pid,
+		.verdict = verdict,
+		.ns = ns,
+		.path = (char *)(uintptr_t)path};
+	if (!verdict_concerns_tree(verdict))
+		return;
+	if (expected_add(&w->expected, &w->known, &e) && spool->same_namespace)
+		process_watch(w, pid, ns);
 }
 
 /* Return true if a process with this pid began later. A vfork child may become known after its
@@ -69,6 +87,27 @@ static bool has_successor(const struct writer *w, const struct known_process *of
 	return false;
 }
 
+/* Add the programs that were started and have not appeared. */
+static int put_expected(struct writer *w)
+{
+	char reason[128];
+	int error = 0;
+	expected_finish(&w->expected, &w->known);
+	for (uint32_t i = 0; i < w->expected.count && !error; i++) {
+		const struct expected *e = &w->expected.list[i];
+		process_put_untraced(w, e->pid, e->parent_pid, 0,
+			e->verdict == VERDICT_TRACED ? VERDICT_UNSEEN : e->verdict, e->ns,
+			e->path ? e->path : "");
+		error = writer_make_room(w);
+	}
+	if (!w->expected.unlisted || error)
+		return error;
+	snprintf(reason, sizeof(reason), "%u more programs that were started may be missing",
+		w->expected.unlisted);
+	process_put_untraced_reason(w, 0, w->clock.now.mono_ns, reason);
+	return 0;
+}
+
 int process_put_unseen(struct writer *w)
 {
 	int error = 0;
@@ -80,6 +119,8 @@ int process_put_unseen(struct writer *w)
 			known.replaced_ns, known.successor);
 		error = writer_make_room(w);
 	}
+	if (!error)
+		error = put_expected(w);
 	return error;
 }
 
@@ -225,7 +266,10 @@ void process_begin(struct writer *w, struct spool *spool)
 	if (adopted) {
 		spool->id = adopted->id;
 		spool->finished = adopted->is_finished;
-		known_add(&w->known, spool->pid, spool->id, spool->start_ns);
+		struct known_process *again =
+			known_add(&w->known, spool->pid, spool->id, spool->start_ns);
+		if (again)
+			again->is_claimed = true; /* the row of the adopted process answers */
 		return;
 	}
 	Libtrace__Process message = LIBTRACE__PROCESS__INIT;
@@ -235,7 +279,13 @@ void process_begin(struct writer *w, struct spool *spool)
 	message.id = spool->id;
 	fill_begin(w, spool, &message, &texts);
 	put_process(w, &message);
-	known_add(&w->known, spool->pid, spool->id, spool->start_ns);
+	struct known_process *known = known_add(&w->known, spool->pid, spool->id, spool->start_ns);
+	if (!known)
+		return;
+	known->parent_pid = spool->ppid;
+	known->is_program = !message.forked && !message.has_previous_id;
+	known->is_claimed = spool->pid == w->control->root_pid; /* nobody announces it */
+	expected_arrived(&w->expected, known);
 }
 
 static void fill_end(const struct spool *spool, Libtrace__Process *m, char *reason)
@@ -290,8 +340,9 @@ void process_end(struct writer *w, struct spool *spool, uint64_t end_ns, uint64_
 	fill_end(spool, &message, reason);
 	put_process(w, &message);
 	if (message.end == LIBTRACE__PROCESS_END__END_EXEC)
-		successor_expect(w, spool);
-	if (message.end == LIBTRACE__PROCESS_END__END_EXEC && spool->exec.verdict)
+		successor_expect(w, spool->id, spool->ppid, &spool->exec);
+	if (message.end == LIBTRACE__PROCESS_END__END_EXEC &&
+		verdict_is_listed(spool->exec.verdict))
 		process_put_untraced(w, spool->pid, spool->ppid, spool->id, spool->exec.verdict,
 			spool->exec.ns, spool->exec.path);
 	if (spool->damaged || spool->damaged_lanes)
@@ -321,21 +372,25 @@ uint32_t process_guest(struct writer *w, const struct spool *spool, uint32_t pid
 }
 
 /* Link a vfork child to the program that it became, whose spool may have been found before the
- * child's own records were read. */
-static void successor_link(struct writer *w, uint32_t pid, uint32_t guest)
+ * child's own records were read; otherwise expect that program. */
+static void successor_link(struct writer *w, const struct spool *spool, uint32_t pid,
+	uint32_t guest, const struct last_exec *exec)
 {
-	const struct known_process *p = known_of_pid(&w->known, pid);
-	while (p && p->id == guest)
-		p = known_before(&w->known, p);
+	struct known_process *p = known_of_pid(&w->known, pid);
+	while (p && (p->id == guest || p->start_ns + KNOWN_SLACK_NS < exec->ns))
+		p = known_before(&w->known, p); /* a process that had this pid before */
 	if (p) {
 		Libtrace__Process message = LIBTRACE__PROCESS__INIT;
 		message.has_id = message.has_previous_id = 1;
 		message.id = p->id;
 		message.previous_id = guest;
 		put_process(w, &message);
+		p->is_claimed = true;
 		return;
 	}
-	known_replaced(w, guest); /* the result of its exec may not be known yet */
+	successor_expect(w, guest, spool->pid, exec);
+	if (spool->same_namespace)
+		process_watch(w, pid, exec->ns);
 }
 
 void process_guest_end(struct writer *w, const struct spool *spool, struct lane_view *view,
@@ -350,11 +405,12 @@ void process_guest_end(struct writer *w, const struct spool *spool, struct lane_
 					: LIBTRACE__PROCESS_END__END_EXIT;
 	put_process(w, &message);
 	receipt_put_guest(w, view->owner, &view->guest);
-	if (view->guest_execs && !spool->exec.verdict)
-		successor_link(w, view->owner_pid, view->owner);
-	if (view->guest_execs && spool->exec.verdict && spool->exec.verdict != VERDICT_MISSING)
-		process_put_untraced(w, view->owner_pid, spool->pid, view->owner,
-			spool->exec.verdict, spool->exec.ns, spool->exec.path);
+	const struct last_exec *exec = &view->guest_exec;
+	if (view->guest_execs && exec->verdict == VERDICT_TRACED)
+		successor_link(w, spool, view->owner_pid, view->owner, exec);
+	if (view->guest_execs && verdict_is_listed(exec->verdict))
+		process_put_untraced(w, view->owner_pid, spool->pid, view->owner, exec->verdict,
+			exec->ns, exec->path);
 }
 
 void process_put_untraced(struct writer *w, uint32_t pid, uint32_t parent_pid, uint32_t previous_id,
@@ -388,7 +444,11 @@ void process_put_untraced_reason(struct writer *w, uint32_t pid, uint64_t time_n
 	message.traced = LIBTRACE__TRACED__TRACED_NO;
 	message.reason = utf8_clean(reason);
 	put_process(w, &message);
-	known_add(&w->known, pid, message.id, message.start_ns);
+	struct known_process *known = known_add(&w->known, pid, message.id, message.start_ns);
+	if (!known || !pid)
+		return;
+	known->is_noted = true;
+	expected_arrived(&w->expected, known);
 }
 
 void process_watch(struct writer *w, uint32_t pid, uint64_t latest_start_ns)

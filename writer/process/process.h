@@ -23,7 +23,7 @@ void process_begin(struct writer *w, struct spool *spool);
  * events that its sources counted and the report does not have. */
 void process_end(struct writer *w, struct spool *spool, uint64_t end_ns, uint64_t unaccounted);
 
-/* Add a vfork child, which runs on its parent's spool. Returns its id. */
+/* Add a vfork child, which runs on its parent's spool. Return its id. */
 uint32_t process_guest(
 	struct writer *w, const struct spool *spool, uint32_t pid, uint64_t start_ns);
 
@@ -40,11 +40,19 @@ void process_put_untraced(struct writer *w, uint32_t pid, uint32_t parent_pid, u
  * not known. */
 void process_put_untraced_reason(struct writer *w, uint32_t pid, uint64_t ns, char *reason);
 
-/* At the end of the tree: add the programs that should have been traced after an exec, but recorded
- * nothing. Returns 0 or a negative errno as writer_flush() does. */
+/* Expect a program that the process `parent_pid` has started. It keeps the tree alive, and is added
+ * at the end of the tree if it has not appeared, or if `verdict` says that it is not traced. */
+void process_expect(struct writer *w, const struct spool *spool, uint32_t parent_pid, uint32_t pid,
+	uint32_t verdict, uint64_t ns, const char *path);
+
+/* Return true if a program with that verdict (enum child_verdict) is listed as not traced. */
+bool verdict_is_listed(uint32_t verdict);
+
+/* Add, at the end of the tree, the programs that should have been traced, but recorded nothing.
+ * Return 0 or a negative errno as writer_flush() does. */
 int process_put_unseen(struct writer *w);
 
-/* At the end of the tree: add one untraced process for the spools that were created and never
+/* Add, at the end of the tree, one untraced process for the spools that were created and never
  * found. */
 void process_put_lost(struct writer *w);
 

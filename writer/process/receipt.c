@@ -49,7 +49,7 @@ static void put_receipt(
 			(unsigned long long)lost);
 }
 
-/* Return the events dropped for one reason, by the process and its lanes. */
+/* Return the number of events dropped for one reason, by the process and its lanes. */
 static uint64_t drops_of(struct spool *spool, uint32_t reason)
 {
 	uint64_t count = __atomic_load_n(&spool_header(spool)->dropped[reason], __ATOMIC_RELAXED);
@@ -94,9 +94,9 @@ static uint64_t clock_error(struct writer *w, const struct spool *spool)
 static const char *off_text(uint32_t reason)
 {
 	static const char *const texts[CPU_OFF_REASONS] = {
-		[CPU_OFF_KERNEL] = "the kernel is older than 5.11, or the machine is no x86-64",
+		[CPU_OFF_KERNEL] = "the kernel is older than 5.11, or the machine is not x86-64",
 		[CPU_OFF_ACTION] = "the program ignores or handles SIGURG itself",
-		[CPU_OFF_FD] = "the program reads SIGURG by signalfd()",
+		[CPU_OFF_FD] = "the program reads SIGURG through signalfd()",
 		[CPU_OFF_FILTER] = "the program entered a system call filter",
 		[CPU_OFF_REFUSED] = "the kernel refused the handler of SIGURG"};
 	return reason < CPU_OFF_REASONS ? texts[reason] : NULL;

@@ -21,8 +21,8 @@ void receipt_put(struct writer *w, struct spool *spool, uint64_t unaccounted);
 /* Add the receipt of a vfork child, whose id is `id`. */
 void receipt_put_guest(struct writer *w, uint32_t id, const struct tally *tally);
 
-/* Add the clock points within the process's life, and the one before and after it. Some are left
- * out: times are already converted, and the points only document the conversion. */
+/* Add the clock points within the process's life, and one point each before and after it. Some are
+ * left out: times are already converted, and the points only document the conversion. */
 void clock_points_put(struct writer *w, const struct spool *spool, uint64_t end_ns);
 
 #endif

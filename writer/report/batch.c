@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * batch.c - encodes rows of events as columns of a report entry.
+ * batch.c - encoding of rows of events as columns of a report entry.
  */
 #include "writer/report/batch.h"
 
@@ -50,8 +50,8 @@ size_t batch_bytes(uint32_t kind)
 
 typedef uint64_t v4 __attribute__((vector_size(32), aligned(8)));
 
-/* Return true if all values are the same. Returns early: most columns that vary do so within the
- * first rows. */
+/* Return true if all values are the same. Stops at the first difference: most columns that vary do
+ * so within the first rows. */
 static bool is_constant(const uint64_t *values, uint32_t count)
 {
 	uint32_t i = 0;

@@ -67,7 +67,7 @@ void batch_same(struct batch *b, uint32_t column, uint64_t value, uint32_t count
 uint64_t *batch_rows(struct batch *b, uint32_t column);
 void batch_rows_added(struct batch *b, uint32_t count);
 
-/* Add a row at time `ns`, all other columns 0. Returns false, and changes nothing, if the batch is
+/* Add a row at time `ns`, all other columns 0. Return false, and change nothing, if the batch is
  * full. */
 bool batch_row_add(struct batch *b, uint64_t ns) __attribute__((warn_unused_result));
 
@@ -75,7 +75,7 @@ bool batch_row_add(struct batch *b, uint64_t ns) __attribute__((warn_unused_resu
 void batch_set(struct batch *b, uint32_t column, uint64_t value);
 
 /* Encode the entry, with its u32 size before it, to `out`, which has room for BATCH_BYTES_MAX.
- * Returns the number of bytes used. */
+ * Return the number of bytes used. */
 size_t batch_encode(const struct batch *b, uint8_t *out);
 
 #endif

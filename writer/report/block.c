@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * block.c - collects entries and seals them under a header.
+ * block.c - one block of the report: its entries, and their sealing under a header.
  */
 #include "writer/report/block.h"
 
@@ -57,7 +57,7 @@ bool block_is_full(const struct block *block, const struct strings *strings)
 		block->position_count == BLOCK_POSITIONS_MAX;
 }
 
-/* Reserve room for a message of `size` bytes, and store that size before it. Returns NULL if the
+/* Reserve room for a message of `size` bytes, and store that size before it. Return NULL if the
  * block is broken. */
 static uint8_t *message_room(struct block *block, struct buffer *buffer, size_t size)
 {
@@ -164,7 +164,7 @@ static void put_strings(struct block *block, struct strings *strings)
 	strings_forget_pending(strings);
 }
 
-/* Compress both buffers into one frame. Returns false, and changes nothing, if the frame is not
+/* Compress both buffers into one frame. Return false, and change nothing, if the frame is not
  * smaller. */
 static bool compress(struct block *block)
 {

@@ -53,8 +53,8 @@ struct block_identity {
 	const Libtrace__SessionDetails *session;        /* block 0 only */
 };
 
-/* Start an empty block; with `compress`, its body is compressed by zstd. Returns 0 or -ENOMEM;
- * release frees the buffers in both cases. One thread. */
+/* Start an empty block; with `compress`, its body is compressed by zstd. Return 0 or -ENOMEM;
+ * block_release() frees the buffers in both cases. One thread. */
 int block_init(struct block *block, bool compress);
 void block_release(struct block *block);
 
@@ -88,7 +88,7 @@ void block_note_events(struct block *block, uint64_t count, uint64_t first_ns, u
  * report.proto. */
 void block_put_position(struct block *block, const Libtrace__LanePosition *position);
 
-/* Add the pending strings and seal the block: block->parts are its bytes. Returns 0 or -ENOMEM. */
+/* Add the pending strings and seal the block: block->parts are its bytes. Return 0 or -ENOMEM. */
 int block_seal(struct block *block, struct strings *strings, const struct block_identity *identity);
 void block_reset(struct block *block);
 

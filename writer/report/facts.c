@@ -41,7 +41,7 @@ __attribute__((format(printf, 2, 3))) static void fact_add(struct facts *f, cons
 	f->count++;
 }
 
-/* Format a text. Returns false if it does not fit and was truncated. */
+/* Format a text. Return false if it does not fit and was truncated. */
 __attribute__((format(printf, 3, 4))) static bool text_make(
 	char *ret_text, size_t bytes, const char *format, ...)
 {
@@ -54,7 +54,7 @@ __attribute__((format(printf, 3, 4))) static bool text_make(
 
 #define LINES_MAX 100000 /* maximum number of lines to read from a file */
 
-/* Open a file whose path others may have chosen. Returns NULL if it is not a regular file: a pipe,
+/* Open a file whose path others may have chosen. Return NULL if it is not a regular file: a pipe,
  * device or terminal may have no end. */
 static FILE *file_open(const char *path)
 {
@@ -65,7 +65,7 @@ static FILE *file_open(const char *path)
 	return file;
 }
 
-/* Read the first line of a file, without its newline. Returns false if there is none. */
+/* Read the first line of a file, without its newline. Return false if there is none. */
 static bool line_read(const char *path, char *ret_line, size_t bytes)
 {
 	FILE *file = file_open(path);

@@ -90,7 +90,7 @@ int sink_create(struct sink *sink, const char *path, bool overwrite)
 	return error;
 }
 
-/* Check whether this report may be continued. Returns -EAGAIN if another writer replaced it while
+/* Check whether this report may be continued. Return -EAGAIN if another writer replaced it while
  * we took the lock. */
 static int trust_check(const struct sink *sink, uint64_t inode)
 {

@@ -2,10 +2,11 @@
 /*
  * sink.h - the report file: whole blocks or nothing.
  *
- * Use: sink_create() or sink_adopt(), sink_append() any number of times, sink_close(). While open
- * the file is locked (flock LOCK_EX), so a reader can see that it is still being written, and space
- * for a last block of SINK_RESERVE_BYTES is kept allocated after its end. A block that cannot be
- * written whole leaves the file as it was. One thread. Blocks on the disk.
+ * Use: sink_create(), or sink_open() and sink_adopt_at(); sink_append() any number of times;
+ * sink_close(). While open, the file is locked (flock LOCK_EX), so a reader can see that it is
+ * still being written, and space for a last block of SINK_RESERVE_BYTES is kept allocated after its
+ * end. A block that cannot be written whole leaves the file as it was. One thread. Blocks on the
+ * disk.
  */
 #ifndef WRITER_REPORT_SINK_H
 #define WRITER_REPORT_SINK_H
@@ -26,7 +27,7 @@ struct sink {
 
 /*
  * Create the file, mode 0600. With `overwrite`, a file of that name is replaced by rename(), never
- * written to. Returns 0; -EEXIST; -EISDIR, or -EINVAL if it is not a regular file; -EBUSY if
+ * written to. Return 0; -EEXIST; -EISDIR, or -EINVAL if it is not a regular file; -EBUSY if
  * another writer has it open; or a negative errno of the system. The caller writes the file header.
  */
 int sink_create(struct sink *sink, const char *path, bool overwrite);
@@ -38,7 +39,7 @@ int sink_open(struct sink *sink, const char *path, uint64_t inode);
 int sink_adopt_at(struct sink *sink, uint64_t end);
 
 /*
- * Append the parts by one write(). `last`: the reserve may be used. Returns 0, or a negative errno
+ * Append the parts by one write(). `last`: the reserve may be used. Return 0, or a negative errno
  * with the file as before: -ENOSPC, -EDQUOT, -EFBIG and -EIO may be temporary, so try again later.
  */
 int sink_append(struct sink *sink, const struct iovec *parts, int count, bool last);

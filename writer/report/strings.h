@@ -33,14 +33,15 @@ struct strings {
 	struct text_chunk *chunks;  /* chunks of the texts in the table; the first is in use */
 	struct text_chunk *retired; /* chunks of texts that only the block still needs */
 	/* texts first used in the block that is being filled */
-	uint32_t *pending;          /* slot ids in order of use */
+	uint32_t *pending;          /* ids in order of use */
 	ProtobufCBinaryData *texts; /* their texts, in the chunks */
 	uint32_t pending_count, pending_capacity;
 	size_t pending_bytes;
 	uint32_t functions[FN_MAX]; /* ids of function names, 0 = not used yet */
 };
 
-/* Start an empty table. Returns 0 or -ENOMEM. Release frees it and all texts. One thread. */
+/* Start an empty table. Return 0 or -ENOMEM. strings_release() frees it and all texts. One
+ * thread. */
 int strings_init(struct strings *s);
 void strings_release(struct strings *s);
 

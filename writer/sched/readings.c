@@ -22,7 +22,7 @@
 #include "writer/spool/liveness.h"
 
 #define LOOK_NS UINT64_C(90000000) /* a little less than the writer's long sleep */
-#define SHARE UINT64_C(1000)       /* of the time, one part may be spent on readings */
+#define SHARE UINT64_C(1000)       /* one in so many parts of the time may be spent on readings */
 #define KEPT_MAX 256u
 
 /* The thread of a lane, as last read. */
@@ -60,7 +60,7 @@ static void readings_release(void *data)
 
 /* ---- reading ---- */
 
-/* Read the file of a thread. Returns 0 or a negative errno. */
+/* Read the file of a thread. Return 0 or a negative errno. */
 static int file_read(struct look *look, uint32_t pid, uint64_t *ret_cpu, uint64_t *ret_delay)
 {
 	char path[64], text[96];
@@ -152,7 +152,7 @@ static int lane_look(struct writer *w, struct spool *spool, struct readings *r, 
 	int error = file_read(look, spool->host_pid, &cpu_ns, &delay_ns);
 	now = clock_monotonic_ns();
 	if (error) {
-		look_forget(look); /* mostly it has ended */
+		look_forget(look); /* usually, the thread has ended */
 		spool->readings_off = off_text(error);
 		return 0;
 	}
@@ -170,8 +170,8 @@ static int lane_look(struct writer *w, struct spool *spool, struct readings *r, 
 	return 0;
 }
 
-/* Note that a process in which no thread has run is stopped. Each thread has been so since the look
- * before this one. */
+/* Add rows if the process is stopped; called if none of its threads has run since the look before
+ * this one, so each has been stopped since then. */
 static int stop_look(struct writer *w, struct spool *spool, struct readings *r, uint64_t since_ns)
 {
 	int error = 0;
@@ -253,7 +253,7 @@ uint32_t thread_time_put(struct segment *s, const struct record_at *at)
 		 flags = r->a & (TIME_FIRST | TIME_LAST | TIME_DELAY | TIME_COUNTS);
 	memcpy(&time, at->payload, at->bytes < sizeof(time) ? at->bytes : sizeof(time));
 	if (!(flags & TIME_DELAY) && time.created && time.created < r->tick) {
-		/* A thread cannot wait before its first instruction, but for a CPU. */
+		/* Before its first instruction, a thread waits only for a CPU. */
 		uint64_t created_ns = segment_ns(s, time.created);
 		time.run_delay_ns = ns > created_ns + r->b ? ns - created_ns - r->b : 0;
 		flags |= TIME_DELAY;
@@ -269,7 +269,7 @@ uint32_t thread_time_put(struct segment *s, const struct record_at *at)
 	return at->slots;
 }
 
-/* The reading that another thread took when it ended the process. */
+/* Add the reading that another thread took when it ended the process. */
 void thread_time_end_put(struct ending *e)
 {
 	uint64_t tick = __atomic_load_n(&e->lane->end_tick, __ATOMIC_ACQUIRE);

@@ -14,11 +14,12 @@
 record_put thread_time_put;
 lane_end_put thread_time_end_put;
 
-/* Read the counters of all threads that are due. Takes at most a thousandth of the time. Returns 0,
- * or a negative errno if the block is full and cannot be written. */
+/* Read the counters of all threads that are due. Takes at most a thousandth of the elapsed time.
+ * Return 0, or a negative errno if the block is full and cannot be written. */
 int readings_look(struct writer *w, uint64_t now_ns);
 
-/* Read the counters of the threads of a process that waits for us to end. Returns as above. */
+/* Read the counters of the threads of a process that waits for the writer before it ends. Return as
+ * above. */
 int readings_last(struct writer *w, struct spool *spool, uint64_t now_ns);
 
 #endif

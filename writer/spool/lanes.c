@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * lanes.c - finds and checks the lanes of a spool.
+ * lanes.c - the lanes of a spool: finding and checking them.
  */
 #include "writer/spool/lanes.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * lanes.h - finds, checks and polls the lanes of a spool.
+ * lanes.h - the lanes of a spool: finding, checking and polling them.
  *
  * Offsets and heads are those of a hostile process: an invalid lane is marked damaged, counted in
  * spool->damaged_lanes, and read no further. One thread.
@@ -13,7 +13,7 @@
 
 #include "writer/spool/spools.h"
 
-/* Numbers of events of one process of the report. */
+/* Counts of events of one process of the report. */
 struct tally {
 	uint64_t produced; /* according to slots and positions */
 	uint64_t written;  /* rows that were encoded */
@@ -31,12 +31,13 @@ struct lane_view {
 	uint32_t owner; /* Process.id of a vfork child that runs on this lane, 0 = the spool's own
 			   process */
 	uint32_t owner_pid;
-	struct tally own, guest; /* counts of the spool's process, of the current owner */
-	uint64_t ranges;         /* file offset of its open NVTX ranges, once they were read */
-	uint64_t gaps;           /* number of missing events, by the GAP rows */
-	uint64_t unwritten;      /* slots that the head counts and no thread wrote */
-	bool guest_execs;        /* the owner was about to exec */
-	bool touched;            /* position is ahead of the tail in the spool */
+	struct tally own, guest;     /* counts of the spool's process, of the current owner */
+	uint64_t ranges;             /* file offset of its open NVTX ranges, once they were read */
+	uint64_t gaps;               /* number of missing events, by the GAP rows */
+	uint64_t unwritten;          /* slots that the head counts and no thread wrote */
+	bool guest_execs;            /* the owner was about to exec */
+	struct last_exec guest_exec; /* ... this program */
+	bool touched;                /* position is ahead of the tail in the spool */
 	bool closed; /* its last rows are in the block that is being filled, or in the report */
 	bool damaged;
 };
@@ -47,8 +48,8 @@ void spool_find_lanes(struct spool *spool);
 /* Return the lane in the spool; NULL if it is damaged or not in the file. May remap the spool. */
 struct lane *lane_of(struct spool *spool, const struct lane_view *view);
 
-/* Refresh the heads of all open lanes. Returns the number of bytes between their positions and
- * heads, and raises *fullest to that number for the fullest lane. */
+/* Refresh the heads of all open lanes. Return the number of bytes between their positions and
+ * heads, and raise *fullest to that number for the fullest lane. */
 uint64_t spool_look(const struct spools *s, struct spool *spool, uint64_t *fullest);
 
 /* Mark the lane damaged. */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * liveness.c - checks whether the process of a spool has ended, by pidfd, by signal 0, and by
- * /proc.
+ * liveness.c - whether the process of a spool has ended: by pidfd, by signal 0, and by /proc.
  */
 #define _GNU_SOURCE
 #include "writer/spool/liveness.h"
@@ -21,9 +20,9 @@
 #include "common/clock.h"
 
 #define CHECK_EXEC_NS UINT64_C(20000000) /* between looks into /proc for a process about to exec */
-#define CHECK_OTHER_NS                                                                           \
-	UINT64_C(2000000000) /* for any other process: reading its maps takes a lock of it for a \
-				moment */
+#define CHECK_OTHER_NS                                                                         \
+	UINT64_C(2000000000) /* for any other process: reading its maps takes one of its locks \
+				for a moment */
 #define OWNERS_NS                                                                              \
 	UINT64_C(200000000) /* between looks at all processes, which take 5 ms where there are \
 			       many */
@@ -64,7 +63,7 @@ int process_stat(uint32_t pid, char *ret_state, uint64_t *ret_start_ns)
 	return 0;
 }
 
-/* Check whether the process maps the spool. Returns 1 or 0; a negative errno if that is not known;
+/* Check whether the process maps the spool. Return 1 or 0; a negative errno if that is not known;
  * -ENODATA if nothing is mapped. */
 static int maps_spool(const char *pid, const char *name)
 {
@@ -164,8 +163,8 @@ static bool pid_is_other(struct spool *spool, uint64_t now_ns)
 	return !(first && !execs) && maps_spool(pid, spool->name) == 0;
 }
 
-/* Return true if the owner of the spool is known, from now or from before. Returns false if there
- * is no owner, or, with *ret_wait, not yet. */
+/* Find the owner of the spool. Return true if it is known; false if there is no owner or, with
+ * *ret_wait, if it is not known yet. */
 static bool owner_known(struct spools *s, struct spool *spool, uint64_t now_ns, bool *ret_wait)
 {
 	*ret_wait = false;

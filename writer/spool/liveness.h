@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * liveness.h - checks whether the process of a spool has ended.
+ * liveness.h - whether the process of a spool has ended.
  *
- * A pidfd knows for certain, but a pid may have been given to another process before the spool was
- * found, the process may have become another program by exec, and in another pid namespace its
+ * A pidfd shows this for certain, but a pid may have been given to another process before the spool
+ * was found, the process may have become another program by exec, and in another pid namespace its
  * number is not valid here. Then /proc is read, at limited intervals. One thread.
  */
 #ifndef WRITER_SPOOL_LIVENESS_H
@@ -26,7 +26,7 @@ bool spool_is_replaced(const struct spool *spool);
  * container is. When it has ended, the kernel kills all other processes of the namespace. */
 bool spool_is_init(const struct spool *spool);
 
-/* Get the state letter of a process, and its start in ns of CLOCK_MONOTONIC. Returns 0 or a
+/* Get the state letter of a process, and its start in ns of CLOCK_MONOTONIC. Return 0 or a
  * negative errno. */
 int process_stat(uint32_t pid, char *ret_state, uint64_t *ret_start_ns);
 

@@ -29,7 +29,7 @@ struct slot {
 };
 
 /* Return the state, allocated as `bytes` of zeros if there is none yet. `release` frees what the
- * state owns, and may be NULL; slot_release() frees the state itself. Returns NULL if memory is
+ * state owns, and may be NULL; slot_release() frees the state itself. Return NULL if memory is
  * short. */
 void *slot_get(struct slot *o, size_t bytes, void (*release)(void *data));
 

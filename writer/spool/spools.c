@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * spools.c - finds, maps, checks and drops the files of spools.
+ * spools.c - the files of spools: finding, mapping, checking and dropping them.
  */
 #define _GNU_SOURCE
 #include "writer/spool/spools.h"
@@ -178,7 +178,7 @@ void spools_guard(struct spools *s)
 	sigaction(SIGBUS, &action, NULL);
 }
 
-/* Check the file. Returns 0 = a ready spool of this tree, -EAGAIN = not ready, -EPROTO = written by
+/* Check the file. Return 0 = a ready spool of this tree, -EAGAIN = not ready, -EPROTO = written by
  * another version. */
 static int header_check(const struct spool *spool)
 {
@@ -190,7 +190,7 @@ static int header_check(const struct spool *spool)
 		: -EPROTO;
 }
 
-/* "<pid>-<tick>.spool" */
+/* Return the pid in a name "<pid>-<tick>.spool". */
 static uint32_t pid_of(const char *name)
 {
 	return (uint32_t)strtoul(name, NULL, 10);

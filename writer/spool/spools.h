@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * spools.h - finds, maps, checks and drops the spools of a tree.
+ * spools.h - the spools of a tree: finding, mapping, checking and dropping them.
  *
  * Life of a spool: found (spools_discover) -> dead (its process has ended) -> finished (all of it
  * is in the report) -> unlinked and freed. A spool is hostile input: its process may have written
@@ -58,7 +58,7 @@ struct spool {
 	struct last_exec exec;
 	bool has_nvtx;            /* ranges or marks were read */
 	uint64_t readings;        /* rows of the kernel's counters of threads (writer/sched/) */
-	const char *readings_off; /* why no more are read; NULL = they are */
+	const char *readings_off; /* why the counters are no longer read; NULL = they are */
 
 	/* limits against false claims */
 	uint64_t data_bytes;    /* data of the file at the last check, without holes */
@@ -87,11 +87,11 @@ struct spools {
 	uint32_t refused_count, refused_capacity, refused_reported;
 };
 
-/* Open the folder `dir`, which must outlive `s`. Returns 0 or a negative errno. */
+/* Open the folder `dir`, which must outlive `s`. Return 0 or a negative errno. */
 int spools_init(struct spools *s, const char *dir);
 void spools_release(struct spools *s);
 
-/* Look for new files in the folder. Returns the number of new spools, which are the last elements
+/* Look for new files in the folder. Return the number of new spools, which are the last elements
  * of s->all, or a negative errno. */
 int spools_discover(struct spools *s);
 

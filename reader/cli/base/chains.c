@@ -7,7 +7,7 @@
 #include "reader/cli/base/message.h"
 
 #define REASONS_COUNTED 64u
-#define REASONS_TOLD 4u
+#define REASONS_PRINTED 4u
 
 void chains_note_unresolved(const struct symbols *symbols)
 {
@@ -16,7 +16,7 @@ void chains_note_unresolved(const struct symbols *symbols)
 	uint32_t count = symbols->no_names ? 0 : symbols_unresolved(symbols, rows, REASONS_COUNTED);
 	for (uint32_t i = 0; i < count; i++) {
 		const struct unresolved *u = &rows[i];
-		if (i >= REASONS_TOLD)
+		if (i >= REASONS_PRINTED)
 			more += u->count;
 		else if (u->module)
 			cli_note("'%s': no function name for %llu callers: %s", u->module,

@@ -9,8 +9,8 @@
 
 #include "reader/symbols/symbols.h"
 
-/* Print a note on stderr for the most frequent causes why functions of `symbols` have no name.
- * Print nothing if all were resolved. */
+/* Print notes on stderr about the most frequent reasons why addresses of `symbols` have no function
+ * name. Print nothing if all were resolved. */
 void chains_note_unresolved(const struct symbols *symbols);
 
 #endif

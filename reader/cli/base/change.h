@@ -19,10 +19,10 @@ struct change {
 	struct contents contents; /* contents of the whole report */
 };
 
-/* Open `file`, which messages call `name`, lock it and read all of it. no_wait: do not wait for a
- * writer at work. A damaged report and a file that is not one of our reports are refused. Ignores
- * SIGXFSZ from then on. Returns STATUS_OK, or STATUS_DAMAGED or STATUS_FAILED after a message.
- * Call change_close() even after a failure. */
+/* Open `file`, which messages call `name`, lock it and read all of it. no_wait: do not wait for an
+ * active writer. A damaged report and a file that is not one of our reports are refused. Ignores
+ * SIGXFSZ from then on. Returns STATUS_OK, or STATUS_DAMAGED or STATUS_FAILED after a message. Call
+ * change_close() even after a failure. */
 int change_open(struct change *g, const char *file, const char *name, bool no_wait);
 
 /* Write the added entries and drop a torn last block. what: the added things, such as "names", for

@@ -109,24 +109,34 @@ static const char *kind_of(const char *path)
 		return NULL;
 	if (!bytes)
 		return "an empty file";
-	text = kind_by_begin(start, bytes);
-	text = text ? text : kind_by_end(path);
+	text = kind_by_end(path);
+	if (!text || strcmp(text, OF_NSYS) != 0) {
+		const char *by_content = kind_by_begin(start, bytes);
+		text = by_content ? by_content : text;
+	}
 	if (!text && is_text(start, bytes))
 		text = "a text file; 'trace import' reads those of NVTX and CodeXL";
 	return text;
 }
 
+bool foreign_is_of_nsys(const char *path, char ret_text[FOREIGN_BYTES])
+{
+	const char *text = kind_by_end(path);
+	const bool is_of_nsys = text && !strcmp(text, OF_NSYS);
+	snprintf(ret_text, FOREIGN_BYTES, is_of_nsys ? OF_NSYS " %.300s'" : "", path);
+	return is_of_nsys;
+}
+
 bool foreign_kind(const char *path, char ret_text[FOREIGN_BYTES])
 {
 	const char *text = kind_of(path);
-	if (text && !strcmp(text, OF_NSYS))
-		snprintf(ret_text, FOREIGN_BYTES, "%s %.300s'", text, path);
-	else
-		snprintf(ret_text, FOREIGN_BYTES, "%s", text ? text : "");
+	if (text && foreign_is_of_nsys(path, ret_text) && !strcmp(text, OF_NSYS))
+		return true;
+	snprintf(ret_text, FOREIGN_BYTES, "%s", text ? text : "");
 	return text;
 }
 
-/* Name the command that takes a folder with such files; "" if there is none. */
+/* Return a hint at the command that reads such a folder; "" = none. */
 static const char *folder_kind(DIR *folder)
 {
 	for (const struct dirent *e; (e = readdir(folder));) {

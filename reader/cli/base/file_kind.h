@@ -16,6 +16,9 @@
  * info, ... read it". Returns false and "" if the kind is unknown. */
 bool foreign_kind(const char *path, char ret_text[FOREIGN_BYTES]);
 
+/* Likewise, but for reports of Nsight Systems alone, by their name. */
+bool foreign_is_of_nsys(const char *path, char ret_text[FOREIGN_BYTES]);
+
 /* Print why a file or folder that is not a report cannot be read. */
 void foreign_explain(const char *path);
 

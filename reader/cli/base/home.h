@@ -22,10 +22,10 @@ struct home {
  * 0, or -ENOENT after a message. */
 int home_find(struct home *h);
 
-/* As home_find(), without a message. */
+/* Like home_find(), without a message. */
 int home_look(struct home *h);
 
-/* As home_find(); also require the reader's library and the Python packages. */
+/* Like home_find(); also require the reader's library and the Python packages. */
 int home_find_python(struct home *h);
 
 #endif

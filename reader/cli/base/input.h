@@ -24,7 +24,7 @@ void cli_close(struct cli_report *r);
 int cli_open_events(struct cli_report *r, const char *path, bool no_wait);
 
 /* As cli_open_events(), for a temporary report that `path`, a file of another kind, was converted
- * to. Takes `fd`, also if it fails. */
+ * to. Takes ownership of `fd`, even on failure. */
 int cli_open_converted(struct cli_report *r, const char *path, int fd);
 
 #endif

@@ -15,6 +15,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/array.h"
+
 static volatile sig_atomic_t pipe_signal; /* SIGPIPE: a pipe has lost its reader */
 static bool pipe_failed;                  /* output was lost because a reader has gone */
 
@@ -49,24 +51,62 @@ void cli_end_if_closed(void)
 	raise(SIGPIPE);
 }
 
-/* Print a message by one write(), so that it does not mix with the output of other processes. */
-static void message(const char *format, va_list arguments)
+/* Notes that are held back. */
+static struct {
+	bool on;
+	char **texts;
+	uint32_t count, capacity;
+} held;
+
+/* Print a line by one write(), so that it does not mix with the output of other processes. */
+static void line_print(const char *text)
+{
+	fflush(stdout);
+	if (!output_is_closed())
+		dprintf(STDERR_FILENO, "trace: %s\n", text);
+}
+
+static void message(const char *format, va_list arguments, bool may_wait)
 {
 	char *text = NULL;
-	fflush(stdout);
-	if (output_is_closed())
-		return;
 	if (vasprintf(&text, format, arguments) < 0)
 		text = NULL;
-	dprintf(STDERR_FILENO, "trace: %s\n", text ? text : "out of memory");
+	if (text && may_wait && held.on &&
+		!array_room(&held.texts, held.count, &held.capacity, sizeof(*held.texts))) {
+		held.texts[held.count++] = text;
+		return;
+	}
+	line_print(text ? text : "out of memory");
 	free(text);
+}
+
+void cli_notes_hold(void)
+{
+	held.on = true;
+}
+
+void cli_notes_drop(void)
+{
+	while (held.count)
+		free(held.texts[--held.count]);
+}
+
+void cli_notes_end(void)
+{
+	for (uint32_t i = 0; i < held.count; i++)
+		line_print(held.texts[i]);
+	cli_notes_drop();
+	free(held.texts);
+	held.texts = NULL;
+	held.capacity = 0;
+	held.on = false;
 }
 
 void cli_error(const char *format, ...)
 {
 	va_list arguments;
 	va_start(arguments, format);
-	message(format, arguments);
+	message(format, arguments, false);
 	va_end(arguments);
 }
 
@@ -74,7 +114,7 @@ void cli_note(const char *format, ...)
 {
 	va_list arguments;
 	va_start(arguments, format);
-	message(format, arguments);
+	message(format, arguments, true);
 	va_end(arguments);
 }
 

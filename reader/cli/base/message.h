@@ -17,7 +17,14 @@ __attribute__((format(printf, 1, 2))) void cli_error(const char *format, ...);
 /* Print a note for the user; the command continues. The format is that of printf. */
 __attribute__((format(printf, 1, 2))) void cli_note(const char *format, ...);
 
-/* Say on a terminal that the file `name` was written. Logs and mails of batch jobs stay empty. */
+/* Hold notes back until it is known whether the command fails: cli_notes_drop() discards the
+ * notes held so far, cli_notes_end() prints them. */
+void cli_notes_hold(void);
+void cli_notes_drop(void);
+void cli_notes_end(void);
+
+/* Print a note that the file `name` was written, if stderr is a terminal: logs and mails of batch
+ * jobs stay empty. */
 void cli_wrote(const char *name);
 
 /* Flush `out`, which messages call `name`, and check it for errors. Returns 0, or STATUS_FAILED

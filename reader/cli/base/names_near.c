@@ -12,7 +12,7 @@
 
 #define WORD_BYTES_MAX 40u
 #define NEAR_MOST 3u
-#define LEAST_INSIDE 3u /* least letters of a word that may be part of a name */
+#define LEAST_INSIDE 3u /* minimum letters of a word that is searched for inside names */
 
 static size_t least(size_t a, size_t b)
 {

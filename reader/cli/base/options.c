@@ -235,7 +235,7 @@ static int row_of(enum command_id command, int result)
 	return -1;
 }
 
-/* diff: the replacement of "--", which getopt would take as the end of the options. */
+/* diff: the replacement of "--", which getopt_long() would treat as the end of the options. */
 static char divider[] = "";
 
 static void divider_put(int argc, char **argv)

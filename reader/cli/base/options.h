@@ -48,8 +48,8 @@ extern const struct option_row option_rows[OPTIONS];
  * after a message on stderr. */
 int options_parse(struct options *o, enum command_id command, int argc, char **argv);
 
-/* The words that the option's argument may be, separated by blanks; NULL if it is not one of a
- * fixed set of words. */
+/* Return the words that the option's argument may be, separated by blanks; NULL if it is not one of
+ * a fixed set of words. */
 const char *option_words(const struct option_row *row);
 
 /* Return the number given for an option, or `otherwise` if the option is not given. Only for

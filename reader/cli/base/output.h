@@ -22,8 +22,8 @@ struct cli_output {
  * there is nothing to close. */
 bool cli_output_open(struct cli_output *out, const char *name, bool overwrite);
 
-/* Close the output and rename it to `name` if `status` is STATUS_OK, and say so (cli_wrote());
- * otherwise remove it. Returns `status`, or STATUS_FAILED after a message. */
+/* Close the output and rename it to `name` if `status` is STATUS_OK, and print a note
+ * (cli_wrote()); otherwise remove it. Returns `status`, or STATUS_FAILED after a message. */
 int cli_output_close(struct cli_output *out, const char *name, bool overwrite, int status);
 
 /* Return whether the regular file `name` is one of the arguments of the command (same device and

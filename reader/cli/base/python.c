@@ -97,9 +97,8 @@ static bool package_find(const char *program, char *ret_folder)
 		beside(program, "../lib/libtrace/python", ret_folder);
 }
 
-/* Choose LIBTRACE_PYTHON, else that of the environment that trace is installed in (a virtual one or
- * one of conda), which has what pip installed with it even if the environment is not activated;
- * else that of the source tree, else that of PATH. */
+/* Choose the interpreter (python.h). The environment that trace is installed in has the packages
+ * that pip installed with it, even if it is not activated. */
 static const char *interpreter(const char *program, char *room)
 {
 	const char *named = secure_getenv("LIBTRACE_PYTHON");
@@ -111,9 +110,8 @@ static const char *interpreter(const char *program, char *room)
 	return beside(program, "../python/bin/python3", room) ? room : "python3";
 }
 
-/* Puts the package's folder into sys.path in place of the current folder. It is not passed by
- * PYTHONPATH, so that commands that the package runs have the environment that this process was
- * given. */
+/* Put the package's folder into sys.path in place of the current folder. It is not passed in
+ * PYTHONPATH, so that commands that the package runs have the environment of this process. */
 #define START                                                          \
 	"import sys; sys.path[:1] = [sys.argv.pop(1)]; import runpy; " \
 	"runpy.run_module('trace_tools', run_name='__main__')"
@@ -135,8 +133,9 @@ static int become(const char *program, const char *folder, const char *command,
 	signal(SIGPIPE, SIG_DFL);
 	execvp(python, argv);
 	int error = errno;
-	cli_error("cannot run '%s': %s; 'trace %s' needs Python 3.9 or later with numpy and scipy: "
-		  "install them with 'scripts/setup --python', or set LIBTRACE_PYTHON",
+	cli_error(
+		"cannot run '%s': %s; 'trace %s' needs Python 3.10 or later with numpy and scipy: "
+		"install them with 'scripts/setup --python', or set LIBTRACE_PYTHON",
 		python, strerror(error), command);
 	free(argv);
 	return -error;

@@ -3,8 +3,9 @@
  * python.h - execution of commands that are Python programs.
  *
  * The programs are in the package trace_tools of reader/python, which is installed in the folder of
- * libtrace.so. The interpreter is LIBTRACE_PYTHON, else that of the environment which
- * `scripts/setup --python` creates beside the command, else python3. One thread.
+ * libtrace.so. The interpreter is LIBTRACE_PYTHON, else python3 of the virtual or conda environment
+ * that trace is installed in, else of the source tree's environment (`scripts/setup --python`),
+ * else python3 of PATH. One thread.
  */
 #ifndef READER_CLI_BASE_PYTHON_H
 #define READER_CLI_BASE_PYTHON_H

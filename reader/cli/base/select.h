@@ -17,21 +17,21 @@
 
 /* The options of a command that select events. */
 struct select_options {
-	enum option_id include, exclude; /* repeated expressions are separated by line ends */
+	enum option_id include, exclude; /* repeated expressions are joined by newlines */
 	enum option_id
 		scope; /* "process": ranges of all threads count, not only of the event's thread */
 	const char *window; /* NULL = no limit of time */
 	bool events_only;   /* selection.h */
 };
 
-/* Store the selection that the options ask for. Returns STATUS_OK, or STATUS_FAILED after a
+/* Store the selection that the options request. Returns STATUS_OK, or STATUS_FAILED after a
  * message. */
 int select_by(const struct options *o, const struct select_options *by);
 
 /* Store which frames of callchains to read: "merged", "native" or "python"; NULL = merged. */
 void select_callchains(const char *view);
 
-/* Parse the NVTX filter alone, for results that are not rows. *ret_filter is NULL if no expression
+/* Parse the NVTX filter alone, for results of Nsight Compute. *ret_filter is NULL if no expression
  * is given; otherwise it lives as long as the program. Returns STATUS_OK, or STATUS_FAILED after a
  * message. */
 int select_nvtx(const struct options *o, enum option_id include, enum option_id exclude,

@@ -18,8 +18,8 @@
 
 struct table_column {
 	const char *title;
-	bool is_text; /* left-aligned and quoted; otherwise a number: right-aligned, with separators
-			 of thousands unless table_is_id() */
+	bool is_text;  /* left-aligned and quoted; otherwise a number: right-aligned, with
+			  thousands separators unless table_is_id() */
 	uint32_t most; /* greatest width in terminal columns; the aligned form shortens longer
 			  texts. 0 = no limit */
 	bool keep_end; /* shorten at the start, as for paths */
@@ -46,8 +46,8 @@ struct table {
 	bool begun, broken;
 };
 
-/* Return whether the numbers of a column are names of things, which have no separators of
- * thousands: "PID", "Device ID", "CorrID", "Descriptor". */
+/* Return whether the numbers of a column are identifiers, which are printed without thousands
+ * separators: "PID", "Device ID", "CorrID", "Descriptor". */
 bool table_is_id(const struct table_column *column);
 
 /* Initialize an empty table. `columns` must live as long as the table. */

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#define NARROWEST 16u  /* least width of a text column */
+#define NARROWEST 16u  /* minimum width of a text column */
 #define BREAK_SHARE 3u /* a line breaks at a blank only if it then fills a third of its width */
 
 static bool begins_character(char c)
@@ -30,7 +30,7 @@ static size_t row_width(size_t count, const size_t *widths)
 	return width;
 }
 
-/* Return the least width that a text column may be reduced to. */
+/* Return the minimum width that a text column may be reduced to. */
 static size_t least_of(const struct table_column *c)
 {
 	size_t title = strlen(c->title);

@@ -47,7 +47,7 @@ static int facts_take(void *user, const struct sql_value *v, int count)
 	return 0;
 }
 
-/* Describe a database. A table that is missing leaves the description short. */
+/* Describe a database. If a table is missing, the description is shorter. */
 static int facts_read(struct sql *s, bool is_xspace, struct foreign_facts *f)
 {
 	const struct sql_visitor visitor = {f, NULL, facts_take};
@@ -71,18 +71,19 @@ static int facts_read(struct sql *s, bool is_xspace, struct foreign_facts *f)
 	return sql_run(s, "SELECT 1, group_concat(name, ', ') FROM TARGET_INFO_GPU", &visitor);
 }
 
-static int database_convert(struct sql *s, const char *path, int fd, struct foreign_facts *f)
+static int database_convert(struct sql *s, const char *path, int fd, struct foreign_facts *f,
+	struct to_report_tally *tally)
 {
 	const char *slash = strrchr(path, '/');
-	struct to_report_tally tally;
 	int error = views_make(s);
 	if (!error)
 		error = facts_read(s, xspace_is(path), f);
 	if (!error)
-		error = sql_to_report(s, slash ? slash + 1 : path, f->bytes, fd, &tally);
+		error = sql_to_report(s, slash ? slash + 1 : path, f->bytes, fd, tally);
 	if (error)
 		return sql_file_failed(s, path, "read the events", error);
-	f->impossible = tally.impossible;
+	f->impossible = tally->impossible;
+	f->facts = tally->facts;
 	return STATUS_OK;
 }
 
@@ -90,20 +91,25 @@ int input_open_foreign(struct cli_report *r, const char *path, struct foreign_fa
 {
 	struct sql s;
 	struct stat file;
+	struct to_report_tally tally;
 	const struct sql_open_form form = {0};
 	*ret_facts =
 		(struct foreign_facts){.bytes = stat(path, &file) ? 0 : (uint64_t)file.st_size};
 	if (sql_file_open(&s, path, &form) == STATUS_FAILED)
 		return STATUS_FAILED;
 	int fd = temporary_create();
-	int status = fd < 0 ? STATUS_FAILED : database_convert(&s, path, fd, ret_facts);
+	int status = fd < 0 ? STATUS_FAILED : database_convert(&s, path, fd, ret_facts, &tally);
 	sql_close(&s);
 	stops_end();
 	if (!status)
-		return cli_open_converted(r, path, fd);
-	if (fd >= 0)
+		status = cli_open_converted(r, path, fd);
+	else if (fd >= 0)
 		close(fd);
-	return STATUS_FAILED;
+	if (!status) {
+		memcpy(r->report.unknown, tally.unknown, sizeof(tally.unknown));
+		memcpy(r->report.partly, tally.partly, sizeof(tally.partly));
+	}
+	return status;
 }
 
 int input_open_events(struct cli_report *r, const char *path, bool no_wait)
@@ -115,7 +121,7 @@ int input_open_events(struct cli_report *r, const char *path, bool no_wait)
 		return STATUS_FAILED;
 	if (facts.impossible)
 		cli_note("'%s': left out %" PRIu64
-			 " rows that have no time, or end before they start",
+			 " rows that have no time or process, or end before they start",
 			path, facts.impossible);
 	return STATUS_OK;
 }

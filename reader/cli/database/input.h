@@ -2,8 +2,8 @@
 /*
  * input.h - opens any file that contains events, for a command that reads reports.
  *
- * A database of nsys or an XSpace is converted to a temporary report (to_report.h), in TMPDIR (else
- * /var/tmp), which has no name. Messages are printed on stderr. One thread.
+ * A database of nsys or an XSpace is converted to a temporary report (to_report.h), an unlinked
+ * file in TMPDIR (else /var/tmp). Messages are printed on stderr. One thread.
  */
 #ifndef READER_CLI_DATABASE_INPUT_H
 #define READER_CLI_DATABASE_INPUT_H
@@ -16,6 +16,7 @@ struct foreign_facts {
 	char format[200];  /* "a database of NVIDIA Nsight Systems 2023.3.1.92, schema 3.4.0" */
 	char devices[200]; /* names of the GPUs, separated by commas */
 	uint64_t bytes, impossible; /* size of the file; rows left out for impossible times */
+	uint64_t facts; /* events of the report that only name threads and describe devices */
 };
 
 /* Open a database or XSpace: *ret_facts describes it. Returns 0, or STATUS_FAILED after a

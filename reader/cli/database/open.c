@@ -18,7 +18,7 @@
 #include "reader/export/sqlite/export.h"
 #include "reader/xspace/database.h"
 
-#define SIZE_TOLD \
+#define SIZE_NOTED \
 	(256u << 20) /* a note is printed for a temporary database of at least this size */
 
 void sql_note_cut_off(void *user, const struct contents *c)
@@ -60,7 +60,7 @@ static void size_print(const char *path, const char *name)
 	long bytes = file && !fseek(file, 0, SEEK_END) ? ftell(file) : 0;
 	if (file)
 		fclose(file);
-	if (bytes >= (long)SIZE_TOLD)
+	if (bytes >= (long)SIZE_NOTED)
 		cli_note("'%s' was converted to a temporary database of %ld MiB; use 'trace export "
 			 "-t sqlite' to keep one",
 			path, bytes >> 20);
@@ -83,7 +83,7 @@ static int xspace_convert(const char *path, const char *name)
 		cli_error("cannot convert '%s' to a temporary database: %s", path, cause);
 	else if (tally.left_out)
 		cli_note(
-			"'%s': left out %llu events of devices that are no kernels, copies or sets",
+			"'%s': left out %llu device events that are not kernels, copies or memsets",
 			path, (unsigned long long)tally.left_out);
 	return error ? STATUS_FAILED : STATUS_OK;
 }

@@ -2,8 +2,8 @@
 /*
  * open.h - a file opened as a database, so that it can be queried by SQL.
  *
- * A database is opened as it is; a report or an XSpace is converted to a temporary database. This
- * takes about 100 bytes per event, in TMPDIR (else /var/tmp), and has no name while it is in use.
+ * A database is opened as it is; a report or an XSpace is converted to a temporary database. It
+ * takes about 100 bytes per event, in TMPDIR (else /var/tmp), and is unlinked while in use.
  * Messages are printed on stderr. Signals are caught while a file is open (stop.h). One thread.
  */
 #ifndef READER_CLI_DATABASE_OPEN_H

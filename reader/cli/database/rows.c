@@ -12,9 +12,8 @@
 #include <string.h>
 
 #define CUDA "CUDA"
-#define API_NAME_BYTES 16u
 
-#define TEXT_MOST 100 /* characters of a text in the aligned form, as nsys has them */
+#define TEXT_MOST 100 /* characters of a text in the aligned form, as in nsys */
 
 struct printing {
 	struct table table;
@@ -175,13 +174,13 @@ static int api_take(void *user, const struct sql_value *v, int count)
 {
 	char *name = user;
 	if (count == 1 && v[0].type == SQL_TEXT)
-		snprintf(name, API_NAME_BYTES, "%s", v[0].text);
+		snprintf(name, SQL_API_NAME_BYTES, "%s", v[0].text);
 	return 0;
 }
 
-char *sql_report_title(struct sql *s, const struct sql_report *r)
+int sql_api_name(struct sql *s, char *ret_name)
 {
-	/* of CUDA, the first statement ends at the first call */
+	/* if there are CUDA calls, EXISTS stops at the first */
 	static const char statement[] =
 		"SELECT CASE WHEN EXISTS (SELECT 1 FROM CUPTI_ACTIVITY_KIND_RUNTIME AS r JOIN "
 		"StringIds AS s ON s.id = r.nameId WHERE s.value GLOB 'cu[A-Z]*' OR s.value GLOB "
@@ -190,10 +189,16 @@ char *sql_report_title(struct sql *s, const struct sql_report *r)
 		"ELSE (SELECT CASE WHEN s.value GLOB 'cl[A-Z]*' THEN 'OpenCL' WHEN s.value GLOB "
 		"'hsa_*' THEN 'HSA' END FROM LIBTRACE_CODEXL_CALL AS c JOIN StringIds AS s ON "
 		"s.id = c.nameId LIMIT 1) END";
-	char api[API_NAME_BYTES] = "", *title = report_title(r), *all = NULL;
-	const struct sql_visitor visitor = {api, NULL, api_take};
+	const struct sql_visitor visitor = {ret_name, NULL, api_take};
+	*ret_name = 0;
+	return sql_run(s, statement, &visitor);
+}
+
+char *sql_report_title(struct sql *s, const struct sql_report *r)
+{
+	char api[SQL_API_NAME_BYTES], *title = report_title(r), *all = NULL;
 	const char *at = title ? strstr(title, CUDA) : NULL;
-	if (!at || sql_run(s, statement, &visitor) || !*api)
+	if (!at || sql_api_name(s, api) || !*api)
 		return title;
 	if (asprintf(&all, "%.*s%s%s", (int)(at - title), title, api, at + strlen(CUDA)) < 0)
 		all = NULL;

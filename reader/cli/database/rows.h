@@ -18,11 +18,11 @@ struct sql_form {
 	enum table_format format;
 	enum table_time time;
 	uint32_t width;     /* width of the terminal, in columns; 0 = no limit */
-	uint64_t rows_most; /* most rows of a report to print, further ones are only counted; 0 =
+	uint64_t rows_most; /* most rows of a report to print; further rows are only counted; 0 =
 			       all */
 };
 
-/* Print the rows of a user's statement. A column is text if one of its first rows holds a text.
+/* Print the rows of a user's statement. A column is text if one of its first rows contains a text.
  * Returns 0 or a negative errno; s->cause says why unless writing `out` failed. */
 int sql_rows_print(struct sql *s, const char *text, enum table_format format, FILE *out);
 
@@ -52,6 +52,12 @@ int sql_column_digits(const struct table_column *column);
  * as many columns as its header names. Returns 0 or a negative errno. */
 int sql_report_run(struct sql *s, const struct sql_report *r, const char *arguments,
 	const struct sql_visitor *visitor, bool *ret_skipped);
+
+#define SQL_API_NAME_BYTES 16u
+
+/* Find the API of the calls where it is not CUDA: HIP, OpenCL or HSA; "" = CUDA, or no calls.
+ * `ret_name` has room for SQL_API_NAME_BYTES. Returns 0 or a negative errno. */
+int sql_api_name(struct sql *s, char *ret_name);
 
 /* Return the title of a report, with HIP, OpenCL or HSA in place of CUDA if the database has calls
  * of that and none of CUDA. The caller frees it; NULL = out of memory. */

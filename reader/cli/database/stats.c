@@ -114,10 +114,12 @@ int stats_sql_print(struct stats_database *d, const char *report, size_t bytes,
 	bool aligned = sql_form.format == TABLE_ALIGNED;
 	if (aligned)
 		fprintf(out, "Processing [%s] with [%s]... \n", d->file, frame.report->name);
+	stats_document_table(form->document, out, d->file, report, bytes);
 	int error = length < bytes && !arguments
 		? -ENOMEM
 		: sql_report_print(&d->sql, frame.report, arguments, &sql_form, heading_print,
 			  &frame, out, &outcome);
+	stats_document_table_end(form->document, out);
 	char *data = report_header(frame.report, "data");
 	if (!error && aligned && !outcome.rows && is_filtered(form))
 		fprintf(out, STATS_NO_MATCH, d->file);
@@ -156,7 +158,7 @@ int stats_sql_print_all(
 		snprintf(name, sizeof(name), ",%s,", usual[i]);
 		if (strstr(done, name) || !applies(d, r))
 			continue;
-		if (any && !aligned)
+		if (any && !aligned && !stats_document_used(form->document))
 			fputc('\n', out);
 		any = true;
 		status = stats_sql_print(d, usual[i], strlen(usual[i]), form, out);

@@ -2,7 +2,8 @@
 /*
  * checks.h - the checks of `trace doctor`: what can be recorded on this machine.
  *
- * A check looks and changes nothing; files that it needs are gone when it returns. One thread.
+ * A check changes nothing on the machine and removes its temporary files before it returns. One
+ * thread.
  */
 #ifndef READER_CLI_DOCTOR_CHECKS_H
 #define READER_CLI_DOCTOR_CHECKS_H
@@ -34,6 +35,10 @@ bool answer_find(const char *text, const char *name, char *ret_value, int room);
 
 /* Read the first line of a file without its line end. Returns false if it cannot be read. */
 bool line_read(const char *path, char *ret_line, int room);
+
+/* Read the value of the first line "name: value" of a file, as those in /proc, in `ret_value` of
+ * `room` bytes. Returns false, and leaves `ret_value` as it is, if there is no such line. */
+bool field_read(const char *path, const char *name, char *ret_value, int room);
 
 /* system.c */
 void check_record(struct finding *f);

@@ -11,7 +11,7 @@
 #include "reader/cli/doctor/checks.h"
 
 static const struct {
-	const char *name, *title; /* of JSON, and of the text */
+	const char *name, *title; /* name in JSON, title in text */
 	void (*look)(struct finding *f);
 } checks[] = {
 	{"record", "record programs", check_record},

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * finding.c - what a check found, and the files and answers that checks read.
+ * finding.c - results of checks, and access to the files and answers that checks read.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -48,4 +48,23 @@ bool line_read(const char *path, char *ret_line, int room)
 	if (is_read)
 		ret_line[strcspn(ret_line, "\n")] = 0;
 	return is_read;
+}
+
+bool field_read(const char *path, const char *name, char *ret_value, int room)
+{
+	char line[512];
+	size_t length = strlen(name);
+	bool is_found = false;
+	FILE *file = fopen(path, "re");
+	while (file && !is_found && fgets(line, sizeof(line), file)) {
+		is_found = !strncmp(line, name, length) && line[length] == ':';
+		if (is_found) {
+			const char *value = line + length + 1;
+			value += strspn(value, " \t");
+			snprintf(ret_value, (size_t)room, "%.*s", (int)strcspn(value, "\n"), value);
+		}
+	}
+	if (file)
+		fclose(file);
+	return is_found;
 }

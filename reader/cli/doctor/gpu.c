@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "reader/base/companion.h"
 #include "reader/cli/doctor/checks.h"
@@ -18,7 +19,7 @@
 #define CUPTI_OLDEST 13u /* cuptiGetVersion() of CUDA 11.0 */
 #define CAP_SYS_ADMIN_BIT 21
 
-/* Ask libtrace-host once. */
+/* Return the answer of libtrace-host about CUDA, requested once. */
 static const char *cuda_answer(void)
 {
 	static char answer[4096];
@@ -88,28 +89,20 @@ void check_cupti(struct finding *f)
 /* Return whether this process has a capability. */
 static bool has_capability(int number)
 {
-	char line[256];
-	unsigned long long bits = 0;
-	FILE *file = fopen("/proc/self/status", "re");
-	while (file && fgets(line, sizeof(line), file))
-		if (sscanf(line, "CapEff: %llx", &bits) == 1)
-			break;
-	if (file)
-		fclose(file);
-	return bits >> number & 1;
+	char bits[24];
+	return field_read("/proc/self/status", "CapEff", bits, sizeof(bits)) &&
+		(strtoull(bits, NULL, 16) >> number & 1);
 }
 
 void check_counters(struct finding *f)
 {
-	char line[256], found[8] = "";
-	FILE *file = fopen("/proc/driver/nvidia/params", "re");
-	if (!file) {
+	static const char params[] = "/proc/driver/nvidia/params";
+	char found[8] = "";
+	if (access(params, R_OK)) {
 		finding_set(f, FINDING_ABSENT, "no NVIDIA driver in this kernel");
 		return;
 	}
-	while (fgets(line, sizeof(line), file))
-		sscanf(line, "RmProfilingAdminOnly: %7s", found);
-	fclose(file);
+	field_read(params, "RmProfilingAdminOnly", found, sizeof(found));
 	if (!strcmp(found, "0") || has_capability(CAP_SYS_ADMIN_BIT)) {
 		finding_set(f, FINDING_YES, "permitted; trace does not need them, ncu does");
 		return;
@@ -119,6 +112,6 @@ void check_counters(struct finding *f)
 		"does not need them, ncu does",
 		*found ? found : "unknown");
 	finding_advise(f,
-		"options nvidia NVreg_RestrictProfilingToAdminUsers=0 in "
-		"/etc/modprobe.d, then load the driver again");
+		"put 'options nvidia NVreg_RestrictProfilingToAdminUsers=0' into a file in "
+		"/etc/modprobe.d, then reload the driver");
 }

@@ -32,7 +32,7 @@
 
 /* ---- recording ---- */
 
-/* Record libtrace-host, a program that every installation has, with the command itself. */
+/* Record a run of libtrace-host, which every installation has, by `trace run`. */
 static void host_record(struct finding *f, const char *host, const char *report)
 {
 	char program[PATH_MAX], said[4096], verdict[512];
@@ -72,7 +72,7 @@ void check_record(struct finding *f)
 	if (!companion_ask(ask, PATIENCE_MS, answer, sizeof(answer))) {
 		finding_set(f, FINDING_NO,
 			"there is no glibc here: programs of this system cannot load libtrace.so");
-		finding_advise(f, "record where glibc is; reports can be read here");
+		finding_advise(f, "record on a system with glibc; reports can be read here");
 		return;
 	}
 	snprintf(folder, sizeof(folder), "%s/libtrace-doctor-XXXXXX",
@@ -181,7 +181,7 @@ void check_clock(struct finding *f)
 			source);
 }
 
-/* ---- what others need ---- */
+/* ---- what other tools need ---- */
 
 /* Attach to a child. Returns 0 or a negative errno. */
 static int child_attach(void)

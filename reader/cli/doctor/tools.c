@@ -29,7 +29,8 @@ static bool program_find(const char *name, char *ret_path)
 	return false;
 }
 
-/* Launchers, the variable that has the rank, and words of the file that a link leads to. */
+/* MPI launchers: words of the file that a link resolves to, and the variable that contains the
+ * rank. */
 static const struct {
 	const char *program, *word, *kind, *variable;
 } launchers[] = {
@@ -49,7 +50,7 @@ void check_mpi(struct finding *f)
 		if (!program_find(launchers[i].program, path) ||
 			!strstr(strrchr(path, '/'), launchers[i].word))
 			continue;
-		finding_set(f, FINDING_YES, "%s, %s: one report a rank by -o 'run-%%q{%s}'",
+		finding_set(f, FINDING_YES, "%s, %s: one report per rank by -o 'run-%%q{%s}'",
 			launchers[i].kind, path, launchers[i].variable);
 		return;
 	}

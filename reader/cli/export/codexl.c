@@ -142,7 +142,7 @@ static void section_begin(struct writing *w)
 		fprintf(w->out, "=====%s=====\n", w->section);
 }
 
-/* Begin the block of a thread by its id and the number of its lines. */
+/* Begin the block of a thread with its id and the number of its lines. */
 static void thread_begin(struct writing *w, const struct sql_value *v)
 {
 	section_begin(w);
@@ -371,7 +371,8 @@ static uint32_t number32(const struct sql_value *v)
 	return number(v) < UINT32_MAX ? (uint32_t)number(v) : UINT32_MAX;
 }
 
-/* Compute the occupancy of a kernel. Returns 0, or -EINVAL if too little is known of the device. */
+/* Compute the occupancy of a kernel. Returns 0, or -EINVAL if too little is known about the
+ * device. */
 static int kernel_occupancy(const struct sql_value *v, struct occupancy_device *ret_device,
 	struct occupancy *ret_occupancy)
 {

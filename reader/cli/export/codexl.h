@@ -4,9 +4,8 @@
  * Profiler.
  *
  * The report is converted to a temporary database, and SQL (reports/shared/codexl.sql) sorts its
- * rows
- * in the order of the files. A report that `trace import` created from such a file is written back
- * unchanged. One thread.
+ * rows in the order of the files. A report that `trace import` created from such a file is written
+ * back unchanged. One thread.
  */
 #ifndef READER_CLI_EXPORT_CODEXL_H
 #define READER_CLI_EXPORT_CODEXL_H

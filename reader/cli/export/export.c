@@ -96,6 +96,7 @@ static int write_json(
 	if (is_of_ncu(&r->report))
 		return results_print(out, r, true);
 	const struct events_form form = {.json = true,
+		.some = true,
 		.no_symbols = o->value[OPT_export_no_symbols],
 		.symbol_path = o->value[OPT_export_symbol_path]};
 	return events_print(out, r, v, &all, &form);
@@ -166,7 +167,7 @@ static int export_to(struct cli_report *r, const struct options *o,
 	return !status && r->problems ? STATUS_DAMAGED : status;
 }
 
-/* Write a database: the only format that is not a stream and accepts several reports. */
+/* Write a database, which is not a stream and can contain several reports. */
 static int export_database(const struct options *o, const struct export_format *format)
 {
 	const char *name = o->value[OPT_export_output];
@@ -250,8 +251,11 @@ int command_export(const struct options *o)
 		return STATUS_FAILED;
 	}
 	const char *file = option_file(o), *name = o->value[OPT_export_output];
-	if (!file || input_open_events(&r, file, o->value[OPT_export_no_wait]))
+	cli_notes_hold();
+	if (!file || input_open_events(&r, file, o->value[OPT_export_no_wait])) {
+		cli_notes_end();
 		return STATUS_FAILED;
+	}
 	char *made = name ? NULL : default_name(file, format->suffix);
 	name = name ? name : made;
 	int status = !name || cli_output_is_input(o, name) || !folders_ready(format, name)
@@ -260,5 +264,6 @@ int command_export(const struct options *o)
 						      : export_to(&r, o, format, name);
 	free(made);
 	cli_close(&r);
+	cli_notes_end();
 	return status;
 }

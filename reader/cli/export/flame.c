@@ -8,18 +8,21 @@
 #include <string.h>
 
 #include "reader/cli/export/timeline.h"
-#include "reader/cli/stats/stats.h"
+#include "reader/cli/stats/wall.h"
 #include "reader/export/exporters.h"
 
 static void notes_print(
 	const struct cli_report *r, const char *format, const struct profile *p, bool with_slices)
 {
-	static const uint32_t by_callchain[][4] = {[PROFILE_OSRT] = {KIND_OSRT_CALL},
+	static const uint32_t by_callchain[][5] = {[PROFILE_OSRT] = {KIND_OSRT_CALL},
 		[PROFILE_NVTX] = {KIND_NVTX_RANGE, KIND_NVTX_START_END, KIND_NVTX_MARK},
-		[PROFILE_CPU] = {KIND_CPU_SAMPLE}};
+		[PROFILE_CPU] = {KIND_CPU_SAMPLE},
+		[PROFILE_OFFCPU] = {KIND_OSRT_CALL, KIND_OSRT_SUMMARY, KIND_THREAD_TIME},
+		[PROFILE_WALL] = {
+			KIND_OSRT_CALL, KIND_OSRT_SUMMARY, KIND_THREAD_TIME, KIND_CPU_SAMPLE}};
 	static const uint32_t over_time[] = {
 		KIND_OSRT_CALL, KIND_NVTX_RANGE, KIND_CUDA_API, KIND_CODEXL_CALL, 0};
-	uint32_t carried[8] = {0}, count = 0; /* of both lists, and a 0 at the end */
+	uint32_t carried[9] = {0}, count = 0; /* of both lists, and a 0 at the end */
 	for (const uint32_t *kind = over_time; with_slices && *kind; kind++)
 		carried[count++] = *kind;
 	for (const uint32_t *kind = by_callchain[p->source]; *kind; kind++)
@@ -41,6 +44,9 @@ int export_flame(FILE *out, struct cli_report *r, const struct options *o, const
 	const enum profile_weight weight =
 		option_is(o, OPT_export_weight, "count") ? PROFILE_COUNT : PROFILE_TIME;
 	const enum profile_source source = profile_source_named(o->value[OPT_export_source]);
+	const struct stats_form form = {.symbol_path = o->value[OPT_export_symbol_path],
+		.no_wait = o->value[OPT_export_no_wait],
+		.window = {.all = true}};
 	int error = timeline_init(&t, &r->report, o->value[OPT_export_symbol_path]);
 	t.symbols.no_names = o->value[OPT_export_no_symbols];
 	int failed = profile_init(&profile, &t.contents, &t.symbols, &all, source, true);
@@ -49,6 +55,8 @@ int export_flame(FILE *out, struct cli_report *r, const struct options *o, const
 		error = timeline_read(&t, visitor);
 	if (!error)
 		error = profile_batches(&profile, &r->report, visitor);
+	if (!error && wall_has(source))
+		error = wall_add(&profile, r->path, &form, o->value[OPT_export_no_symbols]);
 	if (!error)
 		error = speedscope
 			? speedscope_write(out, &profile, &t, weight, slash ? slash + 1 : r->path)

@@ -109,7 +109,8 @@ void export_list_print(FILE *out, size_t width)
 		"                    in use, devices, overhead of CUDA; calls of MPI, OpenACC and\n"
 		"                    OpenMP as NVTX ranges\n"
 		"  XSpace            kernels, copies and sets of GPUs, calls of CUDA and HIP,\n"
-		"                    ranges of the host\n"
+		"                    ranges of the host; no callchains, so nothing as folded and\n"
+		"                    pprof\n"
 		"  neither           CPU samples, scheduling, metrics of GPUs, extended\n"
 		"                    payloads of NVTX, file accesses, graphics APIs\n"
 		"A .nsys-rep is converted first: 'nsys export -t sqlite FILE.nsys-rep'.\n";

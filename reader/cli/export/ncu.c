@@ -80,8 +80,8 @@ static int judge(void *user, size_t i, Ncu__ProfileResult *result)
 	return NCU_KEEP;
 }
 
-/* Copy a report of Nsight Compute, without the results that an NVTX filter leaves out. -ENODATA:
- * it leaves out all. */
+/* Copy a report of Nsight Compute, without the results that an NVTX filter leaves out. Returns
+ * -ENODATA if it leaves out all. */
 static int rewrite(FILE *out, struct cli_report *r, const struct ncu_results *results)
 {
 	const char *cause;

@@ -16,6 +16,7 @@
 
 void export_found_nothing(const struct cli_report *r, const char *format)
 {
+	cli_notes_drop();
 	cli_error("'%s': nothing to export as %s", r->path, format);
 }
 

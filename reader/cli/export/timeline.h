@@ -17,7 +17,7 @@
 int export_timeline(FILE *out, struct cli_report *r, const struct options *o, const char *format,
 	const struct contents_visitor *visitor);
 
-/* Write XProf's messages of results, each to the stream of its index in `out`. Otherwise as
+/* Write XProf's result messages, each to the stream of its index in `out`. Otherwise as
  * export_timeline(). */
 int export_tools_messages(FILE *const out[TOOLS_MESSAGES], struct cli_report *r,
 	const struct options *o, const struct contents_visitor *visitor);

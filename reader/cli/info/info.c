@@ -47,8 +47,8 @@ bool info_events_empty(const uint64_t *events)
 	return true;
 }
 
-/* Return whether the report is whole. Events that can no longer be read may have been the only
- * ones. */
+/* Return whether the report is whole. Events that cannot be read any more may have been the only
+ * events. */
 static bool is_whole(const struct info *i)
 {
 	return !i->r.problems && !i->r.report.unfinished && !i->c.tally.torn_bytes && !i->dropped &&
@@ -454,7 +454,8 @@ void info_print(FILE *out, const struct info *i, bool verbose)
 		print_counts(out, &i->c);
 	if (i->source.impossible)
 		fprintf(out,
-			"  left out %" PRIu64 " rows that have no time, or end before they start\n",
+			"  left out %" PRIu64
+			" rows that have no time or process, or end before they start\n",
 			i->source.impossible);
 	if (i->callchain_nodes)
 		fprintf(out,

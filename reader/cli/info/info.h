@@ -17,7 +17,7 @@
 struct info {
 	struct cli_report r;
 	struct contents c;
-	uint64_t dropped;       /* events missing, of all processes */
+	uint64_t dropped;       /* dropped events of all processes */
 	uint64_t damaged_lanes; /* lanes that are damaged, so that the rest of them is missing */
 	uint64_t unaccounted;   /* events missing without a known reason */
 	uint64_t unended;       /* traced processes without a receipt */
@@ -41,12 +41,13 @@ void info_release(struct info *i);
  * is missing. */
 bool info_verdict(const struct info *i, char *ret_text, size_t bytes);
 
-/* Return whether nothing was recorded because a delay or a capture range had not ended or begun
+/* Return whether nothing was recorded because a delay had not ended, or no capture range had begun,
  * when the recording ended. */
 bool info_never_began(const struct info *i);
 
-/* Return whether a whole report of ours holds nothing but starts and ends of processes and
- * threads. info_events_empty() checks only `events`, the number of events by kind. */
+/* Return whether a complete report of libtrace contains no events except those that every process
+ * has (starts, ends, modules). info_events_empty() checks only `events`, the number of events by
+ * kind. */
 bool info_is_empty(const struct info *i);
 bool info_events_empty(const uint64_t *events);
 

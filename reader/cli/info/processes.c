@@ -31,7 +31,7 @@ static uint64_t events_of(const struct process *p)
 	return sum;
 }
 
-/* Write how a process ended that has no exit record. */
+/* Write how a process without an exit record ended. */
 static void killed_text(const Libtrace__Process *f, char *ret_text, size_t bytes)
 {
 	const char *name = f->has_term_signal ? sigabbrev_np((int)f->term_signal) : NULL;
@@ -168,7 +168,7 @@ static void print_thread_time(FILE *out, const Libtrace__ThreadTimeReceipt *t, u
 	fprintf(out, "%*sthread times: %" PRIu64 " thread%s", (int)indent, "", t->threads,
 		t->threads == 1 ? "" : "s");
 	print_part(out, t->readings, "readings while they lived");
-	print_part(out, t->inexact, "ended without an exact time without a CPU");
+	print_part(out, t->inexact, "with an inexact runnable time at their end");
 	if (t->off) {
 		fputs("; no readings: ", out);
 		print_text(out, t->off, strlen(t->off));
@@ -303,13 +303,13 @@ static void print_tree(FILE *out, const struct node *nodes, size_t root, bool ve
 	}
 }
 
-#define REASONS_TOLD 16u /* reasons printed; all others are added up */
+#define REASONS_PRINTED 16u /* reasons printed; all others are added up */
 
 static void add_drops(const Libtrace__Receipt *r, uint64_t *drops)
 {
 	for (size_t n = 0; n < r->n_drops; n++) {
 		uint32_t reason = r->drops[n]->reason;
-		drops[reason < REASONS_TOLD ? reason : REASONS_TOLD] += r->drops[n]->count;
+		drops[reason < REASONS_PRINTED ? reason : REASONS_PRINTED] += r->drops[n]->count;
 	}
 }
 
@@ -317,7 +317,7 @@ static void add_drops(const Libtrace__Receipt *r, uint64_t *drops)
 static void print_drops(FILE *out, const uint64_t *drops)
 {
 	const char *before = "  dropped: ";
-	for (unsigned reason = 0; reason <= REASONS_TOLD; reason++) {
+	for (unsigned reason = 0; reason <= REASONS_PRINTED; reason++) {
 		if (!drops[reason])
 			continue;
 		fprintf(out, "%s%" PRIu64 " %s", before, drops[reason], schema_drop(reason));
@@ -327,7 +327,7 @@ static void print_drops(FILE *out, const uint64_t *drops)
 		fputc('\n', out);
 }
 
-/* The processor time of a process that was killed is not known, then neither is the sum. */
+/* Add a CPU receipt. The processor time of a killed process is unknown; then the sum is, too. */
 static void add_cpu(Libtrace__CpuReceipt *sum, const Libtrace__CpuReceipt *c)
 {
 	bool known = c->process_ns && (sum->process_ns || !sum->frequency);
@@ -356,7 +356,7 @@ static void print_total(FILE *out, const struct process_list *l)
 	Libtrace__Receipt total = LIBTRACE__RECEIPT__INIT;
 	Libtrace__CpuReceipt cpu = LIBTRACE__CPU_RECEIPT__INIT;
 	Libtrace__ThreadTimeReceipt times = LIBTRACE__THREAD_TIME_RECEIPT__INIT;
-	uint64_t drops[REASONS_TOLD + 1] = {0}, receipts = 0;
+	uint64_t drops[REASONS_PRINTED + 1] = {0}, receipts = 0;
 	for (size_t n = 0; n < l->count; n++) {
 		const Libtrace__Receipt *r = l->rows[n]->receipt;
 		if (!r)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * gpu_facts.c - facts of GPUs from NVML, which libtrace-host loads.
+ * gpu_facts.c - properties of GPUs from NVML, which libtrace-host loads.
  */
 #define _GNU_SOURCE
 #include "reader/cli/record/gpu_facts.h"

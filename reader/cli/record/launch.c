@@ -130,7 +130,8 @@ static int capture_options_read(struct launch *l)
 	}
 	if (launch_value(l, OPT_run_nvtx_domain_include) &&
 		launch_value(l, OPT_run_nvtx_domain_exclude)) {
-		cli_error("--nvtx-domain-include and --nvtx-domain-exclude exclude each other");
+		cli_error(
+			"--nvtx-domain-include and --nvtx-domain-exclude cannot be used together");
 		return -EINVAL;
 	}
 	return 0;
@@ -200,8 +201,8 @@ static void environment_add(const char *list)
 	free(copy);
 }
 
-/* Set ASAN_OPTIONS for a program that sets its own defaults of AddressSanitizer: only the variable
- * lets the library be preloaded then. */
+/* Set ASAN_OPTIONS for a program that sets its own defaults of AddressSanitizer: then only this
+ * variable permits preloading of the library. */
 static void environment_asan(const char *program)
 {
 	const char *before = getenv("ASAN_OPTIONS");
@@ -239,7 +240,7 @@ static void child_restore(const struct launch *l)
 	sigprocmask(SIG_SETMASK, &l->mask, NULL);
 }
 
-/* Run the program, in the child. Returns only if it cannot be run. */
+/* Run the program; called in the child. Returns only if it cannot be run. */
 static void program_run(struct launch *l, int report_fd)
 {
 	if (l->control)

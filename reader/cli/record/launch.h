@@ -30,7 +30,7 @@ struct launch {
 	struct tree_control *control;
 	int lock_fd;
 	sigset_t mask;                 /* the signal mask to restore in children */
-	struct sigaction child_action; /* the action of SIGCHLD before */
+	struct sigaction child_action; /* previous action of SIGCHLD */
 };
 
 /* Return the option's value, else that of its variable, else NULL. */

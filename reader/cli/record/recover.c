@@ -183,8 +183,8 @@ static void tree_take(struct recovery *r, const char *dir)
 		r->failed += writer_run(r, dir) != 0;
 }
 
-/* Recover a folder. Any user can create a folder of such a name there: one that is not ours is
- * reported, which is not a failure. */
+/* Recover the recordings in a folder. Any user can create a folder with such a name there, so a
+ * folder of another user is reported, but is not a failure. */
 static void folder_take(struct recovery *r, const char *folder)
 {
 	char prefix[64], *dir = NULL;
@@ -225,8 +225,9 @@ int command_recover(const struct options *o)
 			o->argc ? "too many arguments" : "--output needs a DIRECTORY");
 		return STATUS_FAILED;
 	}
+	/* with a trailing slash, a link in place of the folder would be followed */
 	for (size_t n = o->argc ? strlen(o->argv[0]) : 0; n > 1 && o->argv[0][n - 1] == '/'; n--)
-		o->argv[0][n - 1] = 0; /* or a link in place of the folder would be followed */
+		o->argv[0][n - 1] = 0;
 	if (o->argc && !is_ours(o->argv[0]))
 		return STATUS_FAILED;
 	if (!o->value[OPT_recover_list] && home_find(&r.home))

@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/program.h"
 #include "reader/base/print.h"
 #include "reader/cli/commands.h"
 #include "reader/cli/record/gpu_facts.h"
@@ -124,7 +125,7 @@ static bool has_spools(const char *tree)
 	return count > 0;
 }
 
-/* Return whether the report holds a traced process. A spool is removed only after its process is
+/* Return whether the report contains a traced process. A spool is removed only after its process is
  * in the report. Prints nothing, as the writer may be at work on the file. */
 static bool has_traced(const char *path)
 {
@@ -242,6 +243,73 @@ static void verdict_message(const struct info *i, const char *report)
 		i->c.diagnostic_count ? "; with diagnostics; see 'trace info'" : "");
 }
 
+/* Check whether a path can be executed. Returns 0 or the error of execve(): folders and other
+ * files that are not regular are refused. */
+static int place_check(const char *place)
+{
+	struct stat status;
+	if (stat(place, &status))
+		return -errno;
+	if (!S_ISREG(status.st_mode))
+		return -EACCES;
+	return eaccess(place, X_OK) ? -errno : 0;
+}
+
+/* Return the list of folders to search for the program: PATH of --env-var, else our own. */
+static const char *path_in_use(const char *assignments, size_t *ret_bytes)
+{
+	const char *path = getenv("PATH"), *at = assignments;
+	path = path ? path : "/bin:/usr/bin";
+	*ret_bytes = strlen(path);
+	for (; at && *at; at += strcspn(at, ","), at += *at == ',')
+		if (!strncmp(at, "PATH=", 5)) {
+			path = at + 5;
+			*ret_bytes = strcspn(path, ",");
+		}
+	return path;
+}
+
+/* Find the program where execvp() searches. Returns 0 or a negative errno. */
+static int program_find(const char *name, const char *assignments, char ret_place[PATH_MAX])
+{
+	size_t left, bytes;
+	const char *at = path_in_use(assignments, &left);
+	bool refused = false;
+	if (!*name || strchr(name, '/')) {
+		snprintf(ret_place, PATH_MAX, "%s", name);
+		return place_check(name);
+	}
+	for (;; at += bytes + 1, left -= bytes + 1) {
+		const char *colon = memchr(at, ':', left);
+		bytes = colon ? (size_t)(colon - at) : left;
+		int length = snprintf(
+			ret_place, PATH_MAX, "%.*s%s%s", (int)bytes, at, bytes ? "/" : "", name);
+		int error = length < PATH_MAX ? place_check(ret_place) : -ENOENT;
+		if (!error)
+			return 0;
+		refused |= error == -EACCES; /* another folder may have one that can be run */
+		if (!colon)
+			return refused ? -EACCES : error;
+	}
+}
+
+/* Report why the program was not recorded, as far as its file shows it. */
+static void untraced_message(const struct launch *l)
+{
+	const char *name = l->program[0];
+	char place[PATH_MAX];
+	enum child_verdict verdict = VERDICT_UNREADABLE;
+	if (!program_find(name, l->options->value[OPT_run_env_var], place))
+		verdict = program_examine(place);
+	if (verdict == VERDICT_TRACED || verdict == VERDICT_UNREADABLE)
+		cli_error("no report: '%s' did not load the tracer; it may be statically linked, "
+			  "set-user-id, or for another architecture",
+			name);
+	else
+		cli_error("no report: '%s' did not load the tracer: it is %s", name,
+			schema_verdict(verdict));
+}
+
 /* Print one line about the report on stderr; nothing on stdout. */
 static void end_summary_print(const struct run *r)
 {
@@ -256,9 +324,7 @@ static void end_summary_print(const struct run *r)
 		const char *sources = launch_value(l, OPT_run_trace);
 		if (sources && !strcmp(sources, "none"))
 			return;
-		cli_error("no report: '%s' did not load the tracer; it may be statically linked, "
-			  "set-user-id, or for another architecture",
-			l->program[0]);
+		untraced_message(l);
 		return;
 	}
 	if (!r->writer_ended) {
@@ -342,60 +408,12 @@ static bool are_assignments(const char *list)
 	return true;
 }
 
-/* Check whether a path can be executed. Returns 0 or the error of execve(): folders and other
- * files that are not regular are refused. */
-static int place_check(const char *place)
-{
-	struct stat status;
-	if (stat(place, &status))
-		return -errno;
-	if (!S_ISREG(status.st_mode))
-		return -EACCES;
-	return eaccess(place, X_OK) ? -errno : 0;
-}
-
-/* Return the list of folders to search for the program: PATH of --env-var, else our own. */
-static const char *path_in_use(const char *assignments, size_t *ret_bytes)
-{
-	const char *path = getenv("PATH"), *at = assignments;
-	path = path ? path : "/bin:/usr/bin";
-	*ret_bytes = strlen(path);
-	for (; at && *at; at += strcspn(at, ","), at += *at == ',')
-		if (!strncmp(at, "PATH=", 5)) {
-			path = at + 5;
-			*ret_bytes = strcspn(path, ",");
-		}
-	return path;
-}
-
-/* Check that the program exists where execvp() searches. Returns 0 or a negative errno. */
-static int program_check(const char *name, const char *assignments)
-{
-	size_t left, bytes;
-	const char *at = path_in_use(assignments, &left);
-	char place[PATH_MAX];
-	bool refused = false;
-	if (!*name || strchr(name, '/'))
-		return place_check(name);
-	for (;; at += bytes + 1, left -= bytes + 1) {
-		const char *colon = memchr(at, ':', left);
-		bytes = colon ? (size_t)(colon - at) : left;
-		int length = snprintf(
-			place, sizeof(place), "%.*s%s%s", (int)bytes, at, bytes ? "/" : "", name);
-		int error = length < (int)sizeof(place) ? place_check(place) : -ENOENT;
-		if (!error)
-			return 0;
-		refused |= error == -EACCES; /* another folder may have one that can be run */
-		if (!colon)
-			return refused ? -EACCES : error;
-	}
-}
-
 /* Print what would be recorded, and run nothing. */
 static int run_print(struct run *r)
 {
 	struct launch *l = &r->launch;
-	int error = program_check(l->program[0], l->options->value[OPT_run_env_var]);
+	char place[PATH_MAX];
+	int error = program_find(l->program[0], l->options->value[OPT_run_env_var], place);
 	if (error) {
 		cli_error("cannot run '%s': %s", l->program[0], strerror(-error));
 		return error == -ENOENT ? 127 : 126;

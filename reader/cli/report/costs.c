@@ -47,7 +47,7 @@ static void cost_release(struct cost *cost)
 	*cost = (struct cost){0};
 }
 
-/* Put a cost among `count` sorted ones, if it is large enough. */
+/* Insert a cost into `count` sorted costs, if it is large enough. */
 static void cost_put(struct cost *list, size_t count, const struct cost *new_cost)
 {
 	size_t at = count;
@@ -76,24 +76,37 @@ void costs_add(struct costs *c, const struct sql_report *report, const char *tit
 	struct cost cost = {.name = (char *)(uintptr_t)row[name].text,
 		.title = (char *)(uintptr_t)title,
 		.ns = row[total].integer,
-		.count = count < 0 ? -1 : row[count].integer};
+		.count = count < 0 ? -1 : row[count].integer,
+		.is_range = is_range};
 	cost.waits = !strcmp(report->name, "osrt_sum") && !strcmp(osrt_class(cost.name), "wait");
 	if (cost.waits)
-		cost_put(&c->wait, 1, &cost);
+		cost_put(c->waits, sizeof(c->waits) / sizeof(c->waits[0]), &cost);
 	else
 		cost_put(is_range ? c->ranges : c->work, COSTS_SHOWN, &cost);
 }
 
 const struct cost *costs_at(const struct costs *c, size_t n)
 {
-	const bool any = c->wait.title || c->work[0].title;
+	const struct cost *wait = &c->waits[0];
+	const bool any = wait->title || c->work[0].title;
 	const struct cost *list = any ? c->work : c->ranges;
 	size_t before = 0; /* rows of work that are larger than the wait */
-	while (c->wait.title && before < COSTS_SHOWN && c->work[before].ns >= c->wait.ns)
+	while (wait->title && before < COSTS_SHOWN && c->work[before].ns >= wait->ns)
 		before++;
-	if (c->wait.title && n >= before)
-		return n == before ? &c->wait : list[n - 1].title ? &list[n - 1] : NULL;
+	if (wait->title && n >= before)
+		return n == before ? wait : list[n - 1].title ? &list[n - 1] : NULL;
 	return list[n].title ? &list[n] : NULL;
+}
+
+const struct cost *costs_left_out(const struct costs *c)
+{
+	const struct cost *last = NULL, *cost, *wait = &c->waits[1];
+	size_t n = 0;
+	while (n < COSTS_SHOWN && (cost = costs_at(c, n))) {
+		last = cost;
+		n++;
+	}
+	return wait->title && (n < COSTS_SHOWN || wait->ns > last->ns) ? wait : NULL;
 }
 
 void costs_release(struct costs *c)
@@ -102,7 +115,8 @@ void costs_release(struct costs *c)
 		cost_release(&c->work[i]);
 		cost_release(&c->ranges[i]);
 	}
-	cost_release(&c->wait);
+	for (size_t i = 0; i < sizeof(c->waits) / sizeof(c->waits[0]); i++)
+		cost_release(&c->waits[i]);
 }
 
 void cost_print(FILE *out, const struct cost *cost)
@@ -118,7 +132,8 @@ void cost_print(FILE *out, const struct cost *cost)
 	if (cost->count >= 0) {
 		fputs(" in ", out);
 		print_grouped(out, (uint64_t)cost->count);
-		fputs(cost->count == 1 ? " call" : " calls", out);
+		fputs(cost->is_range ? " range" : " call", out);
+		fputs(cost->count == 1 ? "" : "s", out);
 	}
 	fputs(cost->waits ? ", waiting" : "", out);
 }

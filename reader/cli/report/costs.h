@@ -17,25 +17,29 @@
 struct cost {
 	char *name, *title; /* of the row, of its table; NULL = none */
 	int64_t ns, count;  /* count: -1 = unknown */
-	bool waits;
+	bool waits, is_range;
 };
 
-/* Zeros = none. Of waits only the longest counts: threads that wait for work take more time than
- * any work does. NVTX ranges count if nothing else does, since they contain the others. */
+/* Zeros = none. Of the waits, only the longest counts: threads that wait for work take more time
+ * than any work does. NVTX ranges count if nothing else does, since they contain the others. */
 struct costs {
 	struct cost work[COSTS_SHOWN], ranges[COSTS_SHOWN]; /* the largest first */
-	struct cost wait;
+	struct cost waits[2];                               /* the second is not shown */
 };
 
-/* Add a row of a report. Out of memory, the row has no name. */
+/* Add a row of a report. If memory is short, the row has no name. */
 void costs_add(struct costs *c, const struct sql_report *report, const char *title,
 	const struct sql_columns *columns, const struct sql_value *row);
 
 /* Return the n-th largest cost, from 0 to COSTS_SHOWN - 1; NULL = there are no more. */
 const struct cost *costs_at(const struct costs *c, size_t n);
+
+/* Return the longest wait that is left out although it is longer than a cost that is shown; NULL =
+ * there is none. */
+const struct cost *costs_left_out(const struct costs *c);
 void costs_release(struct costs *c);
 
-/* Print "1.234 ms in 3 calls, waiting". */
+/* Print "1.234 ms in 3 calls, waiting", of a range "1.234 ms in 3 ranges". */
 void cost_print(FILE *out, const struct cost *cost);
 
 #endif

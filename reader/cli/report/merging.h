@@ -14,7 +14,7 @@ struct merging {
 	int64_t names, merged;
 };
 
-/* Find out whether merging joins enough names of a report to be done; zeros = not. Returns 0 or a
+/* Decide whether merging joins enough names of a report; zeros = no. Returns 0 or a
  * negative errno. */
 int merging_choose(struct sql *s, const struct sql_report *report, struct merging *ret);
 

@@ -7,73 +7,38 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "common/redact.h"
 #include "reader/base/print.h"
 #include "reader/cli/info/info.h"
+#include "reader/cli/report/overview_fact.h"
+#include "reader/cli/report/overview_xspace.h"
+#include "reader/xspace/xspace.h"
 
 #define COMMAND_BYTES 300u
-
-/* The labels of facts in their order. */
-static const char *const labels[] = {"file", "command", "ended", "lasted", "GPU", "host", "began",
-	"system", "version", "size", "processes", "receipt", "callchains cut", "tracer's own time",
-	"clock", "clock discontinuities"};
-#define LABELS (sizeof(labels) / sizeof(labels[0]))
-
-/* Return the index of a label; LABELS if it is none. */
-static size_t label_rank(const char *label)
-{
-	size_t rank = 0;
-	while (rank < LABELS && strcmp(labels[rank], label) != 0)
-		rank++;
-	return rank;
-}
-
-/* Add a fact after those of the same and of earlier labels. */
-__attribute__((format(printf, 3, 4))) static void fact_add(
-	struct overview *o, const char *label, const char *format, ...)
-{
-	va_list arguments;
-	char *value = NULL;
-	va_start(arguments, format);
-	size_t rank = label_rank(label), at = o->count;
-	if (rank < LABELS && at < OVERVIEW_ROWS_MAX && vasprintf(&value, format, arguments) >= 0) {
-		for (; at && label_rank(o->rows[at - 1].label) > rank; at--)
-			o->rows[at] = o->rows[at - 1];
-		o->rows[at].label = labels[rank];
-		o->rows[at].value = value;
-		o->count++;
-	}
-	va_end(arguments);
-}
 
 static void session_add(struct overview *o, const struct info *i)
 {
 	const Libtrace__Session *s = i->c.session;
 	const Libtrace__SessionDetails *d = i->c.details;
-	time_t seconds = s ? (time_t)(s->start_realtime_ns / 1000000000) : 0;
-	struct tm utc;
-	char text[64] = "?", end[100];
+	char text[OVERVIEW_TIME_BYTES], end[100];
 	if (d && d->command_line)
-		fact_add(o, "command", "%.*s%s", (int)COMMAND_BYTES, d->command_line,
+		overview_fact(o, "command", "%.*s%s", (int)COMMAND_BYTES, d->command_line,
 			strlen(d->command_line) > COMMAND_BYTES ? " ..." : "");
 	if (info_program_end(i, end, sizeof(end)))
-		fact_add(o, "ended", "%s", end);
+		overview_fact(o, "ended", "%s", end);
 	if (!s)
 		return;
-	if (gmtime_r(&seconds, &utc))
-		strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S UTC", &utc);
-	fact_add(o, "began", "%s", text);
+	overview_fact(
+		o, "began", "%s", overview_time((int64_t)s->start_realtime_ns, text) ? text : "?");
 	if (i->c.first_ns <= i->c.last_ns && i->c.last_ns >= s->start_ns)
-		fact_add(o, "lasted", "%.6f s", (double)(i->c.last_ns - s->start_ns) / 1e9);
-	fact_add(o, "host", "%s", s->hostname ? s->hostname : "?");
-	fact_add(o, "system", "%s, %s, %u processors", s->kernel ? s->kernel : "?",
+		overview_fact(o, "lasted", "%.6f s", (double)(i->c.last_ns - s->start_ns) / 1e9);
+	overview_fact(o, "host", "%s", s->hostname ? s->hostname : "?");
+	overview_fact(o, "system", "%s, %s, %u processors", s->kernel ? s->kernel : "?",
 		s->processor ? s->processor : "?", s->cpu_count);
-	fact_add(o, "version", "%s", s->library_version ? s->library_version : "?");
+	overview_fact(o, "version", "%s", s->library_version ? s->library_version : "?");
 }
 
 /* Add the sums of all processes' receipts. */
@@ -92,23 +57,23 @@ static void receipt_add(struct overview *o, const struct info *i)
 		chains += r ? r->callchains : 0;
 		chains_cut += r ? r->callchains_cut : 0;
 	}
-	fact_add(o, "processes", "%zu", i->c.processes.count);
-	fact_add(o, "receipt",
+	overview_fact(o, "processes", "%zu", i->c.processes.count);
+	overview_fact(o, "receipt",
 		"%" PRIu64 " events produced, %" PRIu64 " written, %" PRIu64 " dropped, %" PRIu64
 		" summed up",
 		produced, written, i->dropped, summarized);
 	if (chains_cut)
-		fact_add(o, "callchains cut",
+		overview_fact(o, "callchains cut",
 			"%" PRIu64 " of %" PRIu64
 			", at the outer end; --osrt-backtrace-depth sets the number of frames",
 			chains_cut, chains);
-	fact_add(o, "tracer's own time", "%.6f s", (double)tracer_ns / 1e9);
+	overview_fact(o, "tracer's own time", "%.6f s", (double)tracer_ns / 1e9);
 	if (error_ns >= UINT32_MAX)
-		fact_add(o, "clock", breaks ? "error unknown" : "rate estimated");
+		overview_fact(o, "clock", breaks ? "error unknown" : "rate estimated");
 	else
-		fact_add(o, "clock", "error at most %" PRIu64 " ns", error_ns);
+		overview_fact(o, "clock", "error at most %" PRIu64 " ns", error_ns);
 	if (breaks)
-		fact_add(o, "clock discontinuities", "%" PRIu64, breaks);
+		overview_fact(o, "clock discontinuities", "%" PRIu64, breaks);
 }
 
 static void notes_add(struct overview *o, const struct contents *c)
@@ -132,7 +97,7 @@ static int report_gather(struct overview *o, const char *file, bool no_wait)
 		return STATUS_FAILED;
 	o->is_report = true;
 	o->complete = info_verdict(&i, o->verdict, sizeof(o->verdict));
-	fact_add(o, "size", "%" PRIu64 " bytes", i.r.report.source.size);
+	overview_fact(o, "size", "%" PRIu64 " bytes", i.r.report.source.size);
 	session_add(o, &i);
 	receipt_add(o, &i);
 	notes_add(o, &i.c);
@@ -143,20 +108,23 @@ static int report_gather(struct overview *o, const char *file, bool no_wait)
 int overview_gather(struct overview *o, const char *file, bool no_wait)
 {
 	*o = (struct overview){0};
-	fact_add(o, "file", "%s", file);
+	overview_fact(o, "file", "%s", file);
 	if (!sql_file_is_foreign(file))
 		return report_gather(o, file, no_wait);
 	snprintf(o->verdict, sizeof(o->verdict),
 		"none: only a report of libtrace has one; this is %s",
 		sql_is_database(file) ? "a database" : "an XSpace of a profiler");
-	return STATUS_OK;
+	int error = xspace_is(file) ? overview_add_xspace(o, file) : 0;
+	if (error)
+		cli_error("cannot read '%s': %s", file, strerror(-error));
+	return error ? STATUS_FAILED : STATUS_OK;
 }
 
 /* ---- facts of a database ---- */
 
 #define OF_PROGRAM \
 	"FROM main.LIBTRACE_PROCESS AS p JOIN main.LIBTRACE_REPORT AS r ON p.pid = r.rootPid "
-/* What exported the database; nsys before 2023 had another table for it. */
+/* SQL for the exporter of the database; nsys before 2023 used another table for this. */
 #define VERSION_FACT(table)                                                  \
 	"WITH m AS (SELECT name, value FROM main." table ") "                \
 	"SELECT 'version', p.value || coalesce(' ' || (SELECT value FROM m " \
@@ -207,7 +175,7 @@ static int row_add(void *user, const struct sql_value *v, int count)
 	for (size_t i = 0; count == 2 && i < o->count; i++)
 		known |= !strcmp(o->rows[i].label, v[0].text);
 	if (count == 2 && v[1].type == SQL_TEXT && !known)
-		fact_add(o, v[0].text, "%.*s%s", (int)COMMAND_BYTES, v[1].text,
+		overview_fact(o, v[0].text, "%.*s%s", (int)COMMAND_BYTES, v[1].text,
 			strlen(v[1].text) > COMMAND_BYTES ? " ..." : "");
 	return 0;
 }
@@ -237,7 +205,7 @@ static int word_add(void *user, const struct sql_value *v, int count)
 	return shown ? 0 : -ENOMEM;
 }
 
-/* Run a statement for facts. A table of another shape has none; that is no error of the file. */
+/* Run a statement for facts. A table of another shape has none, which is not an error. */
 static int facts_run(struct sql *s, const char *statement, const struct sql_visitor *visitor)
 {
 	int error = sql_run(s, statement, visitor);
@@ -254,7 +222,7 @@ static int command_add(struct overview *o, struct sql *s)
 	int has = sql_has(s, "META_DATA_CAPTURE", "value");
 	int error = has < 0 ? has : has ? facts_run(s, words, &visitor) : 0;
 	if (c.any)
-		fact_add(o, "command", "%s%s", c.text, c.cut ? " ..." : "");
+		overview_fact(o, "command", "%s%s", c.text, c.cut ? " ..." : "");
 	return error;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * overview.h - the facts that `trace report` shows before the events of a file: who, when, the
- * verdict, the receipt.
+ * overview.h - the facts that `trace report` shows before the events of a file: processes, times,
+ * the verdict, the receipt.
  *
  * They are texts, for a terminal and for the page. One thread; allocates.
  */
@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "reader/cli/base/message.h"
 #include "reader/cli/database/open.h"
@@ -33,12 +34,13 @@ struct overview {
 	uint64_t notes_left_out;
 };
 
-/* Read the overview of a report (one pass over it) or of a database. Problems of the report are
- * not printed. Returns 0, or STATUS_FAILED after a message; release it in both cases. */
+/* Read the overview of a report (one pass over it), of an XSpace or of a database. Problems of the
+ * report are not printed. Returns 0, or STATUS_FAILED after a message; release it in both cases. */
 int overview_gather(struct overview *o, const char *file, bool no_wait);
 
-/* Add what only the database of the file says: of a report the command and the GPUs, of a database
- * also what recorded it, when and where. Returns 0 or a negative errno; `s` has the cause. */
+/* Add what only the database of the file contains: of a report the command and the GPUs, of a
+ * database also what recorded it, when and where. Returns 0 or a negative errno; `s` has the
+ * cause. */
 int overview_add_database(struct overview *o, struct sql *s);
 void overview_release(struct overview *o);
 

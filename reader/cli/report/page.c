@@ -229,8 +229,12 @@ static int processes_print(FILE *out, struct sql *s)
 int page_report(
 	FILE *out, const struct overview *o, struct stats_database *d, size_t timeline_bytes)
 {
+	char api[SQL_API_NAME_BYTES];
+	if (sql_api_name(&d->sql, api))
+		*api = 0; /* tables of another shape; only a name is lost */
 	fputs("{", out);
 	overview_print(out, o);
+	fprintf(out, ", \"api\": \"%s\"", *api ? api : "CUDA");
 	int error = processes_print(out, &d->sql);
 	if (!error)
 		error = tables_print(out, &d->sql);

@@ -15,7 +15,7 @@
 typedef size_t (*page_name_used)(void *user, uint32_t name);
 
 /* Print the member "details" of a timeline that SQL has prepared (timeline.sql). It takes less than
- * half of bytes_most: where that is too little, the details of the longest events are printed.
+ * half of bytes_most: if that is too little, only the details of the longest events are printed.
  * Returns 0 or a negative errno; `s` has the cause if the database failed. One thread;
  * allocates. */
 int page_details(FILE *out, struct sql *s, size_t bytes_most, page_name_used used, void *user);

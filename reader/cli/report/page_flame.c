@@ -3,8 +3,8 @@
  * page_flame.c - the callchains of a page, as a tree.
  *
  * Merges the callchains of SQL (reports/shared/flame.sql) from the outermost frame inward. Memory
- * is
- * bounded by NODES_MOST; calls of frames that are too deep or rare count for their caller's node.
+ * is bounded by NODES_MOST; calls of frames that are too deep or rare count for their caller's
+ * node.
  */
 #include <errno.h>
 #include <inttypes.h>

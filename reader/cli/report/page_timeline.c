@@ -6,8 +6,8 @@
  * fits is written, and of the coarser levels those with at most half the rows of the one before. A
  * row of a level is, in base64 of LEB128 numbers: start (since the previous row), twice the
  * duration (plus one if it stands for several events), number of the longest event's name; then,
- * for several events, their count, the time they take and the part of it that is no wait. Details
- * of the longest events come before the levels (page_details.h).
+ * for several events, their count, the time they take and the part of it that is not waiting.
+ * Details of the longest events come before the levels (page_details.h).
  */
 #include <errno.h>
 #include <inttypes.h>

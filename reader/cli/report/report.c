@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * report.c - `trace report`: the contents of a report for people, on a terminal or as a page for a
+ * report.c - `trace report`: the contents of a report as text on a terminal or as a page for a
  * browser.
  */
 #define _GNU_SOURCE
@@ -148,7 +148,7 @@ static int page_make(const struct options *o)
 		return STATUS_FAILED;
 	}
 	if (!o->argc || (unsigned)o->argc > PAGE_REPORTS_MAX) {
-		cli_error("--html takes one FILE, or two to show beside each other; see 'trace "
+		cli_error("--html takes one FILE, or two to show side by side; see 'trace "
 			  "help report'");
 		return STATUS_FAILED;
 	}
@@ -189,7 +189,7 @@ int command_report(const struct options *o)
 	int count = 0;
 	select_callchains(o->value[OPT_report_callchains]);
 	if (o->value[OPT_report_html] && o->value[OPT_report_text]) {
-		cli_error("--html and --text exclude each other");
+		cli_error("--html and --text cannot be used together");
 		return STATUS_FAILED;
 	}
 	if (o->value[OPT_report_html])

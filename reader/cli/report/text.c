@@ -21,14 +21,15 @@
 
 #define WIDTH_USUAL 100u /* width if the output is not a terminal */
 #define WIDTH_LEAST 40u
-#define NAME_WIDTH 26u /* least width of a text column whose texts are at least as wide */
+#define NAME_WIDTH 26u /* minimum width of a text column whose texts are at least as wide */
 #define ROWS_OF_TABLE 8u
 #define ROWS_OF_FINDING 3u
+#define COSTS_LEFT_OUT "(of OS functions that wait, only the longest; the next is %s)"
 
 struct terminal {
 	unsigned width;
 	bool fits_tables; /* tables are fitted to the width; in a pipe nothing is cut */
-	bool colours;
+	bool colors;
 };
 
 static struct terminal terminal_of(void)
@@ -37,17 +38,17 @@ static struct terminal terminal_of(void)
 	unsigned width = cli_terminal_width(0);
 	struct terminal t = {.width = width ? width : WIDTH_USUAL,
 		.fits_tables = width || isatty(STDOUT_FILENO),
-		.colours = isatty(STDOUT_FILENO) && !(no_color && *no_color)};
+		.colors = isatty(STDOUT_FILENO) && !(no_color && *no_color)};
 	t.width = t.width < WIDTH_LEAST ? WIDTH_LEAST : t.width;
 	return t;
 }
 
-enum colour { BOLD = 1, RED = 31, GREEN = 32, YELLOW = 33 };
+enum color { BOLD = 1, RED = 31, GREEN = 32, YELLOW = 33 };
 
-static void coloured(const struct terminal *t, enum colour colour, const char *text)
+static void colored(const struct terminal *t, enum color color, const char *text)
 {
-	if (t->colours)
-		printf("\033[%dm%s\033[0m", colour, text);
+	if (t->colors)
+		printf("\033[%dm%s\033[0m", color, text);
 	else
 		fputs(text, stdout);
 }
@@ -88,13 +89,13 @@ static void overview_print(const struct terminal *t, const struct overview *o)
 
 static void verdict_print(const struct terminal *t, const struct overview *o)
 {
-	enum colour colour = o->complete ? GREEN : o->is_report ? RED : BOLD;
+	enum color color = o->complete ? GREEN : o->is_report ? RED : BOLD;
 	putchar('\n');
-	if (t->colours)
-		printf("\033[%dm", colour);
+	if (t->colors)
+		printf("\033[%dm", color);
 	printf("%-18s", "verdict:");
 	wrapped(t, 18, o->verdict);
-	if (t->colours)
+	if (t->colors)
 		fputs("\033[0m", stdout);
 }
 
@@ -136,7 +137,7 @@ static uint64_t rows_held(const struct rows *r)
 	return r->count < r->most ? r->count : r->most;
 }
 
-/* Return the width of a column: that of its values with separators of thousands, or of its
+/* Return the width of a column: that of its values with thousands separators, or of its
  * title. */
 static unsigned column_width(const struct rows *r, size_t column)
 {
@@ -152,7 +153,7 @@ static unsigned column_width(const struct rows *r, size_t column)
 	return (unsigned)width + 2; /* plus the gap between two columns */
 }
 
-/* Return the least width of a column: for texts a part of column_width(). */
+/* Return the minimum width of a column: for texts a part of column_width(). */
 static unsigned column_least(const struct rows *r, size_t column)
 {
 	unsigned width = column_width(r, column);
@@ -175,7 +176,7 @@ static unsigned column_rank(const struct sql_columns *c, size_t column)
 	return known + 1 + (unsigned)(c->count - column) + (it->is_text ? SQL_COLUMNS_MAX : 0);
 }
 
-/* Choose the columns to print. Returns their width, with texts at their least width. */
+/* Choose the columns to print. Returns their width, with texts at their minimum width. */
 static unsigned columns_choose(const struct rows *r, unsigned most, bool *ret_gone)
 {
 	const struct sql_columns *c = r->columns;
@@ -227,9 +228,9 @@ static int rows_print(const struct terminal *t, const struct rows *r)
 	return error;
 }
 
-/* Print a report with its title in `colour`, if it has rows, and add them to the costs. */
+/* Print a report with its title in `color`, if it has rows, and add them to the costs. */
 static int report_print(const struct terminal *t, struct sql *s, const struct sql_report *report,
-	uint64_t most, enum colour colour, struct costs *costs)
+	uint64_t most, enum color color, struct costs *costs)
 {
 	struct sql_columns columns;
 	char *title = sql_report_title(s, report), *advice = sql_rule_advice(s, report);
@@ -249,7 +250,7 @@ static int report_print(const struct terminal *t, struct sql *s, const struct sq
 			s, report, merging.names ? "merge" : NULL, &visitor, &skipped);
 	if (!error && r.count) {
 		putchar('\n');
-		coloured(t, colour, r.title);
+		colored(t, color, r.title);
 		putchar('\n');
 		if (merging.names)
 			printf("numbers in names are merged, so %" PRId64 " names are %" PRId64
@@ -283,9 +284,9 @@ static bool is_warning(const struct sql_report *r)
 /* Print a report, or a note if the database lacks a column for it; then the other reports are
  * still printed. */
 static int table_or_cause(const struct terminal *t, struct sql *s, const struct sql_report *r,
-	uint64_t most, enum colour colour, struct costs *costs)
+	uint64_t most, enum color color, struct costs *costs)
 {
-	int error = report_print(t, s, r, most, colour, costs);
+	int error = report_print(t, s, r, most, color, costs);
 	if (error != -ENODATA)
 		return error;
 	cli_note("%s is left out: %s", r->name, s->cause);
@@ -307,6 +308,14 @@ static void costs_print(const struct terminal *t, const struct costs *costs)
 		fclose(memory);
 		printf("%s%-18s", n ? "" : "\n", n ? "" : "largest costs:");
 		wrapped(t, 18, text ? text : "");
+		free(text);
+	}
+	if ((cost = costs_left_out(costs))) {
+		char *text = NULL;
+		if (asprintf(&text, COSTS_LEFT_OUT, cost->name ? cost->name : "?") < 0)
+			return;
+		printf("%-18s", "");
+		wrapped(t, 18, text);
 		free(text);
 	}
 }

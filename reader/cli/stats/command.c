@@ -3,8 +3,7 @@
  * command.c - `trace stats`: the command.
  *
  * Chooses the reports of each file, and how each is computed: by one pass over the file (stats.c)
- * if
- * possible, else in SQL (database/stats.c).
+ * if possible, else in SQL (database/stats.c).
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -29,7 +28,8 @@ struct output {
 	const char *name; /* name of out */
 	const char *list; /* NULL = all reports that apply */
 	struct stats_form form;
-	bool windowed, aligned;
+	struct stats_document document;
+	bool windowed, joined; /* joined: nothing is printed between tables */
 	int files;
 };
 
@@ -62,7 +62,7 @@ static void nearest_names_print(const char *name, int bytes)
 	}
 	FILE *out = open_memstream(&list, &size);
 	for (size_t i = 0; out && (each = name_at(i)); i++) {
-		bool fresh = !i || column + 2 + strlen(each) > LIST_WIDTH;
+		bool fresh = !i || column + 3 + strlen(each) > LIST_WIDTH;
 		fprintf(out, "%s%s", !i ? "\n  " : fresh ? ",\n  " : ", ", each);
 		column = (fresh ? 2 : column + 2) + strlen(each);
 	}
@@ -92,12 +92,13 @@ static bool list_has_metrics(const char *list)
 	return list && (!strncmp(list, "ncu_", 4) || strstr(list, ",ncu_"));
 }
 
-/* Return whether the database is to be made without names of functions: only these reports print
+/* Return whether the database is to be created without function names: only these reports print
  * them. */
 static bool leaves_names(const struct output *o)
 {
 	return o->form.no_symbols ||
-		!(strstr(o->list, "cpu_by_function") || strstr(o->list, "offcpu_sum"));
+		!(strstr(o->list, "cpu_by_function") || strstr(o->list, "offcpu_sum") ||
+			strstr(o->list, "python_gil_sum"));
 }
 
 static bool is_direct(const struct output *o, const char *report, size_t bytes)
@@ -160,7 +161,7 @@ static int list_print(struct output *o, const char *file, bool is_database)
 		at += bytes;
 		if (!*at)
 			break;
-		if (!o->aligned)
+		if (!o->joined)
 			fputc('\n', o->out);
 	}
 	if (d.file)
@@ -224,7 +225,7 @@ static int applying_print(struct output *o, const char *file)
 		return worse(status, applying_in_sql(o, file, "", true));
 	}
 	if (status != STATUS_FAILED && (events[KIND_NVTX_RANGE] || events[KIND_NVTX_START_END])) {
-		if (any && !o->aligned)
+		if (any && !o->joined)
 			fputc('\n', o->out);
 		any = true;
 		status = worse(status, stats_print(file, "nvtx_sum", &form, o->out, o->name));
@@ -247,9 +248,9 @@ static int stats_file(const struct options *options, const char *file, void *use
 			file);
 		return STATUS_FAILED;
 	}
-	if (o->files++ && !o->aligned)
+	if (o->files++ && !o->joined)
 		fputc('\n', o->out);
-	if (options->argc > 1 && !o->aligned)
+	if (options->argc > 1 && !o->joined)
 		fprintf(o->out, "%s\n", file);
 	if (!o->list)
 		status = is_database || o->windowed ? applying_in_sql(o, file, "", !o->windowed)
@@ -307,11 +308,16 @@ int command_stats(const struct options *o)
 	output.out = file.file;
 	output.name = to_stdout ? "standard output" : name;
 	output.windowed = !output.form.window.all || output.form.nvtx_window;
-	output.aligned = table_format_named(output.form.format) == TABLE_ALIGNED;
+	const enum table_format format = table_format_named(output.form.format);
+	output.document.is_used =
+		format == TABLE_JSON && (o->argc > 1 || !output.list || strchr(output.list, ','));
+	output.form.document = &output.document;
+	output.joined = format == TABLE_ALIGNED || output.document.is_used;
 	output.form.kernels_only = !list_has_metrics(output.list);
 	int status = option_files(o, stats_file, &output);
+	stats_document_end(&output.document, output.out);
 	if (to_stdout)
-		return status;
+		return worse(status, cli_finish(output.out, output.name));
 	int closed =
 		cli_output_close(&file, name, true, status == STATUS_FAILED ? status : STATUS_OK);
 	return closed ? closed : status;

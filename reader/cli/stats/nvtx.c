@@ -81,8 +81,8 @@ void nvtx_style_fill(struct table *t, const struct nvtx_sums *sums, enum nvtx_st
 	groups_fill(t, sums, (int)style);
 }
 
-/* Append the stack of a range, ":1:2:3", outermost first; a deep stack begins with the ranges that
- * fit. */
+/* Append the stack of a range, ":1:2:3", outermost first; of a deep stack, only the innermost
+ * ranges. */
 static void stack_cell(struct table *t, const struct nvtx_trace *trace, uint32_t index)
 {
 	char text[DEPTH_SHOWN * 12];

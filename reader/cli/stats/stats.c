@@ -18,6 +18,7 @@
 #include "reader/cli/stats/cells.h"
 #include "reader/cli/stats/chains.h"
 #include "reader/cli/stats/nvtx.h"
+#include "reader/cli/stats/wall.h"
 #include "reader/cli/base/table.h"
 #include "reader/stats/osrt.h"
 
@@ -56,6 +57,7 @@ struct stats_data {
 	enum table_format format;
 	enum table_time time;
 	bool is_filtered; /* options select some of the events */
+	struct stats_document *document;
 };
 
 #define COUNT(columns) (sizeof(columns) / sizeof((columns)[0]))
@@ -206,7 +208,9 @@ static int print_report(
 	} else {
 		if (aligned)
 			fprintf(out, "\n ** %s (%s):\n\n", s->title, s->name);
+		stats_document_table(data->document, out, file, s->name, strlen(s->name));
 		error = table_print(&t, data->format, out);
+		stats_document_table_end(data->document, out);
 		if (aligned)
 			fputc('\n', out);
 	}
@@ -222,7 +226,7 @@ static int print_reports(const char *list, struct stats_data *data, const char *
 		if (error || !at[bytes])
 			return error;
 		at += bytes + 1;
-		if (data->format != TABLE_ALIGNED)
+		if (data->format != TABLE_ALIGNED && !stats_document_used(data->document))
 			fputc('\n', out);
 	}
 }
@@ -268,7 +272,9 @@ void stats_note_left_out(const char *file, const struct profile *p, const char *
 {
 	static const char *const names[] = {[PROFILE_OSRT] = "calls",
 		[PROFILE_NVTX] = "NVTX events",
-		[PROFILE_CPU] = "CPU samples"};
+		[PROFILE_CPU] = "CPU samples",
+		[PROFILE_OFFCPU] = "calls",
+		[PROFILE_WALL] = "events"};
 	const char *what = names[p->source];
 	if (p->without_chain && p->unfinished)
 		cli_note("'%s': left out%s %" PRIu64 " %s without a callchain and %" PRIu64
@@ -288,6 +294,8 @@ static int profile_gather(struct stats_data *d, struct cli_report *r, const stru
 		&d->profile, &d->contents, &d->symbols, &form->filter, form->source, false);
 	if (!error)
 		error = profile_read(&d->profile, &r->report, visitor);
+	if (!error && wall_has(form->source))
+		error = wall_add(&d->profile, r->path, form, form->no_symbols);
 	if (!error)
 		stats_note_left_out(r->path, &d->profile, "");
 	return error;
@@ -319,8 +327,8 @@ static int stats_source_read(struct stats_data *d, struct cli_report *r, enum st
 	}
 }
 
-/* Read the sources. Each reads the whole report, so later passes find the problems again that the
- * first one has printed. */
+/* Read the sources. Each reads the whole report, so later passes encounter the problems again that
+ * the first one has printed. */
 static int data_read(
 	struct stats_data *d, struct cli_report *r, const char *list, const struct stats_form *form)
 {
@@ -352,6 +360,7 @@ int stats_print(const char *file, const char *list, const struct stats_form *for
 	struct cli_report r;
 	struct stats_data d = {.weight = form->weight,
 		.format = table_format_named(form->format),
+		.document = form->document,
 		.time = form->time};
 	if (cli_open_events(&r, file, form->no_wait))
 		return STATUS_FAILED;

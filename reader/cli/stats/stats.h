@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "reader/cli/stats/document.h"
 #include "reader/cli/base/table.h"
 #include "reader/sql/views.h"
 #include "reader/stats/durations.h"
@@ -32,7 +33,8 @@ struct stats_form {
 			       events; NULL = not wanted */
 	bool *imported_only; /* set, and nothing printed, if files were imported and there is no OS
 				runtime call; NULL = not wanted */
-	bool kernels_only;   /* no report uses metrics of kernels (database/open.h) */
+	struct stats_document *document; /* how tables are joined in JSON */
+	bool kernels_only;               /* no report uses metrics of kernels (database/open.h) */
 };
 
 /* Printed instead of a table if options select events and none is left; needs the file's name. */

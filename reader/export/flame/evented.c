@@ -14,7 +14,7 @@
 
 struct open_frame {
 	uint32_t frame;
-	bool is_of_chain; /* a caller: not the name of a slice */
+	bool is_of_chain; /* a caller, not a slice */
 };
 
 /* A slice that is open: its frames are those after the frames of the slice around it. */
@@ -101,7 +101,7 @@ static int slices_close(struct evented *e, struct evented_thread *t, uint64_t ns
 	return error;
 }
 
-/* Open a frame at the inner end. */
+/* Open a frame inside all open frames. */
 static int frame_open(struct evented *e, struct evented_thread *t, struct open_frame f, uint64_t ns)
 {
 	if (array_room(&t->frames, t->frame_count, &t->frame_capacity, sizeof(*t->frames)))
@@ -110,8 +110,8 @@ static int frame_open(struct evented *e, struct evented_thread *t, struct open_f
 	return event_write(e, t, 'O', f.frame, ns);
 }
 
-/* Open the functions of a callchain, except the first ones if they are the callers that the slices
- * around this one have opened. */
+/* Open the functions of a callchain, except the outermost callers that enclosing slices have
+ * already opened. */
 static int chain_open(struct evented *e, struct evented_thread *t, const struct timeline_item *i)
 {
 	uint32_t callers[PROFILE_CHAIN_MAX], count = 0, known = 0;

@@ -97,7 +97,7 @@ static void frame_put(struct pprof *x, uint32_t number)
 
 /* The texts of the labels of a thread. */
 struct labels {
-	uint32_t root; /* node that they are of; 0 = none */
+	uint32_t root; /* root node that the texts belong to; 0 = none */
 	uint32_t process_key, thread_key, process, thread;
 };
 
@@ -152,7 +152,9 @@ static void types_put(struct pprof *x, enum profile_weight weight)
 {
 	static const char *const of[][2] = {[PROFILE_OSRT] = {"calls", "time"},
 		[PROFILE_NVTX] = {"ranges", "time"},
-		[PROFILE_CPU] = {"samples", "cpu"}};
+		[PROFILE_CPU] = {"samples", "cpu"},
+		[PROFILE_OFFCPU] = {"calls", "offcpu"},
+		[PROFILE_WALL] = {"events", "wall"}};
 	const Libtrace__Session *session = x->p->contents->session;
 	text_new(x, "");
 	pair_put(x, SAMPLE_TYPE, of[x->p->source][0], "count");

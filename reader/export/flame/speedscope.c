@@ -106,7 +106,7 @@ static void print_profiles(const struct speedscope *w, uint32_t count, const cha
 	}
 }
 
-/* The evented profiles are first, because a viewer shows the first profile, over time. */
+/* Write the evented profiles first: a viewer opens with the first profile, so it shows time. */
 int speedscope_write(FILE *out, struct profile *p, struct timeline *t, enum profile_weight weight,
 	const char *name)
 {

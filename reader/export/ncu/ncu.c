@@ -29,7 +29,8 @@ static struct ncu_device *device_of(struct ncu_devices *d, uint32_t process, uin
 	return NULL;
 }
 
-/* Keep what a row says: the values of its columns, by number. */
+/* Store a row: a device, an attribute of a device, or the version of CUDA. `columns` is indexed by
+ * column number. */
 static void row_collect(struct ncu_devices *d, const struct event_batch *b, const uint64_t *columns)
 {
 	struct ncu_device *device;

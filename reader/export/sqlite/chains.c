@@ -49,7 +49,7 @@ static int line_put(struct sqlite_export *x, const struct frame_row *f)
 		: bulk_table_numbers(&x->chains.lines[f->table == NSYS_CUDA_CALLCHAINS], values, 0);
 }
 
-/* Add a frame. Until 2024, nsys had NULL for marks that are not set. */
+/* Add a frame. Until 2024, nsys wrote NULL for flags that are not set. */
 static int frame_put(struct sqlite_export *x, const struct frame_row *f)
 {
 	uint32_t symbol = 0, module = 0, how = f->method & (CALLCHAIN_IS_CUT - 1);
@@ -143,7 +143,7 @@ static int function_put(
 	return error;
 }
 
-/* Add a row in place of frames that are missing. */
+/* Add a row in place of missing frames. */
 static int special_put(struct sqlite_export *x, struct frame_row *f, const char *text)
 {
 	struct frame_row row = *f;

@@ -59,14 +59,15 @@ void chains_release(struct sqlite_export *x);
 /* Forget the callchains of a report. */
 void chains_report_end(struct sqlite_export *x);
 
-/* Return the id of a callchain, writing its frames if needed; 0 = it has no frames. Returns 0 or a
- * negative errno. */
+/* Look up the id of a callchain, and write its frames if it is new; *ret_id 0 = it has no frames.
+ * Returns 0 or a negative errno. */
 int chain_id(struct sqlite_export *x, const struct wanted_chain *wanted, uint32_t *ret_id);
 
 /* Write the frames of a sample's callchain under the sample's id. Returns 0 or a negative errno. */
 int chain_of_sample(struct sqlite_export *x, const struct wanted_chain *wanted, uint32_t id);
 
-/* Return the id of the callchain of a row; 0 = it has none. Returns 0 or a negative errno. */
+/* Look up the id of the callchain of a row, as chain_id() does; *ret_id 0 = the row has none.
+ * Returns 0 or a negative errno. */
 int chain_id_of_row(struct sqlite_export *x, const struct decoded_batch *b, uint32_t row,
 	enum nsys_table table, uint32_t *ret_id);
 

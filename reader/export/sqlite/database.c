@@ -134,7 +134,7 @@ static void shape_find(struct database *d, const char *table)
 	enum nsys_table number = nsys_table_named(table);
 	d->shape.columns = 0;
 	if (number != NSYS_TABLES)
-		nsys_table_shape(number, d->generation, &d->shape);
+		nsys_table_shape(number, d->generation, d->nullable[number], &d->shape);
 }
 
 int database_table(struct database *d, const char *table, const char *columns)
@@ -191,8 +191,8 @@ static int prepare(struct database *d, const char *table, size_t columns)
 	return error;
 }
 
-/* Return the column, from 1, for the value at this index of the form; 0 if the generation has no
- * such column. */
+/* Return the number, from 1, of the column for the value at an index of the form; 0 if the
+ * generation has no such column. */
 static int column_of_value(const struct database *d, int index)
 {
 	if (!d->shape.columns)

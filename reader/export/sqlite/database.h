@@ -25,6 +25,8 @@ struct database {
 	void *statement;                 /* statement of database_row() for `table` */
 	char table[96];                  /* table of the last row */
 	enum nsys_generation generation; /* generation of nsys's tables; set before the first row */
+	uint64_t nullable[NSYS_TABLES];  /* columns of each table, a bit each, that a source has no
+					  * value of: they are not declared NOT NULL */
 	struct nsys_shape shape;         /* shape of the last nsys table looked up; no columns =
 					  * not a table of nsys */
 	char *name, *temporary;          /* final name; temporary name */

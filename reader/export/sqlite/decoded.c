@@ -7,9 +7,9 @@
 
 #include "reader/export/sqlite/export_state.h"
 
-static int columns_decode(struct batch_decoder *d, struct decoded_batch *b)
+static int columns_decode(struct batch_decoder *d, struct decoded_batch *b, bool partly)
 {
-	size_t wanted = (size_t)b->batch->count * b->event->field_count + 1;
+	size_t wanted = (size_t)b->batch->count * (b->event->field_count + partly) + 1;
 	if (wanted > d->values) {
 		free(d->columns);
 		d->columns = malloc(wanted * sizeof(*d->columns));
@@ -23,6 +23,11 @@ static int columns_decode(struct batch_decoder *d, struct decoded_batch *b)
 			return -EBADMSG;
 		b->columns[i] = column;
 	}
+	if (partly) {
+		int64_t *column = d->columns + (size_t)b->event->field_count * b->batch->count;
+		b->unknown_rows = (const uint64_t *)column;
+		return event_batch_column(b->batch, BATCH_UNKNOWN, column) ? -EBADMSG : 0;
+	}
 	return 0;
 }
 
@@ -32,8 +37,10 @@ int batch_decode(
 	struct decoded_batch *b = ret_batch;
 	*b = (struct decoded_batch){.batch = batch, .event = schema_event(batch->kind)};
 	b->process = process_find(&x->contents.processes, batch->process);
+	b->unknown = b->event ? x->source->report->unknown[b->event->number] : 0;
 	b->global_tid = global_id(&x->threads, b->process, batch->tid);
-	int error = b->event && batch->count ? columns_decode(&x->decoder, b) : -EBADMSG;
+	const bool partly = b->event && x->source->report->partly[b->event->number];
+	int error = b->event && batch->count ? columns_decode(&x->decoder, b, partly) : -EBADMSG;
 	for (uint32_t i = 0; !error && i < b->event->field_count; i++) {
 		enum field_kind kind = b->event->fields[i].kind;
 		if (kind == FIELD_KIND_FLAGS)

@@ -28,6 +28,8 @@ struct decoded_batch {
 	const struct schema_event *event;
 	struct process *process; /* NULL = not in the report */
 	int64_t global_tid;
+	uint64_t unknown; /* fields without a value in a converted file (struct report) */
+	const uint64_t *unknown_rows;                     /* those of each row; NULL = none */
 	const int64_t *columns[SCHEMA_FIELDS];            /* indexed by field of the schema */
 	const int64_t *flags, *chain, *method, *duration; /* columns of these kinds; NULL = the
 							   * event has none */
@@ -38,6 +40,12 @@ struct decoded_batch {
  * has reported. */
 int batch_decode(
 	struct sqlite_export *x, const struct event_batch *batch, struct decoded_batch *ret_batch);
+
+/* Return whether a field of a row has no value, by its index in the schema. */
+static inline bool decoded_is_unknown(const struct decoded_batch *b, uint32_t row, uint32_t field)
+{
+	return (b->unknown | (b->unknown_rows ? b->unknown_rows[row] : 0)) >> field & 1;
+}
 
 /* Return the values of a field; NULL = the event has no such field. */
 const int64_t *decoded_column(const struct decoded_batch *b, uint32_t field);

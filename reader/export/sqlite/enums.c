@@ -73,7 +73,7 @@ static int own_enum_put(
 	for (int64_t n = 0; !error && n < ENUM_NUMBERS; n++) {
 		const char *name = schema_value_name(f, n);
 		if (f->kind == FIELD_KIND_METHOD && n > 15)
-			break; /* the remaining bits are marks */
+			break; /* the higher bits are flags */
 		if (strcmp(name, "?"))
 			error = database_row(d, table, "itt", n, name, name);
 	}

@@ -46,7 +46,7 @@ static int programs_find(const struct sqlite_export *x, struct map *ret_programs
 	return error;
 }
 
-/* Write the name of a process by its global id, as nsys writes an unknown one. */
+/* Write the name of the process with a global id; if it is not known, "[Unknown]", as nsys does. */
 static void program_name(struct process_list *l, const struct map *programs, int64_t global_pid,
 	char ret_name[PROCESS_NAME_BYTES])
 {

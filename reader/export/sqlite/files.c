@@ -53,7 +53,7 @@ static enum access_type type_of(const char *name)
 	return ACCESS_NONE;
 }
 
-/* Return the kind of access of a function, by the string id of its name. Returns 0 or -ENOMEM. */
+/* Look up the kind of access of a function by the string id of its name. Returns 0 or -ENOMEM. */
 static int type_find(struct sqlite_export *x, uint32_t function, enum access_type *ret_type)
 {
 	uint32_t found = map_get(&x->files.types, function, 0);

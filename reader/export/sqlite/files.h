@@ -3,7 +3,7 @@
  * files.h - files whose paths were recorded (option file access), and the calls that used them:
  * rows of OSRT_FILE_ACCESS_DESCRIPTORS and OSRT_FILE_ACCESS_EVENTS.
  *
- * Memory: 48 bytes for each file opened in the current report. One thread; allocates.
+ * Memory: 40 bytes for each file opened in the current report. One thread; allocates.
  */
 #ifndef READER_EXPORT_SQLITE_FILES_H
 #define READER_EXPORT_SQLITE_FILES_H

@@ -98,8 +98,17 @@ static void sql_add(struct nsys_shape *s, const char *text, size_t bytes)
 	s->sql[used + bytes] = 0;
 }
 
-void nsys_table_shape(
-	enum nsys_table table, enum nsys_generation generation, struct nsys_shape *ret_shape)
+/* Return the length of a column without " NOT NULL" at its end. */
+static size_t bytes_nullable(const struct column_text *c)
+{
+	static const char mark[] = " NOT NULL";
+	const size_t bytes = sizeof(mark) - 1;
+	return c->bytes > bytes && !memcmp(c->at + c->bytes - bytes, mark, bytes) ? c->bytes - bytes
+										  : c->bytes;
+}
+
+void nsys_table_shape(enum nsys_table table, enum nsys_generation generation, uint64_t nullable,
+	struct nsys_shape *ret_shape)
 {
 	struct column_text c;
 	const char *at = tables[table].columns, *mark = tables[table].generations;
@@ -111,7 +120,7 @@ void nsys_table_shape(
 		if (!nsys_mark_admits(c.mark, c.mark_bytes, generation))
 			continue;
 		ret_shape->places[ret_shape->columns++] = i;
-		sql_add(ret_shape, c.at, c.bytes);
+		sql_add(ret_shape, c.at, nullable >> i & 1 ? bytes_nullable(&c) : c.bytes);
 	}
 	if (*at)
 		sql_add(ret_shape, at, strlen(at));

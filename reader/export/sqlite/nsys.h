@@ -44,9 +44,10 @@ bool nsys_mark_admits(const char *mark, size_t bytes, enum nsys_generation gener
  * table. */
 enum nsys_table nsys_table_named(const char *name);
 
-/* Compute the shape of a table in a generation. */
-void nsys_table_shape(
-	enum nsys_table table, enum nsys_generation generation, struct nsys_shape *ret_shape);
+/* Compute the shape of a table in a generation. nullable: columns that may be NULL whatever their
+ * declaration, a bit for each index among the columns of all generations. */
+void nsys_table_shape(enum nsys_table table, enum nsys_generation generation, uint64_t nullable,
+	struct nsys_shape *ret_shape);
 
 /* Return the number of columns that a table has in all generations together. */
 uint32_t nsys_columns(enum nsys_table table);

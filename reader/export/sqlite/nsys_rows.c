@@ -134,12 +134,39 @@ static int mappings_read(struct sqlite_export *x)
 	return error;
 }
 
+/* Return whether a column is a number that is copied from a field. */
+static bool is_number(const struct mapped_column *p)
+{
+	return p->how >= HOW_NUMBER && p->how <= HOW_BITS_32;
+}
+
+/* Let columns be NULL of which one of the reports has no value. */
+static void nullable_find(struct sqlite_export *x)
+{
+	for (uint32_t kind = 0; kind < SCHEMA_KINDS; kind++) {
+		const struct kind_rows *k = &x->nsys.kinds[kind];
+		uint64_t unknown = 0;
+		for (uint32_t i = 0; i < x->job->count; i++)
+			unknown |= x->job->sources[i].report->unknown[kind] |
+				x->job->sources[i].report->partly[kind];
+		for (uint32_t i = k->first; unknown && i < k->first + (uint32_t)k->count; i++) {
+			const struct mapping *m = &x->nsys.mappings[i];
+			for (uint32_t n = 0; n < m->count; n++)
+				if (is_number(&m->sources[n]) && unknown >> m->sources[n].field & 1)
+					x->database.nullable[m->table] |= UINT64_C(1)
+						<< m->sources[n].column;
+		}
+	}
+}
+
 int nsys_rows_begin(struct sqlite_export *x)
 {
 	struct nsys_shape shape;
 	int error = mappings_read(x);
+	if (!error)
+		nullable_find(x);
 	for (uint32_t i = 0; !error && i < NSYS_TABLES; i++) {
-		nsys_table_shape(i, x->database.generation, &shape);
+		nsys_table_shape(i, x->database.generation, 0, &shape);
 		if (shape.columns)
 			error = bulk_table_begin(&x->nsys.tables[i], &x->database,
 				nsys_table_name(i, NSYS_3_24), NULL);
@@ -350,7 +377,9 @@ static int row_put(struct sqlite_export *x, const struct decoded_batch *b, uint3
 	for (uint32_t i = 0; i < m->columns; i++)
 		values[i].kind = CELL_NULL;
 	for (uint32_t i = 0; i < m->count; i++) {
-		if (!is_wanted(b, row, &m->sources[i].when))
+		const bool is_unknown = is_number(&m->sources[i]) &&
+			decoded_is_unknown(b, row, m->sources[i].field);
+		if (is_unknown || !is_wanted(b, row, &m->sources[i].when))
 			continue;
 		int error = column_value(x, b, row, &m->sources[i], &values[m->sources[i].column]);
 		if (error)

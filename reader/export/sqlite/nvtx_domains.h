@@ -29,7 +29,7 @@ struct created_domain {
 /* Per-report state. */
 struct nvtx_domains {
 	struct map ids; /* globalPid, id of the text -> domainId; globalPid, UINT64_MAX -> count */
-	struct created_domain *created; /* NULL once the domains are numbered */
+	struct created_domain *created; /* count = 0 once the domains are numbered */
 	uint32_t count, capacity;
 	struct nvtx_payloads payloads;
 	char *json; /* current payload */
@@ -46,7 +46,7 @@ int nvtx_domains_collect(struct sqlite_export *x, const struct event_batch *b);
 /* Number the domains, after the first pass. Returns 0 or a negative errno. */
 int nvtx_domains_number(struct sqlite_export *x);
 
-/* Return the number of a domain, whose name is a string of the report. A domain whose creation is
+/* Look up the number of a domain by its name, a string of the report. A domain whose creation is
  * not in the report is numbered and gets a row. Returns 0 or a negative errno. */
 int nvtx_domain_id(struct sqlite_export *x, int64_t global_pid, uint32_t name, uint32_t *ret_id);
 

@@ -125,7 +125,7 @@ void own_tables_release(struct own_tables *t)
 
 /* ---- rows ---- */
 
-/* Return the text id of bytes as hex digits. */
+/* Look up the text id of bytes, written as hex digits. */
 static int bytes_text(struct sqlite_export *x, uint32_t string, uint32_t *ret_id)
 {
 	static const char digits[] = "0123456789abcdef";
@@ -151,7 +151,11 @@ static int value_convert(struct sqlite_export *x, const struct decoded_batch *b,
 	int64_t value = b->columns[field][row];
 	uint32_t id = 0;
 	int error = 0;
-	*ret_null = false;
+	*ret_null = decoded_is_unknown(b, row, field);
+	if (*ret_null) {
+		*ret_value = 0;
+		return 0;
+	}
 	if (b->event->number == KIND_OSRT_CALL && f->number == FIELD_OSRT_CALL_OBJECT) {
 		value = value >> 47 == 1 ? value - (INT64_C(1) << 48) : value;
 	} else if (f->kind == FIELD_KIND_FLAGS) {

@@ -213,7 +213,8 @@ static int instances_put(struct sqlite_export *x, const Ncu__ProfileMetricResult
 	return error;
 }
 
-/* Return the value of a metric without one: 0 if its instances are numbers, as in ncu. */
+/* Return the value to write for a metric that has only instances: 0 if they are numbers, as in ncu;
+ * else NULL. */
 static struct cell value_of_instances(const Ncu__ProfileMetricResult *m)
 {
 	const Ncu__ProfileMetricValue *first =
@@ -249,8 +250,8 @@ static int metrics_put(struct sqlite_export *x, const Ncu__ProfileResult *result
 	return error;
 }
 
-/* Read the first value of each fact; a fact may have several names in a result. NULL = the result
- * has no such fact. */
+/* Read the first value of each fact; a result may contain a metric several times. CELL_NULL = the
+ * result has no such fact. */
 static int facts_read(struct sqlite_export *x, const Ncu__ProfileResult *result,
 	struct cell ret_facts[RESULT_FACTS])
 {
@@ -397,7 +398,7 @@ static int frames_put(struct sqlite_export *x, const Ncu__ProfileResult *result)
 
 /* ---- results ---- */
 
-/* Values of a launch that both tables have. */
+/* Values of a launch that both CUPTI_ACTIVITY_KIND_KERNEL and LIBTRACE_NCU_RESULT contain. */
 struct launch {
 	int64_t global_pid;
 	enum ncu_entry_kind workload;

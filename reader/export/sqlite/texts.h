@@ -33,11 +33,11 @@ void text_ids_report(struct text_ids *t, const struct string_table *report);
 
 void text_ids_release(struct text_ids *t);
 
-/* Return the id of a text, which is added if needed. Returns 0 or -ENOMEM. */
+/* Look up the id of a text, which is added if needed. Returns 0 or -ENOMEM. */
 int text_id(struct text_ids *t, const char *text, uint32_t *ret_id);
 
-/* Return the id of a string of the report; "[string N]" if the report has no such string. Returns 0
- * or -ENOMEM. */
+/* Look up the text id of a string of the report; the text is "[string N]" if the report has no such
+ * string. Returns 0 or -ENOMEM. */
 int text_id_of_string(struct text_ids *t, uint32_t string, uint32_t *ret_id);
 
 /* Return a string of the report and its length, with bytes that are not UTF-8 as \xNN. Valid as

@@ -3,10 +3,10 @@
  * threads.h - ids that nsys gives processes and threads, and names of threads.
  *
  * A globalTid is machine << 56 | VM << 48 | pid << 24 | tid. Machine and VM distinguish reports,
- * and processes of one report that had the same pid one after the other.
+ * and processes of one report that had the same pid at different times.
  *
- * Memory: 40 bytes and a map entry for each thread, a map entry for each pid that was reused. One
- * thread; allocates.
+ * Memory: 32 bytes and a map entry for each thread, a map entry for each process whose pid was
+ * reused. One thread; allocates.
  */
 #ifndef READER_EXPORT_SQLITE_THREADS_H
 #define READER_EXPORT_SQLITE_THREADS_H
@@ -36,9 +36,9 @@ struct export_threads {
 	uint32_t vids; /* VM numbers assigned so far */
 
 	/* per-report state */
-	int64_t vid;      /* globalVid of the report */
-	struct map lives; /* process -> number of earlier processes with its pid */
-	uint32_t lives_most;
+	int64_t vid;         /* globalVid of the report */
+	struct map lives;    /* process -> number of earlier processes with its pid */
+	uint32_t lives_most; /* greatest value in `lives` */
 };
 
 #define GLOBAL_VID_BITS INT64_C(0x7fff000000000000) /* the bits of globalVid in a globalTid */
@@ -54,8 +54,8 @@ int64_t global_id(const struct export_threads *t, const struct process *p, uint3
 /* Find the processes whose pid an earlier process had. Returns 0 or -ENOMEM. */
 int process_lives_find(struct export_threads *t, const struct process_list *l);
 
-/* Return the thread with this globalTid, which is added if needed; valid until another thread is
- * added. Returns 0 or -ENOMEM. */
+/* Look up the thread with a globalTid, which is added if needed; *ret_thread is valid until another
+ * thread is added. Returns 0 or -ENOMEM. */
 int thread_find(struct export_threads *t, int64_t global_tid, struct export_thread **ret_thread);
 
 /* Record the name that a thread got at `ns`, a string of the report. Returns 0 or -ENOMEM. */

@@ -87,7 +87,7 @@ static uint32_t pid_of(struct chrome *w, const struct track *track)
  * other track a number of its own. */
 static uint32_t tid_of(const struct track *track)
 {
-	if (track->overflow)
+	if (track->overflow || (is_of_device(track) && track->key.id == TRACK_UNKNOWN))
 		return TRACK_TID_FIRST + track->number;
 	return track->key.kind == TRACK_THREAD ? track->key.tid
 		: is_of_device(track)          ? (uint32_t)track->key.id
@@ -208,9 +208,13 @@ static void print_known_args(struct chrome *w, const struct timeline_item *i)
 	print_u64(w->out, correlation(w, i));
 	fputs_unlocked(",\"correlation\":", w->out);
 	print_u64(w->out, correlation(w, i));
-	if (is_of_device(i->track))
-		fprintf(w->out, ",\"device\":%u,\"context\":%u,\"stream\":%llu", key->device,
-			key->context, (unsigned long long)key->id);
+	if (!is_of_device(i->track))
+		return;
+	fprintf(w->out, ",\"device\":%u", key->device);
+	if (key->context != TRACK_UNKNOWN)
+		fprintf(w->out, ",\"context\":%u", key->context);
+	if (key->id != TRACK_UNKNOWN)
+		fprintf(w->out, ",\"stream\":%llu", (unsigned long long)key->id);
 }
 
 static int64_t column_value(const struct timeline_item *i, uint32_t field)
@@ -218,16 +222,25 @@ static int64_t column_value(const struct timeline_item *i, uint32_t field)
 	return i->row->values[schema_column_index(i->row->event, field)];
 }
 
+/* Print three columns as an array, unless the file that was converted lacks one. */
+static void print_triple(
+	struct chrome *w, const struct timeline_item *i, const char *name, uint32_t first_field)
+{
+	const uint32_t first = schema_column_index(i->row->event, first_field);
+	const int64_t *values = &i->row->values[first];
+	for (uint32_t n = first; n < first + 3; n++)
+		if (event_row_lacks(i->row, n))
+			return;
+	fprintf(w->out, ",\"%s\":[%lld,%lld,%lld]", name, (long long)values[0],
+		(long long)values[1], (long long)values[2]);
+}
+
 static void print_shape(struct chrome *w, const struct timeline_item *i)
 {
-	if (i->row->event->number == KIND_CUDA_KERNEL)
-		fprintf(w->out, ",\"grid\":[%lld,%lld,%lld],\"block\":[%lld,%lld,%lld]",
-			(long long)column_value(i, FIELD_CUDA_KERNEL_GRID_X),
-			(long long)column_value(i, FIELD_CUDA_KERNEL_GRID_Y),
-			(long long)column_value(i, FIELD_CUDA_KERNEL_GRID_Z),
-			(long long)column_value(i, FIELD_CUDA_KERNEL_BLOCK_X),
-			(long long)column_value(i, FIELD_CUDA_KERNEL_BLOCK_Y),
-			(long long)column_value(i, FIELD_CUDA_KERNEL_BLOCK_Z));
+	if (i->row->event->number != KIND_CUDA_KERNEL)
+		return;
+	print_triple(w, i, "grid", FIELD_CUDA_KERNEL_GRID_X);
+	print_triple(w, i, "block", FIELD_CUDA_KERNEL_BLOCK_X);
 }
 
 /* Print the bandwidth of copies and sets as the PyTorch profiler does: bytes per ns. */

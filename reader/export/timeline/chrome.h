@@ -14,9 +14,9 @@
 
 #include "reader/export/timeline/timeline.h"
 
-/* Write all events of a timeline that has been started. `steps`: shell pattern for the NVTX ranges
- * that are steps of the profile; NULL = none. Returns 0 or a negative errno; -EPIPE if the stream
- * failed. One thread; allocates. */
+/* Write all events of a timeline that timeline_read() has read. `steps`: shell pattern for the NVTX
+ * ranges that are steps of the profile; NULL = none. Returns 0 or a negative errno; -EPIPE if the
+ * stream failed. One thread; allocates. */
 int chrome_write(FILE *out, struct timeline *t, const char *steps);
 
 #endif

@@ -35,8 +35,8 @@ static int thread_named(struct timeline *t, uint32_t process, uint32_t tid, uint
 	return 0;
 }
 
-/* Decode columns of a batch one after the other. NULL = out of memory, or a damaged
- * batch, which contents_read() reports. */
+/* Decode columns of a batch into one array, column by column, which the caller frees. NULL = out of
+ * memory, or a damaged batch, which contents_read() reports. */
 static int64_t *columns_of(const struct event_batch *b, const uint32_t *fields, uint32_t count)
 {
 	int64_t *values = malloc((size_t)b->count * count * sizeof(*values) + 1);
@@ -255,6 +255,8 @@ void timeline_value(
 	const struct schema_field *field = &row->event->fields[index];
 	const int64_t value = row->values[index];
 	*v = (struct timeline_value){.number = (uint64_t)value};
+	if (event_row_lacks(row, index)) /* TIMELINE_NOTHING */
+		return;
 	switch (field->kind) {
 	case FIELD_KIND_INT:
 		v->kind = TIMELINE_INT;

@@ -13,8 +13,8 @@
 
 #include "reader/export/timeline/timeline.h"
 
-/* Write all events of a timeline that has been started. Returns 0 or a negative errno; -EPIPE if
- * the stream failed. One thread; allocates. */
+/* Write all events of a timeline that timeline_read() has read. Returns 0 or a negative errno;
+ * -EPIPE if the stream failed. One thread; allocates. */
 int perfetto_write(FILE *out, struct timeline *t);
 
 #endif

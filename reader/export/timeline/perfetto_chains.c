@@ -102,8 +102,8 @@ static uint32_t mapping_number(struct perfetto_chains *c, const char *path)
 	return name;
 }
 
-/* Return the id of one function of an address, by its index among the inlined functions; a new
- * frame is written. 0 = out of memory. */
+/* Return the id of a frame: an address and an index among the functions inlined there. A new frame
+ * is written. 0 = out of memory. */
 static uint32_t frame_number(
 	struct perfetto_chains *c, const struct symbol *s, uint32_t index, uint64_t rel_pc)
 {

@@ -32,8 +32,8 @@ void perfetto_chains_init(
 	struct perfetto_chains *c, struct timeline *timeline, struct proto *proto);
 void perfetto_chains_release(struct perfetto_chains *c);
 
-/* Return the id of an item's callchain, which is written if it is new; 0 = the item has none.
- * Returns 0 or -ENOMEM. */
+/* Look up the id of an item's callchain, which is written if it is new; *ret_number 0 = the item
+ * has none. Returns 0 or -ENOMEM. */
 int perfetto_chain(struct perfetto_chains *c, const struct timeline_item *i, uint64_t *ret_number);
 
 #endif

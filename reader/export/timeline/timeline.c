@@ -225,8 +225,15 @@ static uint64_t value_at(const struct event_row *row, int index)
 	return index < 0 ? 0 : (uint64_t)row->values[index];
 }
 
-/* Return the track of a row. A slice that overlaps others without nesting is moved to an overflow
- * of it. */
+/* Return an id that is part of a track; TRACK_UNKNOWN if the file that was converted lacks it. */
+static uint32_t id_at(const struct event_row *row, int index)
+{
+	return index >= 0 && event_row_lacks(row, (uint32_t)index) ? TRACK_UNKNOWN
+								   : (uint32_t)value_at(row, index);
+}
+
+/* Return the track of a row. track_open() moves a slice that overlaps others without nesting to an
+ * overflow of the track. */
 static struct track *track_of(
 	struct timeline *t, const struct timeline_kind *k, const struct event_row *row)
 {
@@ -243,8 +250,8 @@ static struct track *track_of(
 	case TRACK_STREAM:
 	case TRACK_WAITS:
 		key.device = (uint32_t)value_at(row, k->device);
-		key.context = (uint32_t)value_at(row, k->context);
-		key.id = (uint32_t)value_at(row, k->stream);
+		key.context = id_at(row, k->context);
+		key.id = id_at(row, k->stream);
 		break;
 	case TRACK_NVTX_COUNTER:
 		key.domain = (uint32_t)value_at(row, k->domain);

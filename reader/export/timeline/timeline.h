@@ -95,8 +95,7 @@ struct timeline {
 	struct timeline_group {
 		uint32_t order[TIMELINE_EQUALS_MAX + 1]; /* indexes in `rows` */
 		uint32_t count, taken;
-		uint32_t ahead; /* the next row has been read: `rows` has count + 1 elements */
-		bool has_ahead;
+		bool has_ahead; /* the next row has been read: `rows` has count + 1 elements */
 	} group;
 	struct map name_numbers;
 	struct string_ref *names; /* indexed by number - 1 */
@@ -127,7 +126,8 @@ void timeline_release(struct timeline *t);
  * again as items are read. Returns 0 or a negative errno. */
 int timeline_read(struct timeline *t, const struct contents_visitor *visitor);
 
-/* Collect what items need from a batch, in the first pass. Returns 0 or a negative errno. */
+/* Collect names, devices and payloads from a batch, in the first pass. Returns 0 or a negative
+ * errno. */
 int timeline_visit_batch(struct timeline *t, const struct event_batch *batch);
 
 /* Return the next item, which is valid until the next call. Returns 1, 0 at the end, or a negative

@@ -152,10 +152,21 @@ static const char *memory_kind(uint64_t kind)
 	return kind < sizeof(names) / sizeof(names[0]) ? names[kind] : "other";
 }
 
+/* Print what is known of a stream: ", context 1, stream 7", or nothing. */
+static void stream_name(const struct track_key *k, char *out, size_t bytes)
+{
+	int used = 0;
+	*out = 0;
+	if (k->context != TRACK_UNKNOWN)
+		used = snprintf(out, bytes, ", context %u", k->context);
+	if (k->id != TRACK_UNKNOWN)
+		snprintf(out + used, bytes - (size_t)used, ", stream %u", (unsigned)k->id);
+}
+
 void track_name(const struct track *track, char *out, size_t bytes)
 {
 	const struct track_key *k = &track->key;
-	const bool has_stream = k->id != UINT32_MAX;
+	char stream[64];
 	int used = 0;
 	switch (k->kind) {
 	case TRACK_RANGES:
@@ -167,13 +178,12 @@ void track_name(const struct track *track, char *out, size_t bytes)
 			*track->domain ? ":" : "", track->domain);
 		break;
 	case TRACK_STREAM:
-		used = snprintf(out, bytes, "GPU %u, context %u, stream %u", k->device, k->context,
-			(unsigned)k->id);
+		stream_name(k, stream, sizeof(stream));
+		used = snprintf(out, bytes, "GPU %u%s", k->device, stream);
 		break;
 	case TRACK_WAITS:
-		used = has_stream ? snprintf(out, bytes, "waits, context %u, stream %u", k->context,
-					    (unsigned)k->id)
-				  : snprintf(out, bytes, "waits, context %u", k->context);
+		stream_name(k, stream, sizeof(stream));
+		used = snprintf(out, bytes, "waits%s", stream);
 		break;
 	case TRACK_UNIFIED_MEMORY:
 		used = snprintf(out, bytes, "unified memory");

@@ -2,9 +2,9 @@
 /*
  * tracks.h - tracks of a timeline, and the nesting of slices on each.
  *
- * A slice is put on a track only if it is inside all slices that are open on the track; else
- * on an overflow of the track. Slices are opened in order of their start, of equal starts the
- * longest first. Memory grows with the number of tracks. One thread; allocates.
+ * A slice is put on a track only if it is inside all slices that are open on the track; else on an
+ * overflow of the track. Slices are opened in order of their start; among equal starts, the longest
+ * first. Memory grows with the number of tracks. One thread; allocates.
  */
 #ifndef READER_EXPORT_TIMELINE_TRACKS_H
 #define READER_EXPORT_TIMELINE_TRACKS_H
@@ -18,6 +18,7 @@
 #include "reader/report/processes.h"
 
 #define TRACK_NAME_BYTES 300u
+#define TRACK_UNKNOWN UINT32_MAX  /* id of a stream or context that is not known, or none */
 #define TRACK_OVERFLOWS_MAX 1000u /* bounds the work for slices that overlap without nesting */
 
 enum track_kind {
@@ -40,8 +41,8 @@ struct track_key {
 	uint32_t tid;
 	uint32_t domain;  /* Strings id */
 	uint32_t device;  /* number of the device */
-	uint32_t context; /* id of the context */
-	uint64_t id;      /* id of the stream or counter; kind of memory */
+	uint32_t context; /* id of the context, TRACK_UNKNOWN = not known */
+	uint64_t id;      /* id of the stream (TRACK_UNKNOWN) or counter; kind of memory */
 };
 
 struct track {
@@ -85,8 +86,8 @@ int track_open(struct tracks *l, struct track *track, uint64_t start_ns, uint64_
 /* End all open slices. */
 void tracks_end(struct tracks *l);
 
-/* Write the name of a track within its process, at most `bytes`: "NVTX:domain", "stream 7". The
- * caller names threads. */
+/* Write the name of a track within its process, at most `bytes`: "NVTX:domain", "GPU 0, context 1,
+ * stream 7". The caller names threads. */
 void track_name(const struct track *track, char *out, size_t bytes);
 
 #endif

@@ -17,8 +17,7 @@ static uint32_t details(struct xplane *x, const char *text, int bytes)
 	return bytes < 0 ? 0 : xplane_text(x, text, (size_t)bytes);
 }
 
-/* Return the columns of the device with that number, as the item's process recorded it; NULL = not
- * known. */
+/* Return the columns of an item's device, as the item's process recorded them; NULL = not known. */
 static const uint64_t *device_columns(const struct xplane *x, const struct timeline_item *i)
 {
 	const struct ncu_devices *d = x->timeline->devices;

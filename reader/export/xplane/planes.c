@@ -42,7 +42,8 @@ static uint64_t line_id(const struct xplane *x, const struct xplane_line *line)
 {
 	const struct track *track = line->track;
 	const bool thread = track->key.kind == TRACK_THREAD;
-	if (track->overflow || (!thread && track->key.kind != TRACK_STREAM))
+	if (track->overflow || (!thread && track->key.kind != TRACK_STREAM) ||
+		(!thread && track->key.id == TRACK_UNKNOWN))
 		return MADE_LINE_ID + track->number;
 	for (uint32_t i = 0; i < track->number - 1;
 		i++) { /* the id is in use by another process or context */
@@ -62,7 +63,7 @@ static void line_name_put(struct xplane *x, struct proto *p, const struct xplane
 	struct string_ref thread = timeline_thread_name(x->timeline, key->process, key->tid);
 	const char *comma = "";
 	track_name(line->track, name, sizeof(name));
-	if (key->kind == TRACK_STREAM) {
+	if (key->kind == TRACK_STREAM && key->id != TRACK_UNKNOWN) {
 		size_t at = (size_t)snprintf(
 			text, sizeof(text), "Stream #%llu(", (unsigned long long)key->id);
 		for (uint32_t n = 0; n < LINE_KINDS; n++)

@@ -18,12 +18,13 @@ uint32_t xplane_text(struct xplane *x, const char *text, size_t bytes);
 /* Return the number of the name of an event; 0 = out of memory. */
 uint32_t xplane_event_text(struct xplane *x, const struct timeline_item *i);
 
-/* Return the number of the "tf_op" (name:type) by which XProf aggregates an NVTX range, by the
- * number of its text: the text with '_' for colons, and the domain in letters, digits and '_'.
- * `range` 0 = no range. Returns 0 when out of memory. */
+/* Return the number of the "tf_op" (name:type) by which XProf aggregates an NVTX range: its text
+ * with '_' for colons, and its domain in letters, digits and '_'. `range` is the number of its
+ * text, 0 = no range. Returns 0 when out of memory. */
 uint32_t xplane_operation(struct xplane *x, uint32_t range);
 
-/* Write the name of a track of memory in use; with the process if there are several. */
+/* Write the name of a track of memory in use; it includes the process if there are several *
+ * processes. */
 void xplane_allocator(
 	const struct xplane *x, const struct track *track, char out[XPLANE_ALLOCATOR_BYTES]);
 

@@ -24,16 +24,15 @@ enum tools_message {
 	TOOLS_MESSAGES
 };
 
-/* Write all messages, each to its stream, from a timeline that has been started; `steps` as in
- * xplane_write(). Returns 0 or a negative errno; -EPIPE if a stream failed. One thread;
+/* Write all messages, each to its stream, from a timeline that timeline_read() has read; `steps` as
+ * in xplane_write(). Returns 0 or a negative errno; -EPIPE if a stream failed. One thread;
  * allocates. */
 int tools_write(FILE *const out[TOOLS_MESSAGES], struct timeline *t, const char *steps);
 
 /* Return the name of a message's file in the output folder. */
 const char *tools_file(enum tools_message message);
 
-/* Return "name: reason" of the n-th message of XProf that is not written; NULL after the last
- * one. */
+/* Return "name: reason" of the n-th message of XProf that is not written; NULL after the last. */
 const char *tools_absent(size_t n);
 
 #endif

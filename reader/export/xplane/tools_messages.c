@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tools_messages.c - XProf's messages of kernels and operations, and OpStats, which contains all
- * others. */
+/* tools_messages.c - XProf's messages of kernels and operations, and OpStats, which contains these
+ * and the steps. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

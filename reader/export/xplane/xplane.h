@@ -6,9 +6,9 @@
  * openxla/xprof, xprof/convert and xprof/utils (names of planes, lines, events and stats that its
  * tools use). Checked with xprof 2.24.2.
  *
- * A plane is one message, and so is a line, so events are kept in a temporary file
- * (temporary_stream.h) until all are known. Memory grows with the number of lines and of distinct
- * names.
+ * Planes and lines are single messages, whose length is written first, so events are kept in a
+ * temporary file (temporary_stream.h) until all are known. Memory grows with the number of lines
+ * and of distinct names.
  */
 #ifndef READER_EXPORT_XPLANE_XPLANE_H
 #define READER_EXPORT_XPLANE_XPLANE_H
@@ -17,9 +17,9 @@
 
 #include "reader/export/timeline/timeline.h"
 
-/* Write all events of a timeline that has been started. `steps`: shell pattern for the NVTX ranges
- * that are steps of the profile; NULL = none. Returns 0 or a negative errno; -EPIPE if the stream
- * failed. One thread; allocates; writes files. */
+/* Write all events of a timeline that timeline_read() has read. `steps`: shell pattern for the NVTX
+ * ranges that are steps of the profile; NULL = none. Returns 0 or a negative errno; -EPIPE if the
+ * stream failed. One thread; allocates; writes files. */
 int xplane_write(FILE *out, struct timeline *t, const char *steps);
 
 #endif

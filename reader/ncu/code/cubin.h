@@ -30,8 +30,8 @@ struct cubin_function {
 struct cubin_line {
 	uint32_t symbol, file, line; /* file: an index; line: 0 = none */
 	uint64_t offset;
-	uint32_t order; /* of several at one offset the greatest applies, which is first in the
-			   table */
+	uint32_t order; /* of several at one offset, the greatest applies: the first row of the line
+			   program; 0 = the end of a sequence */
 };
 
 struct cubin_lines {

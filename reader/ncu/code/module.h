@@ -24,7 +24,7 @@ struct ncu_module {
 	size_t part_count;
 	bool has_code;
 	struct cubin cubin;
-	uint32_t instruction_bytes;        /* distance of instructions */
+	uint32_t instruction_bytes;        /* size of an instruction */
 	struct module_function *functions; /* sorted by address */
 	size_t function_count;
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nvdisasm.c - disassembles a cubin by NVIDIA's nvdisasm. */
+/* nvdisasm.c - disassembly of a cubin with NVIDIA's nvdisasm. */
 #define _GNU_SOURCE
 #include "reader/ncu/code/nvdisasm.h"
 

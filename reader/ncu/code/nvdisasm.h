@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * nvdisasm.h - the instructions of a cubin as text, by NVIDIA's nvdisasm if it is installed.
- * One thread; starts a program and waits for it; allocates.
+ * nvdisasm.h - the instructions of a cubin as text, from NVIDIA's nvdisasm if it is installed. One
+ * thread; starts a program and waits for it; allocates.
  */
 #ifndef READER_NCU_CODE_NVDISASM_H
 #define READER_NCU_CODE_NVDISASM_H
@@ -34,8 +34,8 @@ struct nvdisasm {
 	uint32_t label_capacity;
 };
 
-/* Run `nvdisasm` of PATH, or else that of /usr/local/cuda. Returns 0; -ENOENT if there is none;
- * -EIO if it failed, or printed nothing for a minute; -ENOMEM. Release it in any case. */
+/* Run the `nvdisasm` in PATH, else the one in /usr/local/cuda/bin. Returns 0; -ENOENT if there is
+ * none; -EIO if it failed, or printed nothing for a minute; -ENOMEM. Release it in any case. */
 int nvdisasm_run(struct nvdisasm *d, const struct cubin *cubin);
 void nvdisasm_release(struct nvdisasm *d);
 

@@ -2,9 +2,9 @@
 /*
  * choice.h - the choice of sections and metrics that `trace details` prints of a result.
  *
- * The sections are those of section files in place of the report's, or some of either; derived
- * metrics and the metrics of --metrics are added. One thread; messages are printed on stderr;
- * allocates.
+ * Sections come from section files if folders are given, else from the report; --section and --set
+ * select some of them. Derived metrics and the metrics of --metrics are added. One thread; messages
+ * are printed on stderr; allocates.
  */
 #ifndef READER_NCU_PAGES_CHOICE_H
 #define READER_NCU_PAGES_CHOICE_H

@@ -53,7 +53,8 @@ static int page_print(struct details *d, const char *page)
 	return is_raw ? details_raw(d) : details_sections(d);
 }
 
-/* Return the index of the option's word that was given; `otherwise` if it was not given. */
+/* Return the index of an option's value among its choices; `otherwise` if the option was not given.
+ */
 static unsigned choice(const struct options *o, enum option_id id, unsigned otherwise)
 {
 	const char *words = option_rows[id].choices, *value = o->value[id];
@@ -67,7 +68,8 @@ static unsigned choice(const struct options *o, enum option_id id, unsigned othe
 	return otherwise;
 }
 
-/* Build the form from the options. Their words are in the order of the enumerations. */
+/* Convert the options to settings of the pages. Choices of options have the order of the
+ * enumerations. */
 static struct details form_of(const struct options *o)
 {
 	return (struct details){.csv = o->value[OPT_details_csv],

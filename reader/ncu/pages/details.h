@@ -45,7 +45,7 @@ int details_filter_set(struct details_filter *f, const struct options *o);
 /* Free all memory of the filter. */
 void details_filter_release(struct details_filter *f);
 
-/* Return the name of the kernel in this form, "" if there is none. */
+/* Return the name of the kernel in the form `base`; "" if there is none. */
 const char *details_name_by(enum details_base base, const Ncu__ProfileResult *result);
 
 /* Return whether the filter accepts a result. It counts launches: call it once for each result, in
@@ -67,8 +67,8 @@ struct details {
 	bool csv;
 	bool base_units,
 		floating; /* units are not scaled; always two digits after the decimal point */
-	bool rule_details, rename; /* print focus metrics of rules; prefix names of kernels by that
-				      of their range */
+	bool rule_details,
+		rename; /* print rules' focus metrics; prefix kernel names with NVTX ranges */
 	enum details_part part;
 	enum details_names names;
 	enum details_instances instances;
@@ -234,8 +234,8 @@ struct details_rows {
 /* Append a copy of a cell; NULL means "". Returns 0 or -ENOMEM. */
 int details_rows_add(struct details_rows *t, const char *text);
 
-/* Return the bytes of a text of `length` bytes that fit in a line of `width`, broken between words
- * if `words`. The blank at a break begins the next line. */
+/* Return how many of the `length` bytes of a text fit in a line of `width`, which is broken between
+ * words if `words`. The blank at a break begins the next line. */
 size_t details_line_take(const char *text, size_t length, size_t width, bool words);
 
 /* Print the table. The last column is at most `most` wide (0 = no limit); longer texts continue in

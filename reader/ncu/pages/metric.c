@@ -88,8 +88,8 @@ double details_scale(
 	return ncu_unit_scale(unit, number);
 }
 
-/* Return whether a value is marked on a page of text: it is a number, and not finite. ncu leaves
- * out the mark for ratios of bytes that a program is instrumented for. */
+/* Return whether a text page marks a value: it is a number, and not finite. ncu does not mark
+ * ratios of bytes that it measures by instrumenting the program. */
 static bool is_doubtful(const struct details *d, const Ncu__ProfileMetricResult *m)
 {
 	const char *name = m->name_id < d->results.name_count ? d->results.names[m->name_id] : "";
@@ -201,7 +201,7 @@ char *details_label(const struct details *d, const struct ncu_shown *shown)
 
 /* ---- metrics ---- */
 
-/* In sections, sums of thread instructions have another unit than on the raw page. */
+/* Write the unit of a metric; sums of thread instructions have a different unit on the raw page. */
 void details_section_unit(const char *name, char ret_unit[NCU_UNIT_BYTES])
 {
 	if (!fnmatch("derived__*_inst_executed*_x2", name, 0))

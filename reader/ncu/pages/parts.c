@@ -46,7 +46,6 @@ int details_each(struct details *d, details_visit *one, void *user)
 	return error;
 }
 
-/* The path may be one of Linux or Windows. */
 const char *details_base_name(const char *path)
 {
 	const char *slash = strrchr(path, '/'), *back = strrchr(path, '\\');

@@ -103,7 +103,7 @@ static int page_begin(struct raw_page *p, struct details *d)
 	return error ? error : page_narrow(p, d);
 }
 
-/* Store the values of a result in their columns; if a name occurs twice, the last one. */
+/* Store the metrics of a result in their columns; of metrics with the same name, the last. */
 static void page_take(struct raw_page *p, const struct details *d, const Ncu__ProfileResult *r)
 {
 	for (size_t i = 0; i < p->count; i++)
@@ -240,7 +240,7 @@ static int print_table(struct details *d, size_t id, const Ncu__ProfileResult *r
 	return error;
 }
 
-/* ---- for others ---- */
+/* ---- for summaries ---- */
 
 struct visiting {
 	struct raw_page page;

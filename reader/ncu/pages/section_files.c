@@ -19,8 +19,8 @@ static void show_problem(void *user, const char *path, const struct text_problem
 		cli_error("%s: %s: %s", path, kind, p->text);
 }
 
-/* Return a copy of the next line of a repeated option, which the caller frees; NULL after the last
- * one. */
+/* Return a copy of the next value of a repeated option, which the caller frees; NULL after the
+ * last. */
 static char *next_line(const char **at)
 {
 	size_t bytes = *at ? strcspn(*at, "\n") : 0;

@@ -11,8 +11,8 @@
 #include "reader/cli/base/message.h"
 #include "reader/ncu/sections.h"
 
-/* The options of a command; NULL = not given. Values of repeated options are separated by line
- * ends. */
+/* The options of a command; NULL = not given. Values of repeated options are separated by newlines.
+ */
 struct section_options {
 	const char *folders, *folders_recursive; /* --section-folder, --section-folder-recursive */
 	const char *names, *sets;                /* --section, --set */

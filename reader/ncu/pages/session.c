@@ -97,7 +97,8 @@ static int print_session(struct details *d, const Libtrace__SessionDetails *s)
 	return f.error;
 }
 
-/* Return whether the process has no name here, and one in another block. */
+/* Return whether the process has no name in this entry, but has one in the entry of another block.
+ */
 static bool is_named_elsewhere(const struct ncu_results *n, size_t at)
 {
 	for (size_t i = 0; i < n->process_count; i++)

@@ -411,7 +411,8 @@ static int by_symbol(const void *a, const void *b)
 	return first < second ? -1 : first > second;
 }
 
-/* Print the functions of the module: by address; without metrics by symbol, as ncu does. */
+/* Print the functions of the module in order of address, or, if there are no metrics, in order of
+ * symbol, as ncu does. */
 static void functions_print(struct source_page *p)
 {
 	const size_t count = p->module.function_count;

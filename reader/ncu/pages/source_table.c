@@ -162,8 +162,8 @@ void source_columns_release(struct source_columns *c)
 
 /* ---- cells ---- */
 
-/* Return the number of instructions: from the code, or up to the last instance that is near
- * enough. */
+/* Return the number of instructions: from the size of the code, else up to the last instance within
+ * SOURCE_CELLS_MAX. */
 static size_t rows_of(
 	const struct source_columns *c, const struct module_function *f, uint32_t step)
 {

@@ -4,8 +4,7 @@
  *
  * Launches of one kernel and shape form a group; per-nvtx, those in the same ranges of a domain.
  * Each metric of the page has its least and greatest value and the arithmetic mean. This file
- * builds
- * the groups and adds results to them; a result is freed once it is added.
+ * builds the groups and adds results to them; a result is freed after it is added.
  */
 #define _GNU_SOURCE
 #include <errno.h>

@@ -153,7 +153,8 @@ static unsigned label_rank(const struct details_item *at, const struct ncu_shown
 	return RANK_NONE;
 }
 
-/* Give all rows of a metric in tables of one section, which are chained, the best label so far. */
+/* Set the best label found so far in all rows of a metric in the tables of one section. `same`
+ * chains these rows. */
 static int labels_agree(struct summary_group *g, struct summary_row *row)
 {
 	const uintptr_t name = (uintptr_t)row->name, section = (uintptr_t)row->section;
@@ -225,7 +226,6 @@ int summary_row_add(struct summary *s, struct summary_group *g, const struct det
 	return error;
 }
 
-/* If launches differ, the first value is kept. */
 int summary_attribute_add(struct summary *s, struct summary_group *g, const struct ncu_shown *shown)
 {
 	if (row_find(s, g, "", 0, shown->name))

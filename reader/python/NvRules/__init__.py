@@ -55,7 +55,7 @@ __all__ = [
 
 
 def get_context(h: "Handle") -> "Context":
-    """Return the report as a rule sees it: its result is the first one of the first range."""
+    """Return the report as a rule sees it: one range with one result, to which the rule is applied."""
     return h.context
 
 

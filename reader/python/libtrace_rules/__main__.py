@@ -116,7 +116,7 @@ class Session:
             for i in range(len(self.range))
             if self.can_hold(i) and (not rule.section or self.has_section(i, rule.section))
         ]
-        is_told = not self.job["rules"] or rule.identifier in self.job["rules"]
+        is_requested = not self.job["rules"] or rule.identifier in self.job["rules"]
         modules: List[ModuleType] = []
         done = 0
 
@@ -136,7 +136,7 @@ class Session:
         def take(index: int, found: _apply.Finding) -> None:
             nonlocal done
             done += 1
-            self.take(rule, index, found, is_told)
+            self.take(rule, index, found, is_requested)
 
         self.out.flush()
         why = _process.over_all(one, todo, self.job["limit_s"], take) if todo else None
@@ -147,14 +147,14 @@ class Session:
                 f"{len(todo) - done} results have no findings of it",
             )
 
-    def take(self, rule: _rules.Rule, index: int, found: _apply.Finding, is_told: bool) -> None:
+    def take(self, rule: _rules.Rule, index: int, found: _apply.Finding, is_requested: bool) -> None:
         if found.sent:
             self.sent.setdefault(index, {})[rule.identifier] = found.sent
         if found.vault:
             self.vaults[index] = found.vault
         if found.added:
             self.added.setdefault(index, {}).update(found.added)
-        if is_told:
+        if is_requested:
             for name, metric in found.added.items():
                 raw = name.encode("utf-8", "replace")
                 self.out.put("M", struct.pack("<QI", index, len(raw)) + raw + _encode.metric(metric))

@@ -79,7 +79,7 @@ def rule_result(identifier: str, name: str, section: str, items: Iterable[Item],
 
 
 def _value(kind: int, value: Any) -> bytes:
-    """Encode a value, whose type is the one that `kind` (IMetric.ValueKind_*) names."""
+    """Encode a value of the type `kind` (IMetric.ValueKind_*)."""
     field = _VALUE_FIELDS[kind]
     if field == 1:
         return text(field, value)

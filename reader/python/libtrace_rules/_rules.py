@@ -101,8 +101,8 @@ def files(folders: List[str]) -> Tuple[List[str], List[str]]:
 
 
 def ordered(rules: List[Rule]) -> List[Rule]:
-    """Sort rules by identifier, but parents before their children, as Nsight Compute does; in a circle of parents the
-    first by name comes first.
+    """Sort rules by identifier, but parents before their children, as Nsight Compute does; a cycle of parents starts
+    with its first rule by name.
     """
     by_name = {rule.identifier: rule for rule in rules}
     out: Dict[str, Rule] = {}  # in the order of insertion

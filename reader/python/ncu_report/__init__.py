@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reports of NVIDIA Nsight Compute and of libtrace: the interface of NVIDIA's module of this name, over libtrace-
-reader.so.
+"""Reports of NVIDIA Nsight Compute and of libtrace: the interface of NVIDIA's module of this name, over
+libtrace-reader.so.
 
-import ncu_report for action in ncu_report.load_report("report.ncu-rep")[0]: print(action.name(),
-action["gpu__time_duration.sum"].value())
+    import ncu_report
+    for action in ncu_report.load_report("report.ncu-rep")[0]:
+        print(action.name(), action["gpu__time_duration.sum"].value())
 
 COMPILED is true if the compiled part, which makes loops over values and instances faster, is in use. The results are
 the same without it.

@@ -93,7 +93,7 @@ def _words(text: str) -> str:
 @lru_cache(maxsize=65536)
 def describe(name: str) -> str:
     """Return the description; "" if the metric is not a counter, ratio or throughput of hardware."""
-    if _names.analyse(name)[0] == _names.OTHER:
+    if _names.analyze(name)[0] == _names.OTHER:
         return ""
     base, *rest = name.split(".")
     unit, _, counter = base.partition("__")

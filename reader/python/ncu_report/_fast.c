@@ -12,7 +12,8 @@
  * _metric.py, and this file only speeds up the usual ones.
  *
  * All functions run with the interpreter's lock held (free-threaded builds do not use this file).
- * Types are static: an interpreter with a lock of its own cannot import this, and does without.
+ * Types are static: an interpreter with a lock of its own cannot import this module and uses
+ * _quick.py's classes.
  */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
@@ -251,7 +252,7 @@ static PyTypeObject metric_type = {
 	.tp_new = PyType_GenericNew,
 };
 
-/* ---- answers for a metric, and an index (NULL = none). NULL without an exception: ask Python
+/* ---- answers for a metric, and an index (NULL = none). NULL without an exception: call the method
  * ---- */
 
 /* Return the arrays of the metric's result; NULL if the result is of another type. */
@@ -512,7 +513,8 @@ static PyObject *quick_get(PyObject *self, PyObject *object, PyObject *type)
 	return self;
 }
 
-/* Get an attribute; missing ones (name, module, annotations, code) are those of the method. */
+/* Get an attribute; missing attributes (name, module, annotations, code) are read from the method.
+ */
 static PyObject *quick_getattr(PyObject *self, PyObject *name)
 {
 	PyObject *found = PyObject_GenericGetAttr(self, name);

@@ -130,9 +130,7 @@ class ReportWarning(UserWarning):
 
 
 class Handle:
-    """An object of the library, closed when the last reference to it goes; it keeps the object that it belongs to
-    open.
-    """
+    """An object of the library, closed with the last reference to it. It keeps the object that it belongs to open."""
 
     __slots__ = ("_close", "_of", "pointer")
 

@@ -35,6 +35,7 @@ from ._shown import labels
 
 Value = Union[str, int, float, None]
 _U64 = (1 << 64) - 1
+SAMPLED = 1  # libtrace_metrics.categories: the instances are samples over time
 
 
 @lru_cache(maxsize=65536)
@@ -113,15 +114,19 @@ class IMetric(Metric):
         """Return MetricType_COUNTER, MetricType_RATIO or MetricType_THROUGHPUT for hardware metrics, else
         MetricType_OTHER.
         """
-        return _names.analyse(self._name)[0]
+        return _names.analyze(self._name)[0]
 
     def metric_subtype(self) -> Optional[int]:
         """Return one of MetricSubtype_*, or None."""
-        return _names.analyse(self._name)[1] or None
+        return _names.analyze(self._name)[1] or None
 
     def rollup_operation(self) -> Optional[int]:
         """Return one of RollupOperation_*, or None: how the values of the hardware units were combined."""
-        return _names.analyse(self._name)[2] or None
+        return _names.analyze(self._name)[2] or None
+
+    def is_sampled(self) -> bool:
+        """Return whether the instances are samples over time. (Not in NVIDIA's module.)"""
+        return self._result.category(self._at) == SAMPLED
 
     # ---- value ----
 
@@ -136,7 +141,7 @@ class IMetric(Metric):
         return _api_kind(self._instances().column.kinds[begin + instance]) if 0 <= instance < end - begin else 0
 
     def has_value(self, value_kind: int = ValueKind_ANY) -> bool:
-        """Return whether there is a value, or, if `kind` is not ValueKind_ANY, whether the metric has this kind."""
+        """Return whether there is a value, or, if `value_kind` is not ValueKind_ANY, whether it is of this kind."""
         if value_kind == self.ValueKind_ANY:
             return self._result.kinds[self._at] != NONE
         return value_kind == self.kind()
@@ -393,6 +398,10 @@ class MetricColumns(Views):
             sections = part(self.handle.pointer, "sections", "sections").get("sections") or []
             self._labels = labels(sections)
         return self._labels
+
+    def category(self, at: int) -> int:
+        """Return the category of a metric as stored (libtrace_metrics.categories)."""
+        return ctypes.string_at(self._arrays.categories + at, 1)[0]
 
     def span(self, at: int) -> Tuple[int, int]:
         """Return the range of a metric's instances in the list of all instances."""

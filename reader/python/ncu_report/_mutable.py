@@ -60,6 +60,9 @@ class IMutableMetric(IMetric):
     def label(self) -> str:
         return ""
 
+    def is_sampled(self) -> bool:
+        return False
+
     def kind(self, instance: Optional[int] = None) -> int:
         kind = self._slot(instance)[0]
         return self._slots[0][0] if not kind and instance is None and self._slots else kind

@@ -32,7 +32,7 @@ SUBTYPES = (
     "ratio",
 )
 _RATIOS = ("max_rate", "pct", "ratio")
-# Hardware units: what comes before the two underscores of counters that the device has.
+# Hardware units: the part of a hardware counter's name before the two underscores.
 UNITS = frozenset(
     "ctc dram fbpa fe gpc gpu gr host idc l1tex lrc lts ltc mcc nvdec nvenc nvlrx nvltx pcie pm pda raster sm smsp "
     "sys tpc vaf "
@@ -41,7 +41,7 @@ UNITS = frozenset(
 
 
 @lru_cache(maxsize=65536)
-def analyse(name: str) -> Tuple[int, int, int]:
+def analyze(name: str) -> Tuple[int, int, int]:
     """Return (type, subtype, rollup) by the name alone. NVIDIA's module also uses its database of the device."""
     base, *rest = name.split(".")
     rollup = ROLLUPS.get(rest[0], 0) if rest else 0

@@ -64,12 +64,12 @@ class INvtxRange:
         return value
 
     def payload_as_uint64(self) -> int:
-        """Return the payload as a whole number; 0 if it is not one."""
+        """Return the payload as a whole number; 0 if it is not a number."""
         value = self._payload()
         return int(value) & (1 << 64) - 1 if isinstance(value, (int, float)) else 0
 
     def payload_as_double(self) -> float:
-        """Return the payload as a real number; 0.0 if it is not one."""
+        """Return the payload as a real number; 0.0 if it is not a number."""
         value = self._payload()
         return float(value) if isinstance(value, (int, float)) else 0.0
 
@@ -98,7 +98,7 @@ class INvtxDomainInfo:
         return tuple(r.get("name", "") for r in self._stack)
 
     def push_pop_range(self, idx: int) -> Optional[INvtxRange]:
-        """Return a pushed range; None if there are fewer."""
+        """Return a pushed range; None if there is none with this index."""
         return INvtxRange(self._stack[idx]) if 0 <= idx < len(self._stack) else None
 
     def start_end_ranges(self) -> Tuple[str, ...]:
@@ -106,7 +106,7 @@ class INvtxDomainInfo:
         return tuple(r.get("name", "") for r in self._ranges)
 
     def start_end_range(self, idx: int) -> Optional[INvtxRange]:
-        """Return a started range; None if there are fewer."""
+        """Return a started range; None if there is none with this index."""
         return INvtxRange(self._ranges[idx]) if 0 <= idx < len(self._ranges) else None
 
     def __str__(self) -> str:

@@ -8,6 +8,7 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Optional, Sequence, Tuple, Union, overload
 
+from . import _timelines
 from ._events import Event, events
 from ._events import to_pandas as events_to_pandas
 from ._findings import IRuleResult, rule_results, source_markers
@@ -83,7 +84,7 @@ class _Names:
         if ids is not None:
             known = self._table.all()
             names = [known[number] if number < len(known) else f"#{number}" for number in array.array("I", ids)]
-            self.at.update(zip(names, range(len(names))))  # of several with one name, the last is used
+            self.at.update(zip(names, range(len(names))))  # of metrics with the same name, the last is used
             self._ids = None
         return self.at
 
@@ -212,9 +213,15 @@ class ISourceInfo:
 class ITimelines:
     """Timelines of the sampled metrics of a result."""
 
+    def __init__(self, action: "IAction") -> None:
+        self._action = action
+
     def aligned_metric(self, metric: IMetric) -> Optional[IMetric]:
-        """Return None: how NVIDIA's module aligns samples to the workload is unknown."""
-        return None
+        """Return a sampled metric with the samples of the workload alone, whose times have no gaps; None if the metric
+        was not sampled.
+        """
+        is_sampled = metric.is_sampled() and not metric.name().startswith(_timelines.OF_PROFILER)
+        return _timelines.aligned(self._action, metric) if is_sampled else None
 
 
 class IAction:
@@ -233,7 +240,7 @@ class IAction:
         self._result, self._metrics = result, result.metrics
 
     def name(self, base: int = NameBase_FUNCTION) -> Optional[str]:
-        """Return the name of the kernel, as `base` says: NameBase_FUNCTION, _DEMANGLED or _MANGLED; None for another
+        """Return the name of the kernel in the form `base`: NameBase_FUNCTION, _DEMANGLED or _MANGLED; None for another
         base. A command list has its own name; the name of other results is "range" or "graph".
         """
         if base not in (0, 1, 2):
@@ -345,7 +352,7 @@ class IAction:
 
     def timelines(self) -> ITimelines:
         """Return the timelines of sampled metrics."""
-        return ITimelines()
+        return ITimelines(self)
 
     def timed_warp_samples(self) -> List[Dict[str, Any]]:
         """Return the samples of warps with their times. Always empty: their stored form is unknown."""
@@ -543,7 +550,7 @@ class IContext(IBaseContext):
         """Return the events in order of their start: of a kind ("osrt_call", "nvtx_range", "cuda_kernel"; None: all),
         of functions that match a shell pattern, of a process, of a thread, of a time range (ns since the start of the
         session; 0: any). Callchains have the names that `trace symbolize` stored, or with symbols=False addresses only;
-        callchains is "merged", "native" (without Python frames) or "python" (nothing else).
+        callchains is "merged", "native" (without Python frames) or "python" (only Python frames).
 
         Raises ValueError for an unknown kind, or unknown callchains.
         """

@@ -119,7 +119,7 @@ class IBackend:
     """The interface for questions about instructions. It is not available: IContext.backend() returns None."""
 
     def get_opcodes(self, action: Any, pipeline: str) -> List[str]:
-        """Return no opcodes: which ones a pipeline executes is not known."""
+        """Return no opcodes: the opcodes of a pipeline are not known."""
         return []
 
 

@@ -28,8 +28,8 @@ def shown(tree: Any) -> Iterator[Tuple[str, str]]:
 
 
 def labels(sections: List[Fields]) -> Dict[str, str]:
-    """Return {name: label} of the metrics that sections show; of several sections, the one with the lowest order is
-    used.
+    """Return {name: label} of the metrics that sections show. If several sections show a metric, the label of the
+    section with the lowest order is used.
     """
     found: Dict[str, str] = {}
     for section in sorted(sections, key=lambda of: int(of.get("order", 0)), reverse=True):

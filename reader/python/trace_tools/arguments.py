@@ -23,7 +23,7 @@ class Parser(argparse.ArgumentParser):
         super().__init__(allow_abbrev=False, **more)
 
     def print_help(self, file: SupportsWrite[str] | None = None) -> None:
-        (file or sys.stdout).write(self.format_help())  # that of argparse hides write errors
+        (file or sys.stdout).write(self.format_help())  # argparse's own method hides write errors
 
     def error(self, message: str) -> NoReturn:
         raise Failure(

@@ -110,7 +110,7 @@ def run_ns(profiles: list[Profile]) -> float:
 
 
 def median_run(profiles: list[Profile]) -> Profile:
-    """Return the run whose duration is the median; of two in the middle the shorter one."""
+    """Return the run whose duration is the median; of two in the middle, the shorter."""
     return sorted(profiles, key=length_ns)[(len(profiles) - 1) // 2]
 
 
@@ -276,14 +276,14 @@ def reason_of(comparison: Comparison, reachable: bool) -> tuple[int, str]:
         )
     if runs < 2:
         return CANNOT_TELL, (
-            "with one run a side, the variation between runs is unknown, so no difference can be told from chance: "
-            "record at least 5 runs a side, better 10"
+            "with one run a side, the variation between runs is unknown, so no difference can be distinguished from "
+            "chance: record at least 5 runs a side, better 10"
         )
     if not reachable:
         return CANNOT_TELL, (
-            f"with {len(comparison.base)} and {len(comparison.other)} runs, no difference can be told from chance "
-            f"among {comparison.tested} metrics at alpha {comparison.options.alpha:g}: record more runs; 10 a side "
-            "are usually enough"
+            f"with {len(comparison.base)} and {len(comparison.other)} runs, no difference can be distinguished from "
+            f"chance among {comparison.tested} metrics at alpha {comparison.options.alpha:g}: record more runs; 10 a "
+            "side are usually enough"
         )
     return OK, f"nothing is worse among {comparison.tested} metrics"
 
@@ -296,9 +296,16 @@ SUMMED = {
 }
 
 
-def compare(base: list[Profile], other: list[Profile], options: Options, nights: Sequence[int] = ()) -> Comparison:
+def compare(
+    base: list[Profile],
+    other: list[Profile],
+    options: Options,
+    nights: Sequence[int] = (),
+    progress: renames.Report = renames.silent,
+) -> Comparison:
     """Compare two lists of profiles, which are modified, and return a Comparison. nights: the number of base runs of
-    each group that was recorded together, in their order; the noise between these groups counts, too.
+    each group that was recorded together, in their order; the noise between these groups counts, too. progress: is
+    told what is being done.
     """
     c = Comparison(base, other, options)
     c.differences = fingerprint.differences(base, other)
@@ -324,7 +331,8 @@ def compare(base: list[Profile], other: list[Profile], options: Options, nights:
             f"of {len(summed)} OS runtime functions ({', '.join(sorted(summed)[:4])}{', ...' * (len(summed) > 4)}) "
             f"{SUMMED[all(p.facts.get('recorded by') == 'nsys' for p in base + other)]}"
         )
-    renamed = renames.apply(base, other)
+    renamed = renames.apply(base, other, progress)
+    progress("testing the metrics")
     if renamed.left_alone:
         c.notes.append(
             f"{renamed.left_alone} items that are in the runs of one side only were not compared by name with those of "

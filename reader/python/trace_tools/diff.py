@@ -82,7 +82,7 @@ def main(argv: list[str]) -> int:
         profiles, notes = read_profiles(given.base + given.other, given.merge_numbers, progress)
         progress.say(f"comparing {max(len(p.items) for p in profiles)} items of {len(profiles)} runs")
         base, other = profiles[: len(given.base)], profiles[len(given.base) :]
-        comparison = compare.compare(base, other, options)
+        comparison = compare.compare(base, other, options, progress=progress.say)
         comparison.notes[:0] = notes
         if given.html:
             progress.say(f"writing '{given.html}'")

@@ -52,7 +52,7 @@ REFUSING = {
     "gpu clock",
     "ECC",
 }
-# Such facts of each package or device, if known on both sides: a recorder may not have collected them.
+# The same for facts of each CPU package or device, but only if both sides know them: a recorder may not collect them.
 REFUSING_EACH = re.compile(
     r"(cpu_power_limit_(long|short)|nvidia_gpu)_\d+|gpu_\d+_(name|power_limit|max_clocks|application_clocks|ecc|mig)"
 )

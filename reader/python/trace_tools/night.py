@@ -486,7 +486,7 @@ class Night:
         kept.close()
         print(
             f"night {night}: {compare.VERDICTS[verdict]}: {reason}"
-            + (f"; recording took {100 * (overhead - 1):+.1f} %" if overhead else "")
+            + (f"; recording overhead {100 * (overhead - 1):+.1f} %" if overhead else "")
         )
         for note in self.notes:
             print(f"trace: nightly: {note}", file=sys.stderr)

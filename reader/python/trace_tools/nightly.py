@@ -55,7 +55,7 @@ def comparing(sub: argparse.ArgumentParser) -> None:
     """Add the options of a comparison."""
     sub.add_argument("--alpha", type=arguments.probability, help="as in 'trace diff'")
     sub.add_argument("--min-effect", type=arguments.amount, metavar="PERCENT", help="as in 'trace diff'")
-    sub.add_argument("--force", action="store_true", help="also compare with nights of another fingerprint")
+    sub.add_argument("--force", action="store_true", help="also compare with nights of a different fingerprint")
 
 
 def keeping(sub: argparse.ArgumentParser) -> None:
@@ -178,14 +178,14 @@ def parser() -> tuple[arguments.Parser, dict[str, arguments.Parser]]:
     run.add_argument("--dry-run", action="store_true", help="only print what would be done")
     report = common(commands.add_parser("report", help="write the history of a benchmark as HTML"))
     report.add_argument("--output", "-o", metavar="FILE", help="default: DIR/NAME/HOST/history.html")
-    page = common(commands.add_parser("page", help="write a page about a night, beside the nights before it"))
+    page = common(commands.add_parser("page", help="write a page that shows a night beside the nights before it"))
     page.add_argument("--output", "-o", metavar="FILE", help="default: verdict.html in the folder of the night")
     page.add_argument(
         "night", type=int, nargs="?", help="number of the night in 'list'; default: the last one with a complete run"
     )
     comparing(page)
     baseline(page)
-    common(commands.add_parser("list", help="the nights"))
+    common(commands.add_parser("list", help="list the nights"))
     accept = common(commands.add_parser("accept", help="make a night the baseline, to accept an intended change"))
     accept.add_argument(
         "night", type=int, nargs="?", help="number of the night in 'list'; default: the last one with a complete run"
@@ -288,8 +288,8 @@ def list_nights(given: argparse.Namespace) -> int:
 
 
 def chosen_night(given: argparse.Namespace, kept: store.Store, otherwise: str) -> tuple[store.Row, list[store.Row]]:
-    """Return the night that the arguments name, else the last one with a complete run, and all nights. otherwise:
-    what does not happen without one.
+    """Return the night that the arguments name, else the last night with a complete run, and all nights. otherwise:
+    the consequence of a failure, for its message.
     """
     nights = kept.nights(given.name, given.host)
     if not nights:
@@ -342,8 +342,9 @@ def time_of(given: argparse.Namespace) -> datetime.datetime:
 def prune(
     kept: store.Store, given: argparse.Namespace, now: datetime.datetime, is_dry: bool = False
 ) -> list[tuple[store.Row, int]]:
-    """Remove the reports of old nights, and the oldest ones while all take too much space or are too many; those of
-    the baseline and of the last night stay. Return [(night, bytes)]. is_dry: only return what would be removed.
+    """Remove the reports of old nights, and of the oldest nights while all reports take too much space or too many
+    nights have reports; keep those of the baseline and of the last night. Return [(night, bytes)]. is_dry: only return
+    what would be removed.
     """
     nights = kept.nights(given.name, given.host)
     baseline = {n["id"] for n in night.baseline_of(nights, given.baseline_nights)} | (

@@ -22,7 +22,7 @@ from .store import Row
 Series = Tuple[Key, str]  # an item and the name of a metric
 Points = List[Tuple[int, List[float]]]  # index of a night, the value of each of its runs
 
-PLOTS = 12  # number of plotted items, those that take most of the time
+PLOTS = 12  # most plots of times, and most plots of counts: those of the items that take most of the time
 LEAST_NIGHTS = 3  # nights on each side of a change point
 SHUFFLES = 5000
 ALPHA = 0.05  # probability of a false change point anywhere in the history, over all items
@@ -181,7 +181,7 @@ def nights_table(nights: list[Row], folder: str) -> str:
             "Commit",
             "Verdict",
             "Baseline",
-            "Recording Took",
+            "Overhead",
             "Reason",
             "Notes",
             "Evidence",

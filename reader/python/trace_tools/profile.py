@@ -45,6 +45,7 @@ KINDS = {
     "api": "CUDA call",
     "call": "OS runtime call",
     "wait": "wait",
+    "gil": "wait for the GIL",
     "chain": "callchain",
 }
 
@@ -81,6 +82,18 @@ class Item:
     typical_ns: float = float("nan")  # median over the instances; for a range, the time without its children
     bytes: int = 0
     lines: set[str] = dataclasses.field(default_factory=set)  # of a callchain: "train.py:42", its innermost in Python
+
+    def add(self, more: Item) -> None:
+        """Add the instances of another item. The typical time is weighted by their number."""
+        typical_ns = more.typical_ns
+        if self.count and typical_ns == typical_ns:
+            before = self.typical_ns if self.typical_ns == self.typical_ns else typical_ns
+            typical_ns = (before * self.count + typical_ns * more.count) / (self.count + more.count)
+        self.count += more.count
+        self.total_ns += more.total_ns
+        self.typical_ns = typical_ns
+        self.bytes += more.bytes
+        self.lines |= more.lines
 
 
 @dataclasses.dataclass
@@ -126,7 +139,7 @@ class Database:
             raise Failure(f"'{self.name}': {table}: {error}") from None
 
     def process_names(self) -> str:
-        """Return the column of LIBTRACE_PROCESS with the name of a process; older databases have only its file."""
+        """Return the column of LIBTRACE_PROCESS with the name of a process; older databases have only the file."""
         return "name" if self.has("LIBTRACE_PROCESS", "name") else "executable"
 
     def columns(self, table: str, sql: str, count: int) -> Integers:
@@ -258,15 +271,8 @@ class Reader:
             )
 
     def put(self, key: Key, count: int, total_ns: int, typical_ns: float, data: int = 0) -> None:
-        """Add to an item; several processes of a program share it. The typical time is weighted by their instances."""
-        item = self.profile.items.setdefault(key, Item())
-        if item.count and typical_ns == typical_ns:
-            before = item.typical_ns if item.typical_ns == item.typical_ns else typical_ns
-            typical_ns = (before * item.count + typical_ns * count) / (item.count + count)
-        item.count += count
-        item.total_ns += total_ns
-        item.typical_ns = typical_ns
-        item.bytes += data
+        """Add to an item; several processes of a program share it."""
+        self.profile.items.setdefault(key, Item()).add(Item(count, total_ns, typical_ns, data))
 
     def text(self, number: int) -> str:
         return self.strings.get(number, f"[{number}]")
@@ -394,6 +400,15 @@ class Reader:
                 float("nan"),
             )
         self.read_chains(tid, name, chain, end - start)
+
+    def read_gil(self) -> None:
+        start, ns, tid = self.db.columns(
+            "LIBTRACE_GIL_WAIT",
+            "SELECT start, duration, globalTid FROM LIBTRACE_GIL_WAIT WHERE globalTid IS NOT NULL",
+            3,
+        )
+        one = numpy.zeros(len(tid), numpy.int64), lambda _: "Python's GIL"
+        self.add("gil", tid >> 24, self.paths_at(tid, start), one, ns)
 
     def read_chains(self, tid: Integers, name: Integers, chain: Integers, ns: Integers) -> None:
         """Read the callers of each function, if all its recorded calls have a callchain. Otherwise chance decides which
@@ -588,6 +603,7 @@ def read(path: str, name: str, merge_numbers: bool = False) -> Profile:
     try:
         reader.read_ranges()
         reader.read_calls()
+        reader.read_gil()
         reader.read_api()
         reader.read_devices()
         reader.read_processes()

@@ -8,16 +8,18 @@ import threading
 from types import TracebackType
 
 SECONDS = 1.0  # delay of the first line, and between two lines
+REPEAT = 10  # where a text does not change, a line each so many SECONDS; on a terminal each SECONDS
 
 
 class Progress:
     """A context: say() sets what is being done, a thread of its own prints it. On a terminal the line is rewritten and
-    removed at the end; elsewhere each text is a line.
+    removed at the end; elsewhere each text is a line. A text that does not change is repeated with its time.
     """
 
     def __init__(self, command: str) -> None:
         self.command = command
         self.text = self.shown = ""
+        self.width = 0  # of the line that was written last
         self.ended = threading.Event()
         self.thread = threading.Thread(target=self.watch, daemon=True)
 
@@ -32,14 +34,17 @@ class Progress:
             self.ended.set()
 
     def watch(self) -> None:
+        rounds = 0
         while not self.ended.wait(SECONDS):
-            if self.text == self.shown:
-                continue
             is_terminal = sys.stderr.isatty()
-            padding = " " * (len(self.shown) - len(self.text)) if is_terminal else ""
+            rounds = rounds + 1 if self.text == self.shown else 0
+            if rounds and not is_terminal and rounds % REPEAT:
+                continue
             self.shown = self.text
-            line = f"trace: {self.command}: {self.text}{padding}"
-            self.write(f"\r{line}" if is_terminal else f"{line}\n")
+            lasted = f" (for {rounds * SECONDS:.0f} s)" if rounds else ""
+            line = f"trace: {self.command}: {self.shown}{lasted}"
+            self.write(f"\r{line.ljust(self.width)}" if is_terminal else f"{line}\n")
+            self.width = len(line)
 
     def __enter__(self) -> Progress:
         if sys.stderr is not None:
@@ -54,4 +59,4 @@ class Progress:
             return
         self.thread.join()
         if self.shown and sys.stderr.isatty():
-            self.write("\r" + " " * (len(f"trace: {self.command}: ") + len(self.shown)) + "\r")
+            self.write("\r" + " " * self.width + "\r")

@@ -2,25 +2,29 @@
 """Items of two sides that differ only in their name, or in the name of a range around them.
 
 Captures of PyTorch have tens of thousands of items that are on one side only. So candidates come from an index by count
-and by path or name, an index entry with too many items of both sides is skipped, and the comparison of names letter by
-letter has a budget. Skipped items are counted.
+and by path or name, an index entry with too many items of both sides is skipped, and the character-by-character
+comparison of names has a budget. Skipped items are counted.
 """
 
 from __future__ import annotations
 
+import bisect
 import collections
 import dataclasses
 import difflib
+import itertools
 import statistics
-from typing import Iterable
+from typing import Callable, Iterable, Tuple
 
-from .profile import Key, Profile
+from .profile import Item, Key, Profile
 
 LEAST_LIKENESS = 0.5
 CROWD = 1024  # pairs of items of one count and one path (or name) that are compared, at most
-CELLS = 20_000_000  # letters of one name times letters of the other, of all names that are compared: some seconds
-NAME_LENGTH = 1000  # letters of a name that are compared, without a common start and end
+CELLS = 20_000_000  # budget: sum of the products of the lengths of compared names; takes some seconds
+NAME_LENGTH = 1000  # characters of a name that are compared, without a common start and end
 OUTER_RENAMES = 16  # renamed ranges whose content moves along, at most
+
+Report = Callable[[str], None]
 
 
 @dataclasses.dataclass
@@ -31,6 +35,10 @@ class Renames:
 
     formerly: dict[Key, str]
     left_alone: int = 0
+
+
+def silent(_text: str) -> None:
+    """Report no progress."""
 
 
 def common_prefix(a: str, b: str) -> int:
@@ -69,6 +77,9 @@ class Likeness:
 
 
 def median_of(profiles: list[Profile], key: Key, field: str) -> float:
+    if len(profiles) == 1:
+        item = profiles[0].items.get(key)
+        return float(getattr(item, field)) if item else 0.0
     return float(statistics.median(getattr(p.items[key], field) if key in p.items else 0 for p in profiles))
 
 
@@ -83,33 +94,129 @@ def full_path(key: Key) -> str:
     return f"{key.path}/{key.name}" if key.path else key.name
 
 
-class Pairing:
-    """Search for pairs (old, new) of items that differ only in their name or in the range around them: equal counts,
-    similar times and a similar name.
+class Moves:
+    """Renames items of the base runs. An index by path finds what is inside a renamed range, since captures have tens
+    of thousands of other items.
     """
 
-    def __init__(self, base: list[Profile], other: list[Profile]) -> None:
-        self.base, self.other = base, other
-        self.likeness = Likeness()
+    def __init__(self, base: list[Profile]) -> None:
+        self.base = base
+        self.keys: dict[tuple[str, str], set[Key]] = {}  # by program and path
+        self.paths: collections.defaultdict[str, list[str]] = collections.defaultdict(list)  # sorted, by program
+        for key in set().union(*(p.items for p in base)):
+            self.keys.setdefault((key.program, key.path), set()).add(key)
+        for program, path in sorted(self.keys):
+            self.paths[program].append(path)
 
-    def candidates(self, new: Iterable[Key], gone: Iterable[Key]) -> tuple[set[tuple[Key, Key]], set[Key]]:
-        """Return pairs (old, new) with the same count and the same path or name, and the items of crowded entries."""
-        index: collections.defaultdict[tuple[object, ...], tuple[list[Key], list[Key]]] = collections.defaultdict(
-            lambda: ([], [])
-        )
-        for side, profiles, keys in ((0, self.base, gone), (1, self.other, new)):
-            for key in keys:
-                count = median_of(profiles, key, "count")
-                index[key.kind, key.program, count, "path", key.path][side].append(key)
-                index[key.kind, key.program, count, "name", key.name][side].append(key)
-        found: set[tuple[Key, Key]] = set()
-        crowded: set[Key] = set()
-        for old, fresh in index.values():
-            if len(old) * len(fresh) > CROWD:
-                crowded.update(old, fresh)
-            else:
-                found.update((g, n) for g in old for n in fresh)
-        return found, crowded
+    def take(self, program: str, path: str, below: bool = True) -> set[Key]:
+        """Remove the items with this path, or with one below it, from the index, and return them."""
+        paths, inside = self.paths[program], path + "/"
+        found = self.keys.pop((program, path), set())
+        if found:
+            del paths[bisect.bisect_left(paths, path)]
+        if below:
+            first = end = bisect.bisect_left(paths, inside)
+            while end < len(paths) and paths[end].startswith(inside):
+                found |= self.keys.pop((program, paths[end]))
+                end += 1
+            del paths[first:end]
+        return found
+
+    def keep(self, key: Key) -> None:
+        here = self.keys.setdefault((key.program, key.path), set())
+        if not here:
+            bisect.insort(self.paths[key.program], key.path)
+        here.add(key)
+
+    def rename(self, old: Key, new: Key) -> set[Key]:
+        """Give an item of the base runs its new name, and everything inside a range its new path. Return the keys that
+        moved, as they were and as they are.
+        """
+        before, after = full_path(old), full_path(new)
+        beside = self.take(old.program, old.path, False)
+        moved = {old: new} if old in beside else {}
+        for key in beside - {old}:
+            self.keep(key)
+        for key in self.take(old.program, before) if old.kind == "range" else ():
+            moved[key] = key._replace(path=after + key.path[len(before) :])
+        for key in moved.values():
+            self.keep(key)
+        for profile in self.base:
+            for key, item in [(key, profile.items.pop(key)) for key in moved if key in profile.items]:
+                profile.items.setdefault(moved[key], Item()).add(item)
+        return {*moved, *moved.values()}
+
+
+Pair = Tuple[Key, Key]  # an item of the base runs and one of the other runs
+Ranked = Tuple[float, int, Key, Key]  # a pair by likeness, the best first
+
+
+@dataclasses.dataclass
+class Entry:
+    """The items of one count and one path (or name) that are on one side only: gone from the base, new in the other."""
+
+    gone: dict[Key, None] = dataclasses.field(default_factory=dict)
+    new: dict[Key, None] = dataclasses.field(default_factory=dict)
+
+    def is_crowded(self) -> bool:
+        return len(self.gone) * len(self.new) > CROWD
+
+    def pairs(self) -> Iterable[Pair]:
+        return itertools.product(self.gone, self.new)
+
+
+class Pairing:
+    """Search for pairs (old, new) of items that differ only in their name or in the range around them: equal counts,
+    similar times and a similar name. The index of items and the likeness of pairs are kept while ranges are renamed, so
+    that a renamed range costs what is inside it.
+    """
+
+    def __init__(self, base: list[Profile], other: list[Profile], progress: Report = silent) -> None:
+        self.base, self.other, self.progress = base, other, progress
+        self.moves = Moves(base)
+        self.likeness = Likeness()
+        self.index: collections.defaultdict[tuple[object, ...], Entry] = collections.defaultdict(Entry)
+        self.places: dict[tuple[bool, Key], tuple[Entry, Entry]] = {}
+        self.changed: dict[int, Entry] = {}  # entries that have changed since the last search for ranges
+        self.scores: dict[Pair, Ranked | None] = {}  # None = not alike
+        self.ranked: list[Ranked] = []  # of ranges
+        new, gone = presence(base, other)
+        self.insert(new, True)
+        self.insert(gone, False)
+
+    def insert(self, keys: Iterable[Key], is_new: bool) -> None:
+        """Put items of the base runs, or those of the other runs (is_new), into the index."""
+        profiles = self.other if is_new else self.base
+        for key in keys:
+            count = median_of(profiles, key, "count")
+            entries = (
+                self.index[key.kind, key.program, count, "path", key.path],
+                self.index[key.kind, key.program, count, "name", key.name],
+            )
+            self.places[is_new, key] = entries
+            for entry in entries:
+                (entry.new if is_new else entry.gone)[key] = None
+                if key.kind == "range":
+                    self.changed[id(entry)] = entry
+
+    def remove(self, key: Key, is_new: bool) -> None:
+        for entry in self.places.pop((is_new, key), ()):
+            del (entry.new if is_new else entry.gone)[key]
+            if key.kind == "range":  # it may not be crowded any more
+                self.changed[id(entry)] = entry
+
+    def rename(self, old: Key, new: Key) -> None:
+        """Rename an item of the base runs, and put what moved where it is now."""
+        for key in self.moves.rename(old, new):
+            for is_new, here, there in ((False, self.base, self.other), (True, self.other, self.base)):
+                self.remove(key, is_new)
+                if all(key in p.items for p in here) and not any(key in p.items for p in there):
+                    self.insert([key], is_new)
+
+    def is_candidate(self, old: Key, new: Key) -> bool:
+        """Return whether both items have the same count, and the same path or name, in an entry with room."""
+        here, there = self.places.get((False, old)), self.places.get((True, new))
+        return bool(here and there and any(a is b and not a.is_crowded() for a, b in zip(here, there)))
 
     def is_alike(self, old: Key, new: Key) -> bool:
         if new.name == old.name:
@@ -117,60 +224,77 @@ class Pairing:
         times = median_of(self.base, old, "total_ns"), median_of(self.other, new, "total_ns")
         return max(times) <= 2 * min(times) + 1000 and self.likeness(new.name, old.name) >= LEAST_LIKENESS
 
-    def pairs(self, kinds: set[str] | None = None) -> tuple[list[tuple[Key, Key]], set[Key]]:
-        """Return the best pairs, each item once, and the items that were skipped. kinds: only items of these kinds."""
-        new, gone = ({k for k in side if kinds is None or k.kind in kinds} for side in presence(self.base, self.other))
-        found, left_alone = self.candidates(new, gone)
-        scored = []
-        for old, fresh in sorted(found):
-            if self.is_alike(old, fresh):
-                places = f"{old.path}/{old.name}", f"{fresh.path}/{fresh.name}"
-                scored.append((-self.likeness(*places), len(fresh.path), old, fresh))
-            elif self.likeness.spent:
-                left_alone |= {old, fresh}
-        best: list[tuple[Key, Key]] = []
+    def rank(self, pairs: Iterable[Pair]) -> list[Ranked]:
+        """Return those of the pairs that are alike."""
+        ranked = []
+        for old, new in sorted(pairs):
+            if (old, new) not in self.scores:
+                places = f"{old.path}/{old.name}", f"{new.path}/{new.name}"
+                is_alike = self.is_alike(old, new)
+                self.scores[old, new] = (-self.likeness(*places), len(new.path), old, new) if is_alike else None
+            score = self.scores[old, new]
+            if score:
+                ranked.append(score)
+        return ranked
+
+    def best(self, ranked: list[Ranked]) -> Iterable[Pair]:
+        """Return pairs in their order, each item once."""
         taken: set[Key] = set()
-        for _, _, old, fresh in sorted(scored):
-            if old not in taken and fresh not in taken:
-                best.append((old, fresh))
-                taken |= {old, fresh}
-        return best, left_alone - taken
+        for _, _, old, new in ranked:
+            if old not in taken and new not in taken:
+                taken |= {old, new}
+                yield old, new
+
+    def ranges(self) -> list[Pair]:
+        """Return the best pairs of ranges. Only what changed since the last call is compared."""
+        self.ranked = [score for score in self.ranked if self.is_candidate(*score[2:])]
+        known = {score[2:] for score in self.ranked}
+        entries = [e for e in self.changed.values() if not e.is_crowded()]
+        self.changed = {}
+        self.ranked += self.rank({pair for e in entries for pair in e.pairs()} - known)
+        self.ranked.sort()
+        return list(self.best(self.ranked))
+
+    def everything(self) -> tuple[list[Pair], set[Key]]:
+        """Return the best pairs of items of all kinds, and the items that were skipped."""
+        found: set[Pair] = set()
+        left_alone: set[Key] = set()
+        for entry in self.index.values():
+            if entry.is_crowded():
+                left_alone.update(entry.gone, entry.new)
+            else:
+                found.update(entry.pairs())
+        ranked = []
+        for number, pair in enumerate(sorted(found)):
+            if number % 1000 == 0:
+                self.progress(f"comparing names: {number} of {len(found)} pairs of items")
+            scores = self.rank([pair])
+            ranked += scores
+            if not scores and self.likeness.spent:
+                left_alone.update(pair)
+        best = list(self.best(sorted(ranked)))
+        return best, left_alone.difference(*best)
 
 
-def rename(base: list[Profile], old: Key, new: Key) -> None:
-    """Give an item of the base runs its new name, and everything inside a range its new path."""
-    before, after = full_path(old), full_path(new)
-    for profile in base:
-        moved = {}
-        for key, item in profile.items.items():
-            if key == old:
-                key = new
-            elif (
-                old.kind == "range"
-                and key.program == old.program
-                and (key.path == before or key.path.startswith(before + "/"))
-            ):
-                key = key._replace(path=after + key.path[len(before) :])
-            moved[key] = item
-        profile.items = moved
-
-
-def apply(base: list[Profile], other: list[Profile]) -> Renames:
+def apply(base: list[Profile], other: list[Profile], progress: Report = silent) -> Renames:
     """Rename items of the base runs as the other runs have them. Outer ranges come first, since what is inside them
-    moves along.
+    moves along. progress: called with a text for the user.
     """
-    pairing = Pairing(base, other)
+    progress("looking for renamed items")
+    pairing = Pairing(base, other, progress)
     renames = Renames({})
-    for _ in range(OUTER_RENAMES):
-        ranges, _left_alone = pairing.pairs({"range"})
+    for number in range(OUTER_RENAMES):
+        progress(f"comparing names of ranges: {number} renamed ranges")
+        ranges = pairing.ranges()
         if not ranges:
             break
         old, new = min(ranges, key=lambda pair: len(full_path(pair[0])))
         renames.formerly[new] = full_path(old)
-        rename(base, old, new)
-    rest, left_alone = pairing.pairs()
+        pairing.rename(old, new)
+    rest, left_alone = pairing.everything()
     renames.left_alone = len(left_alone)
-    for old, new in rest:
+    for number, (old, new) in enumerate(rest):
+        progress(f"renaming item {number + 1} of {len(rest)}")
         renames.formerly[new] = full_path(old)
-        rename(base, old, new)
+        pairing.moves.rename(old, new)
     return renames

@@ -5,8 +5,8 @@ Run times are skewed and have outliers, and events within a run are not independ
 clipped at some spreads from their median. They exchange whole runs between the sides (a permutation test: it assumes
 nothing about the distribution), and use the largest statistic over all metrics (Westfall and Young's maxT), which
 bounds the chance of any false finding however the metrics depend on each other. Clipped logarithms find a shift of
-three spreads in 93 of 100 families of 30 metrics (10 runs a side, alpha 0.005), where ranks find it in 86, and as many
-where runs have outliers. Spreads and intervals come from scipy.stats.
+three spreads in 93 of 100 families of 30 metrics (10 runs a side, alpha 0.005), where ranks find it in 86; with
+outliers among the runs, both find it equally often. Spreads and intervals come from scipy.stats.
 """
 
 from __future__ import annotations

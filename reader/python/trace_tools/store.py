@@ -2,7 +2,7 @@
 """The store of nights: a SQLite file, or PostgreSQL by a connection string (postgresql://..., or libpq's host=...
 dbname=...) for many machines at once.
 
-Tables (docs/nightly.md): night, run, item. Reports stay files; the store holds the data of them that comparisons
+Tables (docs/nightly.md): night, run, item. Reports remain files; the store holds the data that comparisons
 need. Every write is one transaction: a writer that is killed leaves nothing half done, and several may write at the
 same time.
 """

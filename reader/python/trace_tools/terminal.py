@@ -11,7 +11,7 @@ NARROWEST = 16  # least width of a text column
 
 
 def width() -> int | None:
-    """Return the width of the terminal that standard output is; None if it is none."""
+    """Return the width of the terminal on standard output; None if standard output is not a terminal."""
     if not sys.stdout.isatty():
         return None
     columns = os.environ.get("COLUMNS", "")
@@ -30,7 +30,7 @@ def wrapped(text: str, room: int | None, indent: str = "") -> list[str]:
 
 
 def narrowed(widths: list[int], least: list[int], room: int) -> list[int] | None:
-    """Return widths that fit, with the widest columns narrowed first; None if even the least ones do not."""
+    """Return widths that fit, with the widest columns narrowed first; None if even the least widths do not fit."""
     widths = list(widths)
     spare = sum(widths) + 2 * (len(widths) - 1) - room
     if spare > sum(w - n for w, n in zip(widths, least)):

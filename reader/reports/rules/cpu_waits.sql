@@ -6,8 +6,8 @@
 -- data: threads' counters (--thread-time)
 -- before: osrt thread_time
 -- arguments: rows
--- advice: These threads waited for a CPU for at least 20 % of the time that they could have run, and 100 ms.
--- advice: Where all threads of the recorded programs used most of the CPUs, use fewer threads. Else other programs had the CPUs, or a limit (a container's quota, an affinity mask) keeps the threads from them.
+-- advice: These threads waited for a CPU for at least 20 % of the time that they could have run, and at least 100 ms.
+-- advice: If the recorded programs used most of the CPUs, use fewer threads. Otherwise, other programs used the CPUs, or a limit (a container's quota, an affinity mask) keeps the threads off them.
 
 WITH cpus AS MATERIALIZED (SELECT max(1, value + 0) AS count FROM TARGET_INFO_SYSTEM_ENV WHERE name = 'CpuCores' LIMIT 1),
 whole AS MATERIALIZED (SELECT sum(cpu) AS cpu, max("end") - min(start) AS ns FROM THREAD_ACCOUNT)

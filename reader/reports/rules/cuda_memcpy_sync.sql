@@ -5,7 +5,7 @@
 -- needs: CUPTI_ACTIVITY_KIND_MEMCPY
 -- data: CUDA memory transfers
 -- arguments: rows
--- advice: The host waits for these copies. Copies within the device, and those to it of at most 64 KiB, do not wait and are not listed.
+-- advice: The host waits for these copies. Copies within a device, and copies of at most 64 KiB to it, do not wait and are not listed.
 -- advice: Use cudaMemcpyAsync with pinned memory and a stream.
 
 SELECT m.ns, m.start, source.label, target.label, m.bytes / 1e6, m.pid, m.deviceId, m.contextId, m.greenContextId, m.streamId,

@@ -5,8 +5,8 @@
 -- needs: SAMPLING_CALLCHAINS
 -- data: CPU samples
 -- arguments: rows
--- advice: More than half of the process's processor time is spent in one function itself, by CPU samples (at least 50; with two standard errors).
--- advice: A faster algorithm, vector instructions, or more threads pay only here; the callchain says who calls it.
+-- advice: One function itself used more than half of the process's processor time, by at least 50 CPU samples and with two standard errors.
+-- advice: Improve this function first (algorithm, vector instructions, more threads); the callchain shows its callers.
 
 WITH samples AS MATERIALIZED (
   SELECT c.id, c.globalTid >> 24 AS process, c.cpuCycles AS weight, l.cpuTime AS ns, f.symbol, f.module

@@ -8,7 +8,7 @@
 -- before: osrt
 -- arguments: rows
 -- advice: Several threads wait for the same lock again and again, in total at least 20 times, 10 ms, and 10 % of the lifetime of their process.
--- advice: The row shows what the holder did during the longest wait: move that out of the lock, hold the lock for a shorter time, or split it.
+-- advice: The row shows what the holder did during the longest wait: move that out of the critical section, hold the lock for a shorter time, or split it.
 
 WITH waits AS MATERIALIZED (
   SELECT *, coalesce(object, -chain) AS lock FROM OSRT_CALLS

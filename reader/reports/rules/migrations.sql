@@ -5,8 +5,8 @@
 -- needs: COMPOSITE_EVENTS
 -- data: CPU samples
 -- arguments: rows
--- advice: At least 20 %, and 20, of the thread's CPU samples were on another CPU than the sample before: there may have been more migrations.
--- advice: A thread that changes its CPU loses its caches, and on machines with several memory nodes also its nearby memory. Pin threads (OMP_PROC_BIND, taskset, numactl), or run fewer of them.
+-- advice: At least 20, and at least 20 %, of the thread's CPU samples were on another CPU than the previous sample; there may have been more migrations.
+-- advice: A thread that changes its CPU loses its caches, and on NUMA machines also its local memory. Pin threads (OMP_PROC_BIND, taskset, numactl), or run fewer of them.
 
 WITH places AS (SELECT globalTid, cpu, lag(cpu) OVER (PARTITION BY globalTid ORDER BY start) AS before FROM COMPOSITE_EVENTS),
 moves AS (

@@ -9,14 +9,14 @@
 -- advice: Use fewer threads (OMP_NUM_THREADS, pool sizes), or one shared pool. A container may have even fewer CPUs.
 
 WITH lives AS MATERIALIZED (SELECT * FROM THREAD_LIFETIMES),
--- Short calls are work, too. A call in which a thread sleeps until its process ends has no row in OSRT_API.
+-- Short calls count as work. A call in which a thread sleeps until its process ends has no row in OSRT_API.
 calls AS (
   SELECT start, "end" FROM OSRT_API WHERE eventClass = 27 AND "end" - start >= 10000
   UNION ALL SELECT start, start + duration FROM LIBTRACE_OSRT_UNFINISHED WHERE duration >= 10000),
 changes AS (
   SELECT start AS time, 1 AS change FROM lives UNION ALL SELECT "end", -1 FROM lives
   UNION ALL SELECT start, -1 FROM calls UNION ALL SELECT "end", 1 FROM calls),
--- Counters tell parts of CPUs: two tenths are no thread.
+-- Counters give fractions of CPUs; two tenths do not count as a thread.
 counted AS MATERIALIZED (SELECT EXISTS (SELECT 1 FROM THREAD_READINGS) AS is_known),
 moments AS (
   SELECT lead(time) OVER so_far - time AS ns, sum(change) OVER so_far AS running

@@ -4,7 +4,7 @@
 -- columns: What text, Total Time (ns), Count, PID, Of text
 -- needs: OSRT_API CUPTI_ACTIVITY_KIND_RUNTIME LIBTRACE_PROCESS
 -- data: start-up
--- advice: Short processes: at least 20 processes of one program, with a mean lifetime below 50 ms and none of 500 ms or more, spend most of it on start and end. A forked child counts as the program that it executes.
+-- advice: Short processes: at least 20 processes of one program (those of 500 ms or more do not count) lived less than 50 ms on average and spent most of that on start and end. A forked child counts as the program that it executes.
 -- advice: Use one process for many jobs, and shell built-ins instead of programs.
 -- cuda_advice: First CUDA call: it creates the context and loads the modules (100 ms or more). Load modules lazily (CUDA_MODULE_LOADING=LAZY), and let one process serve many runs.
 

@@ -41,8 +41,8 @@ ORDER BY c.globalTid, c.start, c."end" DESC;
 CREATE TEMP TABLE CODEXL_LINES (globalTid PRIMARY KEY, calls, markers DEFAULT 0) WITHOUT ROWID;
 INSERT INTO CODEXL_LINES (globalTid, calls) SELECT globalTid, count(*) FROM CODEXL_CALLS GROUP BY globalTid;
 
--- Callers: the frame around the called function. If several frames have the name of the function, because CUDA calls are nested, the frame
--- around the outermost of them; if none has, the innermost frame.
+-- Callers: the frame that calls the function. If several frames have the name of the function, because CUDA calls are nested, the caller of
+-- the outermost; if none has, the frame that calls the innermost one.
 CREATE TEMP TABLE CODEXL_FRAMES AS
 SELECT 0 AS source, f.id, f.stackDepth, s.value AS name, p.value AS file, l.line
 FROM OSRT_CALLCHAINS AS f JOIN StringIds AS s ON s.id = f.symbol

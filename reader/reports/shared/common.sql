@@ -14,6 +14,19 @@ SELECT NULL, c.start, c.start + c.duration, c.duration, c.globalTid, c.globalTid
 FROM LIBTRACE_CODEXL_CALL AS c LEFT JOIN StringIds AS s ON s.id = c.nameId
 WHERE c.api = 0 AND c.parts & 2;
 
+-- The times of the same calls alone: SQLite computes all columns of a union.
+CREATE TEMP VIEW API_TIMES AS
+WITH names AS MATERIALIZED (
+  SELECT s.id, text_number(api_name(s.value)) AS number
+  FROM (SELECT DISTINCT nameId FROM CUPTI_ACTIVITY_KIND_RUNTIME) AS r JOIN StringIds AS s ON s.id = r.nameId)
+SELECT r."end" - r.start AS ns, n.number
+FROM CUPTI_ACTIVITY_KIND_RUNTIME AS r LEFT JOIN names AS n ON n.id = r.nameId
+WHERE r.eventClass IS NOT 67 OR NOT EXISTS (SELECT 1 FROM CUPTI_ACTIVITY_KIND_RUNTIME WHERE eventClass IS NOT 67)
+UNION ALL
+SELECT c.duration, text_number(s.value)
+FROM LIBTRACE_CODEXL_CALL AS c LEFT JOIN StringIds AS s ON s.id = c.nameId
+WHERE c.api = 0 AND c.parts & 2;
+
 -- Innermost line of a callchain that is Python of the program itself, not of the standard library or a package.
 CREATE TEMP VIEW CUDA_PLACES AS
 SELECT f.id, min(f.stackDepth), python_place(s.value, m.value) AS place

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Details of the longest events of the timeline of 'trace report --html' (timeline.sql): all facts that the database has about them. Argument:
--- most, the number of events of each kind of track.
--- The names of the columns of PAGE_*_DETAILS are the labels in the page; those that begin with '#' are for its script.
+-- Details of the longest events of the timeline of 'trace report --html' (timeline.sql): everything that the database
+-- stores about them. Argument: most, the number of events of each kind of track. The names of the columns of
+-- PAGE_*_DETAILS are the labels in the page; those that begin with '#' are for its script.
 
 CREATE TEMP TABLE PAGE_CHOSEN (event INTEGER PRIMARY KEY, track, row, start, "end", name);
 

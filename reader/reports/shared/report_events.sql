@@ -5,7 +5,7 @@
 
 SELECT 0 AS osrt_call, globalTid >> 24 AS process, tid, start AS start_ns, ns AS duration_ns, name AS function, returnValue AS return_value,
        object, holder AS holder_tid, chain * 2 AS callchain
-FROM OSRT_CALLS WHERE globalTid IS NOT NULL ORDER BY start;
+FROM OSRT_CALLS ORDER BY start;
 
 SELECT 0 AS nvtx_range, e.globalTid >> 24 AS process, e.globalTid & 0xffffff AS tid, e.start AS start_ns, e."end" - e.start AS duration_ns,
        d.name AS domain, coalesce(e.text, s.value) AS text, e.category, e.color & 0xffffffff AS color,
@@ -16,7 +16,7 @@ SELECT 0 AS nvtx_range, e.globalTid >> 24 AS process, e.globalTid & 0xffffff AS 
 FROM NVTX_EVENTS AS e
      LEFT JOIN StringIds AS s ON s.id = e.textId
      LEFT JOIN NVTX_DOMAINS AS d ON d.pid = e.globalTid >> 24 & 0xffffff AND d.domainId = e.domainId
-WHERE e.eventType IN (59, 70) AND e.globalTid IS NOT NULL ORDER BY e.start, e."end" DESC;
+WHERE e.eventType IN (59, 70) ORDER BY e.start, e."end" DESC;
 
 SELECT 0 AS nvtx_start_end, e.globalTid >> 24 AS process, coalesce(e.endGlobalTid, e.globalTid) & 0xffffff AS tid, e.start AS start_ns,
        e."end" - e.start AS duration_ns, d.name AS domain, coalesce(e.text, s.value) AS text, e.category, e.color & 0xffffffff AS color,
@@ -27,7 +27,7 @@ SELECT 0 AS nvtx_start_end, e.globalTid >> 24 AS process, coalesce(e.endGlobalTi
 FROM NVTX_EVENTS AS e
      LEFT JOIN StringIds AS s ON s.id = e.textId
      LEFT JOIN NVTX_DOMAINS AS d ON d.pid = e.globalTid >> 24 & 0xffffff AND d.domainId = e.domainId
-WHERE e.eventType IN (60, 71) AND e.globalTid IS NOT NULL ORDER BY e.start;
+WHERE e.eventType IN (60, 71) ORDER BY e.start;
 
 SELECT 0 AS nvtx_mark, e.globalTid >> 24 AS process, e.globalTid & 0xffffff AS tid, e.start AS time_ns, d.name AS domain,
        coalesce(e.text, s.value) AS text, e.category, e.color & 0xffffffff AS color,
@@ -38,7 +38,7 @@ SELECT 0 AS nvtx_mark, e.globalTid >> 24 AS process, e.globalTid & 0xffffff AS t
 FROM NVTX_EVENTS AS e
      LEFT JOIN StringIds AS s ON s.id = e.textId
      LEFT JOIN NVTX_DOMAINS AS d ON d.pid = e.globalTid >> 24 & 0xffffff AND d.domainId = e.domainId
-WHERE e.eventType IN (34, 69) AND e.globalTid IS NOT NULL ORDER BY e.start;
+WHERE e.eventType IN (34, 69) ORDER BY e.start;
 
 -- Reports have no kind for calls of MPI, OpenACC and OpenMP: they become NVTX ranges in domains of these names.
 SELECT 0 AS nvtx_range, m.globalTid >> 24 AS process, m.globalTid & 0xffffff AS tid, m.start AS start_ns, m."end" - m.start AS duration_ns,
@@ -60,12 +60,12 @@ FROM (SELECT 'MPI' AS domain, start, "end", globalTid, textId FROM MPI_P2P_EVENT
       UNION ALL SELECT 'OpenMP', start, "end", globalTid, nameId FROM OPENMP_EVENT_KIND_TASK
       UNION ALL SELECT 'OpenMP', start, "end", globalTid, nameId FROM OPENMP_EVENT_KIND_WORKSHARE) AS m
      LEFT JOIN StringIds AS s ON s.id = m.textId
-WHERE m.globalTid IS NOT NULL ORDER BY m.start, m."end" DESC;
+ORDER BY m.start, m."end" DESC;
 
 SELECT 0 AS cuda_api, c.globalTid >> 24 AS process, c.tid, c.start AS start_ns, c.ns AS duration_ns, c.full_name AS function,
        c.returnValue AS return_value, c.correlationId AS correlation_id, c.full_name GLOB 'cu[A-Z]*' AS api,
        nullif(c.callchainId, 0) * 2 + 1 AS callchain
-FROM API_CALLS AS c WHERE c.globalTid IS NOT NULL ORDER BY c.start, c."end" DESC;
+FROM API_CALLS AS c ORDER BY c.start, c."end" DESC;
 
 SELECT 0 AS cuda_kernel, k.globalPid >> 24 AS process, 0 AS tid, k.start AS start_ns, k."end" - k.start AS duration_ns,
        coalesce(whole.value, mangled.value, short.value) AS name, k.deviceId AS device_id, k.contextId AS context_id, k.streamId AS stream_id,
@@ -81,52 +81,52 @@ FROM CUPTI_ACTIVITY_KIND_KERNEL AS k
      LEFT JOIN StringIds AS whole ON whole.id = k.demangledName
      LEFT JOIN StringIds AS short ON short.id = k.shortName
      LEFT JOIN StringIds AS mangled ON mangled.id = k.mangledName
-WHERE k.globalPid IS NOT NULL ORDER BY k.start;
+ORDER BY k.start;
 
 SELECT 0 AS cuda_memcpy, globalPid >> 24 AS process, 0 AS tid, start AS start_ns, "end" - start AS duration_ns, deviceId AS device_id,
        contextId AS context_id, streamId AS stream_id, correlationId AS correlation_id, bytes, copyKind AS copy_kind,
-       coalesce(srcKind + 1 & 7, 0) AS src_kind, coalesce(dstKind + 1 & 7, 0) AS dst_kind, graphNodeId AS graph_node_id,
+       srcKind + 1 & 7 AS src_kind, dstKind + 1 & 7 AS dst_kind, graphNodeId AS graph_node_id,
        srcDeviceId IS NOT NULL AND dstDeviceId IS NOT NULL AS is_peer, srcDeviceId AS src_device_id, srcContextId AS src_context_id,
        dstDeviceId AS dst_device_id, dstContextId AS dst_context_id, copyCount AS copy_count
-FROM CUPTI_ACTIVITY_KIND_MEMCPY WHERE globalPid IS NOT NULL AND copyKind NOT IN (11, 12, 13) ORDER BY start;
+FROM CUPTI_ACTIVITY_KIND_MEMCPY WHERE copyKind NOT IN (11, 12, 13) ORDER BY start;
 
 SELECT 0 AS cuda_memset, globalPid >> 24 AS process, 0 AS tid, start AS start_ns, "end" - start AS duration_ns, deviceId AS device_id,
        contextId AS context_id, streamId AS stream_id, correlationId AS correlation_id, bytes, value,
-       coalesce(memKind + 1 & 7, 0) AS memory_kind, graphNodeId AS graph_node_id
-FROM CUPTI_ACTIVITY_KIND_MEMSET WHERE globalPid IS NOT NULL ORDER BY start;
+       memKind + 1 & 7 AS memory_kind, graphNodeId AS graph_node_id
+FROM CUPTI_ACTIVITY_KIND_MEMSET ORDER BY start;
 
 -- Before schema 3.17 nsys numbered waits in its own way; newer databases have a column deprecatedSyncType.
 SELECT 0 AS cuda_sync, globalPid >> 24 AS process, 0 AS tid, start AS start_ns, "end" - start AS duration_ns, contextId AS context_id,
        streamId & 0xffffffff AS stream_id, correlationId AS correlation_id,
        CASE WHEN argument('new-waits') THEN syncType WHEN syncType = 1 THEN 4 WHEN syncType = 2 THEN 1 ELSE syncType END AS sync_type,
        eventId & 0xffffffff AS event_id, eventSyncId AS event_sync_id
-FROM CUPTI_ACTIVITY_KIND_SYNCHRONIZATION WHERE globalPid IS NOT NULL ORDER BY start;
+FROM CUPTI_ACTIVITY_KIND_SYNCHRONIZATION ORDER BY start;
 
 SELECT 0 AS cuda_graph_trace, globalPid >> 24 AS process, 0 AS tid, start AS start_ns, "end" - start AS duration_ns, deviceId AS device_id,
        contextId AS context_id, streamId AS stream_id, correlationId AS correlation_id, graphExecId AS graph_id
-FROM CUPTI_ACTIVITY_KIND_GRAPH_TRACE WHERE globalPid IS NOT NULL ORDER BY start;
+FROM CUPTI_ACTIVITY_KIND_GRAPH_TRACE ORDER BY start;
 
 SELECT 0 AS cuda_unified_memory, globalPid >> 24 AS process, 0 AS tid, start AS start_ns, "end" - start AS duration_ns,
        CASE copyKind WHEN 11 THEN 1 WHEN 12 THEN 2 ELSE 8 END AS counter_kind, bytes AS value, virtualAddress AS address,
        CASE copyKind WHEN 12 THEN deviceId ELSE 0 END AS src_id, CASE copyKind WHEN 12 THEN 0 ELSE deviceId END AS dst_id,
        migrationCause AS flags
-FROM CUPTI_ACTIVITY_KIND_MEMCPY WHERE globalPid IS NOT NULL AND copyKind IN (11, 12, 13) ORDER BY start;
+FROM CUPTI_ACTIVITY_KIND_MEMCPY WHERE copyKind IN (11, 12, 13) ORDER BY start;
 
 SELECT 0 AS cuda_unified_memory, globalPid >> 24 AS process, 0 AS tid, start AS start_ns, 0 AS duration_ns, 3 AS counter_kind, 1 AS value, address
-FROM CUDA_UM_CPU_PAGE_FAULT_EVENTS WHERE globalPid IS NOT NULL ORDER BY start;
+FROM CUDA_UM_CPU_PAGE_FAULT_EVENTS ORDER BY start;
 
 SELECT 0 AS cuda_unified_memory, globalPid >> 24 AS process, 0 AS tid, start AS start_ns, "end" - start AS duration_ns, 4 AS counter_kind,
        numberOfPageFaults AS value, address, deviceId AS src_id
-FROM CUDA_UM_GPU_PAGE_FAULT_EVENTS WHERE globalPid IS NOT NULL ORDER BY start;
+FROM CUDA_UM_GPU_PAGE_FAULT_EVENTS ORDER BY start;
 
 SELECT 0 AS cuda_memory, globalPid >> 24 AS process, 0 AS tid, start AS time_ns, memoryOperationType + 1 AS operation,
-       coalesce(memKind + 1 & 7, 0) AS memory_kind, correlationId AS correlation_id, address, bytes, deviceId AS device_id,
+       memKind + 1 & 7 AS memory_kind, correlationId AS correlation_id, address, bytes, deviceId AS device_id,
        contextId AS context_id, streamId & 0xffffffff AS stream_id
-FROM CUDA_GPU_MEMORY_USAGE_EVENTS WHERE globalPid IS NOT NULL AND memoryOperationType IN (0, 1) ORDER BY start;
+FROM CUDA_GPU_MEMORY_USAGE_EVENTS WHERE memoryOperationType IN (0, 1) ORDER BY start;
 
 SELECT 0 AS cuda_overhead, globalTid >> 24 AS process, globalTid & 0xffffff AS tid, start AS start_ns, "end" - start AS duration_ns,
        CASE WHEN overheadType = 2 THEN 1 ELSE (overheadType - 2) << 16 END AS overhead_kind
-FROM CUPTI_ACTIVITY_KIND_OVERHEAD WHERE globalTid IS NOT NULL AND overheadType BETWEEN 2 AND 8 ORDER BY start;
+FROM CUPTI_ACTIVITY_KIND_OVERHEAD WHERE overheadType BETWEEN 2 AND 8 ORDER BY start;
 
 -- The devices of each process that used one.
 SELECT 0 AS cuda_device, p.process, 0 AS tid, 0 AS time_ns, coalesce(c.cudaId, g.id) AS device_id, g.name, lower(replace(g.uuid, '-', '')) AS uuid,

@@ -3,7 +3,7 @@
 --
 -- Processor time and time without a CPU are differences of the kernel's counters, from the thread's first reading to its
 -- last. What remains of its life is off-CPU time; of that, the part within recorded calls is their time less the
--- processor time in them, which CPU samples tell. Time without a CPU counts as outside of calls as far as there is
+-- processor time in them, which CPU samples measure. Time without a CPU counts as outside of calls as far as there is
 -- off-CPU time outside of calls.
 
 -- The life of a program's thread: from THREAD_START to THREAD_END. A thread that executes another program begins again.
@@ -24,17 +24,20 @@ SELECT t.globalTid, t.timestamp AS time, t.which, t.cpuTime AS cpu, CASE WHEN t.
        lead(t.timestamp) OVER (PARTITION BY t.globalTid ORDER BY t.timestamp) AS following
 FROM LIBTRACE_THREAD_TIME AS t;
 
--- CPUs that each thread wanted between two readings: running or waiting for one.
+-- CPUs that each thread wanted between two readings: running or waiting for one. Where the last reading lacks the time
+-- without a CPU, a thread that never waited voluntarily wanted a CPU all the time.
 DROP VIEW IF EXISTS temp.CPU_DEMANDS;
 CREATE TEMP VIEW CPU_DEMANDS AS
-SELECT globalTid, before AS start, time AS "end", min(1.0, 1.0 * (cpu - cpu_before + max(0, coalesce(delay - delay_before, 0))) / (time - before)) AS cpus
-FROM (SELECT globalTid, time, cpu, delay, lag(time) OVER so_far AS before, lag(cpu) OVER so_far AS cpu_before, lag(delay) OVER so_far AS delay_before
+SELECT globalTid, before AS start, time AS "end",
+       CASE WHEN never_waited THEN 1.0 ELSE min(1.0, 1.0 * (cpu - cpu_before + max(0, coalesce(delay - delay_before, 0))) / (time - before)) END AS cpus
+FROM (SELECT globalTid, time, cpu, delay, lag(time) OVER so_far AS before, lag(cpu) OVER so_far AS cpu_before, lag(delay) OVER so_far AS delay_before,
+             which & 14 = 10 AND first_value(which & 8) OVER so_far AND voluntary = first_value(voluntary) OVER so_far AS never_waited
       FROM THREAD_READINGS WINDOW so_far AS (PARTITION BY globalTid, life ORDER BY time))
 WHERE time > before;
 
--- Counters from the first reading of a life to its last. A wait before the first reading is no part of the life; the
--- time from a thread's creation may exceed it. A thread that never waited voluntarily was runnable all the time that it
--- did not run.
+-- Counters from the first reading of a life to its last. A wait before the first reading is not part of the life: counted
+-- from the thread's creation, the delay could exceed the life. A thread that never waited voluntarily was runnable all
+-- the time that it did not run.
 DROP TABLE IF EXISTS temp.THREAD_COUNTERS;
 CREATE TEMP TABLE THREAD_COUNTERS AS
 WITH ends AS (
@@ -64,8 +67,8 @@ FROM (SELECT *, max("end") OVER (PARTITION BY globalTid ORDER BY start, "end" DE
       WHERE EXISTS (SELECT 1 FROM LIBTRACE_THREAD_TIME))
 WHERE before IS NULL OR start >= before;
 
--- Time in calls by thread and function: recorded ones, with the callchain of the longest, and those that were only
--- summed up. The processor time in them is that share of the thread's that samples have.
+-- Time in calls by thread and function: recorded calls, with the callchain of the longest, and calls that were only
+-- summed up. Their processor time is the thread's processor time times their share of its samples.
 DROP TABLE IF EXISTS temp.CALL_TIMES;
 CREATE TEMP TABLE CALL_TIMES AS
 WITH sampled AS MATERIALIZED (
@@ -80,7 +83,7 @@ FROM (SELECT globalTid, nameId, sum("end" - start) AS ns, count(*) AS calls, max
       UNION ALL SELECT globalTid, nameId, sum(total), sum(count), NULL, NULL FROM LIBTRACE_OSRT_SUMMARY GROUP BY globalTid, nameId) AS t
 GROUP BY t.globalTid, t.nameId;
 
--- The account: the parts of each life add up to it.
+-- The parts of each life add up to it.
 DROP TABLE IF EXISTS temp.THREAD_ACCOUNT;
 CREATE TEMP TABLE THREAD_ACCOUNT AS
 WITH calls AS MATERIALIZED (SELECT globalTid, sum(ns) AS ns, sum(cpu) AS cpu FROM CALL_TIMES GROUP BY globalTid),
@@ -106,3 +109,18 @@ SELECT globalTid, globalTid >> 24 & 0xffffff AS pid, globalTid & 0xffffff AS tid
        max(0, life - cpu - unknown - runnable - max(0, min(stop, life - cpu - unknown - runnable))) AS blocked,
        unknown, voluntary, involuntary, minor, major, readings
 FROM parts;
+
+-- Time in calls by thread and function: `blocked` is what of the thread's blocked time was in them, in proportion to
+-- their time less the processor time in them.
+DROP VIEW IF EXISTS temp.CALL_WAITS;
+CREATE TEMP VIEW CALL_WAITS AS
+SELECT w.globalTid, w.nameId, n.value AS name, w.ns, w.calls, w.longest, w.chain,
+       max(0, w.ns - w.cpu) * 1.0 / nullif(sum(max(0, w.ns - w.cpu)) OVER (PARTITION BY w.globalTid), 0) * a.blocked AS blocked
+FROM CALL_TIMES AS w JOIN THREAD_ACCOUNT AS a ON a.globalTid = w.globalTid LEFT JOIN StringIds AS n ON n.id = w.nameId;
+
+-- The parts of each life in which the thread neither ran nor was blocked in a call.
+DROP VIEW IF EXISTS temp.OTHER_WAITS;
+CREATE TEMP VIEW OTHER_WAITS AS
+SELECT globalTid, '[runnable, no CPU]' AS name, runnable AS ns FROM THREAD_ACCOUNT
+UNION ALL SELECT globalTid, '[stopped]', stopped FROM THREAD_ACCOUNT
+UNION ALL SELECT globalTid, '[unknown]', unknown FROM THREAD_ACCOUNT;

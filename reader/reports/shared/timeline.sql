@@ -6,8 +6,9 @@
 CREATE TEMP TABLE PAGE_TRACKS (id INTEGER PRIMARY KEY, process, tid, what, device, stream, UNIQUE (process, tid, what, device, stream));
 CREATE TEMP TABLE PAGE_NAMES (id INTEGER PRIMARY KEY, class, text, detail, kind, UNIQUE (class, text, detail));
 
--- A row of level 0 is one event; a row of a higher level may combine several. `taken` is their total duration, `busy` that of the ones that
--- do not wait; `longest` is the duration of the longest, with the id of its name in the lower 21 bits.
+-- A row of level 0 is one event; a row of a higher level may combine several. `taken` is their total duration, `busy`
+-- that of the events that do not wait; `longest` is the duration of the longest, with the id of its name in the lower
+-- 21 bits.
 CREATE TEMP TABLE PAGE_ROWS (level, track, row, start, "end", taken, busy, count, longest, event);
 
 CREATE TEMP VIEW PAGE_EVENTS AS
@@ -72,8 +73,8 @@ FROM PAGE_EVENTS AS e
 WHERE typeof(e.start) = 'integer' AND typeof(e."end") = 'integer' AND e."end" >= e.start
       AND e.start > -0x1000000000000000 AND e."end" < 0x4000000000000000;
 
--- Times since 1970, as some converters write them, become times since the first event: scripts of the page count exactly up to 2^53. A time
--- about 36 years later is not a time.
+-- Times since 1970, as some converters write them, become times since the first event: scripts of the page count exactly up to 2^53. Times
+-- more than about 36 years later are invalid.
 CREATE TEMP TABLE PAGE_ORIGIN AS
 SELECT CASE WHEN min(start) >= 0x10000000000000 THEN min(start) ELSE 0 END AS ns FROM PAGE_ROWS;
 DELETE FROM PAGE_ROWS WHERE "end" - (SELECT ns FROM PAGE_ORIGIN) >= 0x1000000000000000;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums of the events in an area of the timeline, or in all that is in view.
+// Sums of the events in an area of the timeline, or in everything in view.
 import { counted, duration, element, grouped, moment } from './dom.js';
-import { KINDS } from './model.js';
 import { table } from './tables.js';
 
 const ROWS_MOST = 200;
@@ -27,7 +26,7 @@ export function sums(model, tracks, rowsOf, from, to) {
 			return;
 		}
 		const key = `${event.name.kind}/${event.name.text}`,
-			known = names.get(key) || [event.name.text, KINDS[event.name.kind], 0, 0];
+			known = names.get(key) || [event.name.text, model.kinds[event.name.kind], 0, 0];
 		known[2]++;
 		known[3] += taken;
 		names.set(key, known);
@@ -53,7 +52,7 @@ export function areaPanel(model, tracks, rowsOf, from, to) {
 		{ title: 'Name', text: true },
 		{ title: 'Kind', text: true },
 		{ title: 'Events' },
-		{ title: 'Time', show: duration },
+		{ title: 'Time', ns: true },
 	];
 	return element(
 		'div',
@@ -72,7 +71,7 @@ export function areaPanel(model, tracks, rowsOf, from, to) {
 			? element(
 					'p',
 					{ class: 'hint' },
-					`${grouped(sum.unnamed)} events (${duration(sum.unnamedTaken)}), joined with others, are in the sums only.`,
+					`${grouped(sum.unnamed)} events (${duration(sum.unnamedTaken)}), merged with others, are in the sums only.`,
 				)
 			: null,
 	);

@@ -23,13 +23,13 @@ const nameOf = ({ path, kind, name, lines }) =>
 	(path ? `${path}${kind === 'range' ? '/' : ': '}${name}` : name) + (lines ? ` at ${lines}` : '');
 
 function metricTable(metric, findings) {
-	const unit = / \(ns\)$/.test(metric) ? ' (ns)' : '';
+	const side = { ns: / \(ns\)$/.test(metric), bytes: metric === 'bytes' };
 	const columns = [
 		[{ title: 'Result', text: true }, (each) => each.result + (each.presence ? ` (${each.presence})` : '')],
 		[{ title: 'Kind', text: true }, (each) => each.kind],
 		[{ title: 'Name', text: true }, nameOf],
-		[{ title: `A${unit}`, group: 'side' }, (each) => each.base],
-		[{ title: `B${unit}`, group: 'side' }, (each) => each.other],
+		[{ title: 'A', ...side }, (each) => each.base],
+		[{ title: 'B', ...side }, (each) => each.other],
 		[
 			{ title: 'Change', show: percent },
 			(each) => number(each.ratio) ?? (each.base && each.other != null ? each.other / each.base : null),

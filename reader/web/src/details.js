@@ -2,7 +2,7 @@
 // Details of one event: a panel below the timeline that a click on the event fills. The page has the
 // details of the longest events only (reader/cli/report/page_details.c).
 import { bisector } from 'd3-array';
-import { duration, element, grouped, moment } from './dom.js';
+import { duration, element, grouped, moment, processTitle } from './dom.js';
 
 const WITHIN_MOST = 12; // events listed for a merged event
 const NEXT_MOST = 64; // waits that are searched for the next owner of a lock
@@ -85,7 +85,7 @@ export class Details {
 	}
 
 	// Return who released the lock for which a call waited: { tid, record }, as far as the report knows. That is the
-	// thread that held it when the wait began (no record), or the last one that got it during the wait; null if the
+	// thread that held it when the wait began (no record), or the last thread that got it during the wait; null if the
 	// report does not know the holder.
 	releaser(hit) {
 		const record = this.of(hit),
@@ -206,7 +206,7 @@ export function panel(view, hit) {
 	row('began', moment(hit.start, Math.max(1, hit.length)));
 	row('ended', moment(hit.start + hit.length, Math.max(1, hit.length)));
 	row('lasted', duration(hit.length));
-	row('where', `${hit.track.title}, ${hit.process.name || 'process'} (${hit.process.pid})`);
+	row('where', `${hit.track.title}, ${processTitle(hit.process.name, hit.process.pid)}`);
 	for (const [at, label] of record ? record.labels.entries() : [])
 		if (at > 4 && label[0] !== '#' && record.values[at] != null && record.values[at] !== '')
 			row(label, String(record.values[at]));
@@ -254,7 +254,7 @@ export function panel(view, hit) {
 			: element(
 					'p',
 					{ class: 'hint' },
-					`This page has the details of the longest ${grouped(details.count)} events; trace query has those of all.`,
+					`This page has the details of the longest ${grouped(details.count)} events; trace query has them all.`,
 				),
 	);
 }

@@ -28,9 +28,14 @@ export function moment(ns, scale) {
 	return `${(ns / unit).toFixed(Math.max(2, digits))} ${name}`;
 }
 
-// Format a number with separators of thousands, and with `digits` decimals.
+// Format a number with thousands separators and `digits` decimals.
 export function grouped(number, digits = Number.isInteger(number) ? 0 : 1) {
 	return number.toLocaleString('en-US', { minimumFractionDigits: digits, maximumFractionDigits: digits });
+}
+
+// Return the name of a process with its number; 0 is not known.
+export function processTitle(name, pid) {
+	return `${name || 'process'}${pid ? ` (${pid})` : ''}`;
 }
 
 // Format a number of things: '1 event', '2 events'.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The flame graph: callchains as an icicle with the outermost function on top, laid out by d3-hierarchy and drawn on
-// a canvas. A sandwich shows one function, its callers above and what it calls below. With two reports a
-// function's width is its time in one of them, and its color says how it differs in the other.
+// The flame graph: callchains as an icicle with the outermost function on top, laid out by d3-hierarchy and drawn on a
+// canvas. A sandwich shows one function, its callers above and what it calls below. With two reports a function's width
+// is its time in one of them, and its color shows how it differs in the other.
 import { hierarchy, partition } from 'd3-hierarchy';
 import { callTree, filtered, sandwich } from './calltree.js';
 import { clipped, color, counted, duration, element, fit, tipHide, tipShow } from './dom.js';
@@ -10,6 +10,8 @@ const ROW = 18,
 	LETTER = 6.1,
 	FONT = '11px system-ui, sans-serif',
 	HEIGHT_MOST = 560;
+const KEYS =
+	'keys: \u2191 \u2193 callers and callees \u00b7 \u2190 \u2192 beside \u00b7 enter: sandwich \u00b7 escape: all';
 
 export class FlameView {
 	// reports: [data, names of processes] of one report, or of two that are compared.
@@ -21,7 +23,12 @@ export class FlameView {
 		this.side = reports.length - 1;
 		this.weight = 'self';
 		this.function = null; // name of the sandwich's function
-		this.canvas = element('canvas', { tabindex: '0', role: 'img', 'aria-label': 'flame graph' });
+		this.canvas = element('canvas', {
+			tabindex: '0',
+			role: 'application',
+			'aria-roledescription': 'flame graph',
+			'aria-label': `callchains, the outermost function on top; ${KEYS}`,
+		});
 		this.scroller = element('div', { class: 'scroller flame' }, this.canvas);
 		this.path = element('div', { class: 'status', 'aria-live': 'polite' });
 		this.root = element('section', { class: 'flamegraph' }, this.toolbar(), this.scroller, this.path);
@@ -99,7 +106,7 @@ export class FlameView {
 		return (node) => wanted !== '' && node.name.toLowerCase().includes(wanted);
 	}
 
-	// Lay out a tree. up: its rows go up from `base`, the row of its root.
+	// Lay out a tree. up: its rows extend upward from `base`, the row of its root.
 	part(data, up) {
 		const tree = partition()(
 			hierarchy(data)
@@ -240,10 +247,10 @@ export class FlameView {
 
 	describe() {
 		if (this.function !== null)
-			return `callers and callees of ${this.function} \u00b7 ${this.say(this.tree.value)} \u00b7 click one for its own`;
+			return `callers and callees of ${this.function} \u00b7 ${this.say(this.tree.value)} \u00b7 click to switch`;
 		if (this.focus === this.whole) {
 			const joined = this.joined ? `${counted(this.joined, 'place')} where cut callchains were joined \u00b7 ` : '';
-			return `${counted(this.whole.descendants().length - 1, 'function')} \u00b7 ${joined}click one to enlarge it`;
+			return `${counted(this.whole.descendants().length - 1, 'function')} \u00b7 ${joined}click to enlarge`;
 		}
 		const path = this.focus.ancestors().reverse();
 		const value = this.compares ? this.difference(this.focus.values) : this.say(this.focus.value);
@@ -300,7 +307,7 @@ export class FlameView {
 			node.data.name,
 			`${this.say(node.value)}, ${((100 * node.value) / (this.tree.value || 1)).toFixed(2)} %`,
 			this.compares ? this.difference(node.values) : null,
-			node.up ? null : `of itself: ${duration(self)}, ${counted(count, 'call')}`,
+			node.up ? null : `itself: ${duration(self)}, ${counted(count, 'call')}`,
 		]);
 	}
 }

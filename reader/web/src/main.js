@@ -2,20 +2,22 @@
 // The page of `trace report --html`: one report, or two side by side. All data is in the element #data; nothing is
 // loaded.
 import { verdict } from './comparison.js';
-import { element } from './dom.js';
+import { element, processTitle } from './dom.js';
 import { FlameView } from './flame.js';
 import { fact, summary, titleOf } from './summary.js';
 import { comparison, findings, receipt, statistics } from './tables.js';
 import { TimelineView } from './timeline.js';
 
+const NARROW = 1100; // px; texts of tables come first where the end of a row may be out of view
+
 const processNames = (report) =>
-	new Map(report.timeline.names_of_processes.map(([process, pid, name]) => [process, `${name || 'process'} (${pid})`]));
+	new Map(report.timeline.names_of_processes.map(([process, pid, name]) => [process, processTitle(name, pid)]));
 
 function section(id, title, reports, make, hint) {
 	const columns = reports.map((report, index) => {
 		const column = element('div', { class: 'column' });
 		if (reports.length > 1) column.append(element('h3', {}, `${'AB'[index]}: ${fact(report, 'file')}`));
-		column.append(make(report, reports.length > 1, index));
+		column.append(make(report, reports.length > 1 || window.innerWidth < NARROW, index, reports));
 		return column;
 	});
 	return element(
@@ -32,7 +34,7 @@ function timelines(reports) {
 	const made = section('timeline', 'Timeline', reports, (report) => {
 		if (!report.timeline.events && !report.timeline.lifetimes.length)
 			return element('p', { class: 'hint' }, 'no events');
-		const view = new TimelineView(report.timeline);
+		const view = new TimelineView(report.timeline, report.api);
 		views.push(view);
 		return view.root;
 	});
@@ -54,7 +56,8 @@ function flames(report) {
 		: element('p', { class: 'hint' }, 'no event has a callchain');
 }
 
-// Create one flame graph of both reports; processes of one name are one. Those of each are below it, folded.
+// Create one flame graph of both reports, with processes of the same name merged; below it, folded, that of each
+// report.
 function flameOfBoth(reports) {
 	const names = (report) => new Map(report.timeline.names_of_processes.map(([process, , name]) => [process, name]));
 	const made = section('flame', 'Flame graph', reports, (report) =>
@@ -103,7 +106,7 @@ function page(data) {
 				element('nav', {}, ...parts.map(([id, title]) => element('a', { href: `#${id}` }, title))),
 				element('small', {}, `libtrace ${data.version}`),
 			),
-			...parts.map(([id]) => makers[id]()),
+			element('main', {}, ...parts.map(([id]) => makers[id]())),
 		);
 }
 

@@ -50,7 +50,10 @@ function decode(text) {
 }
 
 export class Timeline {
-	constructor(data) {
+	// api: the name of the GPU API, such as CUDA.
+	constructor(data, api = 'CUDA') {
+		this.api = api;
+		this.kinds = { ...KINDS, graph: `${api} graphs`, api: `${api} API`, sync: `${api} calls that wait` };
 		this.start = data.start_ns;
 		this.end = Math.max(data.end_ns, data.start_ns + 1);
 		this.events = data.events;
@@ -70,6 +73,7 @@ export class Timeline {
 	}
 
 	tracksOf(data) {
+		const { api } = this;
 		const names = new Map(
 			data.names_of_processes.map(([process, pid, name, parent]) => [process, { pid, name, parent }]),
 		);
@@ -93,10 +97,10 @@ export class Timeline {
 		};
 		for (const [id, process, tid, what, device, stream, thread] of data.tracks) {
 			if (!depths.has(id)) continue;
-			const title = trackTitle(what, tid, device, stream, thread);
+			const title = trackTitle(what, tid, device, stream, thread, api);
 			processOf(process).tracks.push({ id, tid, what, device, stream, thread, rows: depths.get(id), title });
 		}
-		// The lifetime of a thread is behind its calls; a thread without a recorded call has a track of its own.
+		// The lifetime of a thread is drawn behind its calls; a thread without a recorded call has a track of its own.
 		for (const [process, tid, , , thread] of data.lifetimes) {
 			const { tracks } = processOf(process),
 				lifetime = this.lifetimes.get(`${process}/${tid}`);
@@ -197,7 +201,7 @@ export class Timeline {
 		return Math.max(0, bisectLeft(events.start, ns) - 3);
 	}
 
-	// Return true if an event of a row is between two times.
+	// Return true if an event of a row overlaps the time from `from` to `to`.
 	reaches(events, from, to) {
 		for (let i = events ? this.first(events, from) : 0; events && i < events.start.length && events.start[i] <= to; i++)
 			if (events.start[i] + events.length[i] >= from) return true;
@@ -205,7 +209,7 @@ export class Timeline {
 	}
 
 	// Find the events of the finest level whose name or detail contains the text, at most `most`, in order of start.
-	// `rows` has the same events as rows of tracks.
+	// `rows` has the same events as columns, by track and row.
 	search(text, most) {
 		const wanted = text.toLowerCase(),
 			ids = new Set(),
@@ -258,16 +262,16 @@ function treeOf(processes) {
 }
 
 const CALLS = new Set(['api', 'osrt', 'mpi']); // tracks of a thread's calls
-const TITLES = { nvtx: 'NVTX', api: 'CUDA API', osrt: 'OS runtime', mpi: 'MPI', alive: 'no recorded call' };
+const TITLES = { nvtx: 'NVTX', osrt: 'OS runtime', mpi: 'MPI', alive: 'no recorded call' };
 
-function trackTitle(what, tid, device, stream, thread) {
+function trackTitle(what, tid, device, stream, thread, api) {
 	if (what === 'gpu') return `GPU ${device}, stream ${stream}`;
 	if (what === 'nvtx' && !tid) return 'NVTX start/end';
 	const of = thread ? `${thread} (${tid})` : `thread ${tid}`;
-	return `${of}: ${TITLES[what] || what}`;
+	return `${of}: ${what === 'api' ? `${api} API` : TITLES[what] || what}`;
 }
 
-// Kinds of events that wait; and those that may wait for something else, too: their time is never counted as busy.
+// Kinds of events that wait, and kinds that wait or may wait: their time is never counted as busy.
 export const WAITS = new Set(['lock', 'wait', 'sync']);
 export const WAITING = new Set(['lock', 'wait', 'sync', 'io', 'net', 'mpi', 'nvtx']);
 
@@ -290,9 +294,9 @@ export const KINDS = {
 	kernel: 'kernels',
 	memcpy: 'copies',
 	memset: 'memory sets',
-	graph: 'CUDA graphs',
-	api: 'CUDA API',
-	sync: 'CUDA calls that wait',
+	graph: 'graphs',
+	api: 'GPU API',
+	sync: 'GPU API calls that wait',
 	nvtx: 'NVTX',
 	lock: 'locks',
 	wait: 'waits',

@@ -1,9 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // The first screen: what ran, how it ended, the verdict, and the largest costs with links to their tables.
-import { counted, duration, element } from './dom.js';
+import { counted, duration, element, grouped } from './dom.js';
 
-// What everybody asks first; all other facts are folded.
-const FIRST = ['command', 'ended', 'lasted', 'GPU', 'host', 'began', 'system', 'version'];
+// The facts that readers look for first; all others are folded.
+const FIRST = [
+	'command',
+	'ended',
+	'lasted',
+	'GPU',
+	'device',
+	'host',
+	'began',
+	'system',
+	'version',
+	'events',
+	'problems',
+];
 // Tables whose rows are times of their own. Ranges come last: they contain the others.
 const COSTS = [
 	'osrt_sum',
@@ -15,7 +27,8 @@ const COSTS = [
 	'openacc_sum',
 	'syscall_sum',
 ];
-const COSTS_SHOWN = 3;
+const COSTS_SHOWN = 3,
+	WAITS_NAMED = 3;
 
 export function fact(report, label) {
 	const found = report.facts.find(([name]) => name === label);
@@ -32,7 +45,7 @@ export function titleOf(report) {
 export const tableId = (index, name) => `table-${index}-${name}`;
 
 // Return the rows with the greatest total times, with at most one wait among them: threads that wait for work would
-// otherwise come before all work.
+// otherwise come before all work. `leftOut`: waits that are larger than a cost that is shown.
 export function largestCosts(report) {
 	const kinds = new Map(report.timeline.names.map(([, kind, text]) => [text, kind])),
 		found = [];
@@ -53,8 +66,10 @@ export function largestCosts(report) {
 	report.tables.filter((table) => COSTS.includes(table.name)).forEach(add);
 	if (!found.length) report.tables.filter((table) => table.name === 'nvtx_sum').forEach(add);
 	found.sort((a, b) => b.ns - a.ns);
-	const longestWait = found.find((cost) => cost.waits);
-	return found.filter((cost) => cost.ns > 0 && (!cost.waits || cost === longestWait)).slice(0, COSTS_SHOWN);
+	const longestWait = found.find((cost) => cost.waits),
+		shown = found.filter((cost) => cost.ns > 0 && (!cost.waits || cost === longestWait)).slice(0, COSTS_SHOWN),
+		least = shown.length < COSTS_SHOWN ? 0 : shown[COSTS_SHOWN - 1].ns;
+	return { shown, leftOut: found.filter((cost) => cost.waits && cost !== longestWait && cost.ns > least) };
 }
 
 // Open the table of a cost and mark its row.
@@ -69,43 +84,59 @@ function show(id, name) {
 }
 
 function costs(report, index) {
-	const largest = largestCosts(report);
-	if (!largest.length) return null;
+	const { shown, leftOut } = largestCosts(report);
+	if (!shown.length) return null;
+	const link = (cost) => {
+		const id = tableId(index, cost.table.name);
+		return element('a', { href: `#${id}`, title: cost.name, onclick: () => show(id, cost.name) }, cost.name);
+	};
+	const many = (cost) =>
+		cost.count == null ? '' : ` in ${counted(cost.count, cost.table.name === 'nvtx_sum' ? 'range' : 'call')}`;
+	const about = (cost) =>
+		` ${duration(cost.ns)}${many(cost)}${cost.waits ? ', waiting' : ''} \u00b7 ${cost.table.title}`;
 	return element(
 		'div',
 		{ class: 'costs' },
 		element('h3', {}, 'Largest costs'),
-		element(
-			'ol',
-			{},
-			...largest.map((cost) => {
-				const id = tableId(index, cost.table.name);
-				return element(
-					'li',
-					{},
-					element('a', { href: `#${id}`, title: cost.name, onclick: () => show(id, cost.name) }, cost.name),
-					element(
-						'small',
-						{},
-						` ${duration(cost.ns)}${cost.count == null ? '' : ` in ${counted(cost.count, 'call')}`}` +
-							`${cost.waits ? ', waiting' : ''} \u00b7 ${cost.table.title}`,
-					),
-				);
-			}),
-		),
+		element('ol', {}, ...shown.map((cost) => element('li', {}, link(cost), element('small', {}, about(cost))))),
+		leftOut.length
+			? element(
+					'p',
+					{ class: 'hint left-out' },
+					'Of OS functions that wait, only the longest is listed; also long: ',
+					...leftOut.slice(0, WAITS_NAMED).flatMap((cost, at) => [at ? ', ' : '', link(cost), ` ${duration(cost.ns)}`]),
+					leftOut.length > WAITS_NAMED ? `, and ${counted(leftOut.length - WAITS_NAMED, 'more', 'more')}` : '',
+				)
+			: null,
 	);
 }
 
 const list = (facts) =>
 	element('dl', {}, ...facts.flatMap(([label, value]) => [element('dt', {}, label), element('dd', {}, value)]));
 
+// Return the facts of the first screen. What the file does not say, its events do.
+function firstFacts({ facts, timeline }) {
+	const known = new Set(facts.map(([label]) => label)),
+		derived = [
+			['lasted', `${duration(timeline.end_ns - timeline.start_ns)}, from the first event to the last`],
+			['events', grouped(timeline.events)],
+		].filter(([label]) => timeline.events && !known.has(label));
+	return [...facts, ...derived]
+		.filter(([label]) => FIRST.includes(label))
+		.sort(([a], [b]) => FIRST.indexOf(a) - FIRST.indexOf(b));
+}
+
 export function summary(report, narrow, index) {
-	const first = report.facts.filter(([label]) => FIRST.includes(label)),
+	const first = firstFacts(report),
 		rest = report.facts.filter(([label]) => !FIRST.includes(label));
 	return element(
 		'div',
 		{ class: 'summary' },
-		element('p', { class: `verdict ${report.complete ? 'good' : report.is_report ? 'bad' : ''}` }, report.verdict),
+		element(
+			'p',
+			{ class: `verdict ${report.complete ? 'good' : report.is_report ? 'bad' : ''}` },
+			`verdict: ${report.verdict}`,
+		),
 		element('div', { class: 'first' }, list(first), costs(report, index)),
 		element('details', {}, element('summary', {}, 'about the recording'), list(rest)),
 	);

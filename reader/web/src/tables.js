@@ -3,49 +3,100 @@
 import { element, grouped } from './dom.js';
 import { tableId } from './summary.js';
 
-const ROWS_FIRST = 12;
+const ROWS_FIRST = 12,
+	LONG = 60; // letters of a name that gets a wide column
 
-// Units of times. A column has one unit, so that its numbers can be compared by eye: that of its greatest value, or of
-// the median where rows of a single call are as frequent as others.
-const UNITS = [
-	[1e9, 's'],
-	[1e6, 'ms'],
-	[1e3, 'us'],
-	[1, 'ns'],
-];
+// Quantities of columns: the units that they are shown in, and the unit in which the data has them.
+const QUANTITIES = {
+	time: {
+		units: [
+			[1e9, 's'],
+			[1e6, 'ms'],
+			[1e3, 'us'],
+			[1, 'ns'],
+		],
+		given: 1,
+	},
+	size: {
+		units: [
+			[1e9, 'GB'],
+			[1e6, 'MB'],
+			[1e3, 'kB'],
+			[1, 'bytes'],
+		],
+		given: 1e6,
+	},
+};
+const DIGITS = 3; // decimals of a number with a unit, and least significant digits of a column's least number
+const MOMENT = /^(Start|End|Began|Queue Start)\b/; // times of day, so to say: their size says nothing
+const SPREAD = /StdDev\b|\u2212/; // deviations and differences: they may be as small as they like
 
-const isTime = (column) => !column.text && (column.ns || /\(ns\)$/.test(column.title));
-// Columns of one group share a unit: what one call takes, both sides of a comparison.
-const groupOf = (column) => column.group || (/^(Avg|Med|Min|Max|StdDev)\b/.test(column.title) ? 'each' : column.title);
+// Return the quantity of a column, and how many of its smallest unit a value is.
+function quantityOf(column) {
+	if (column.text) return null;
+	if (column.ns || /\(ns\)$/.test(column.title)) return { name: 'time', times: 1 };
+	if (column.bytes) return { name: 'size', times: 1 };
+	return /\(MB\)$/.test(column.title) ? { name: 'size', times: QUANTITIES.size.given } : null;
+}
 
-// Return the columns with the unit in the title and with a function that formats a value.
-export function withUnits(columns, rows) {
-	const values = new Map();
-	columns.forEach((column, at) => {
-		if (!isTime(column)) return;
-		const held = values.get(groupOf(column)) || [];
-		for (const row of rows) if (row[at]) held.push(Math.abs(row[at]));
-		values.set(groupOf(column), held);
+// Choose the unit of all columns of a quantity in a table, so that they can be compared by eye: that of the number
+// halfway, by digits, between the least and the greatest.
+function unitOf(name, columns, rows) {
+	const of = columns.flatMap((column, at) => {
+		const quantity = quantityOf(column);
+		return quantity && quantity.name === name ? [[column, at, quantity.times]] : [];
 	});
-	return columns.map((column) => {
-		if (!isTime(column)) return column;
-		const held = values.get(groupOf(column)).sort((a, b) => a - b),
-			typical = held[groupOf(column) === 'each' ? held.length >> 1 : held.length - 1] || 0,
-			[scale, unit] = UNITS.find(([size]) => typical >= size) || UNITS[3];
+	const telling = of.filter(([column]) => !MOMENT.test(column.title) && !SPREAD.test(column.title));
+	let least = Infinity,
+		most = 0;
+	for (const [, at, times] of telling.length ? telling : of)
+		for (const row of rows) {
+			const value = Math.abs(row[at] ?? 0) * times;
+			if (!value) continue;
+			least = Math.min(least, value);
+			most = Math.max(most, value);
+		}
+	const { units } = QUANTITIES[name];
+	return units.find(([size]) => most && Math.sqrt(least * most) >= size) || units[units.length - 1];
+}
+
+// Return the columns with the unit in the title and with a function that formats a value. A table has one unit for
+// its times and one for its sizes. A column has as many decimals as its least number needs to be readable.
+// measured: rows by which the units are chosen; two tables beside each other have the rows of both, so the same units.
+export function withUnits(columns, rows, measured = rows) {
+	const units = new Map(Object.keys(QUANTITIES).map((name) => [name, unitOf(name, columns, measured)]));
+	return columns.map((column, at) => {
+		const quantity = quantityOf(column);
+		if (!quantity) return column;
+		const { units: all } = QUANTITIES[quantity.name],
+			[size, unit] = units.get(quantity.name),
+			scale = size / quantity.times,
+			exact = Math.log10(size);
+		let digits = Math.min(exact, DIGITS);
+		const least = Math.min(...rows.map((row) => Math.abs(row[at] ?? 0) || Infinity)) / scale;
+		const isFine = !MOMENT.test(column.title) && !SPREAD.test(column.title);
+		while (isFine && digits < exact && least * 10 ** digits < 10 ** (DIGITS - 1)) digits++;
 		return {
 			...column,
-			title: `${column.title.replace(/ \(ns\)$/, '')} (${unit})`,
-			show: (ns) => grouped(ns / scale, scale > 1 ? 3 : Number.isInteger(ns) ? 0 : 1),
-			hint: (ns) => (scale > 1 ? `${grouped(ns)} ns` : null),
+			title: `${column.title.replace(/ \((ns|MB)\)$/, '')} (${unit})`,
+			show: (value) => {
+				const shown = size > 1 ? value / scale : Math.round((value / scale) * 10) / 10;
+				return grouped(shown, size > 1 ? digits : undefined);
+			},
+			hint: (value) => (size > 1 ? `${grouped(Math.round(value * quantity.times * 10) / 10)} ${all[3][1]}` : null),
 		};
 	});
 }
 
 function cell(column, value) {
 	if (value == null) return element('td', {}, '');
-	if (column.text) return element('td', { class: 'text', title: String(value) }, String(value));
+	if (column.text) {
+		const text = String(value),
+			size = text.length > LONG ? 'long' : text.length > LONG / 4 ? 'middling' : 'short';
+		return element('td', { class: `text ${size}`, title: text }, text);
+	}
 	if (/(ID|Id|Pid|Tid|Descriptor)$/.test(column.title)) return element('td', { class: 'number' }, String(value));
-	const digits = /\(MB/.test(column.title) ? 3 : /%|^Avg|^Med|^StdDev/.test(column.title) ? 1 : undefined;
+	const digits = /\(MB\/s\)/.test(column.title) ? 3 : /%|^Avg|^Med|^StdDev/.test(column.title) ? 1 : undefined;
 	const made = element(
 		'td',
 		{ class: 'number', title: column.hint?.(value) },
@@ -59,16 +110,13 @@ function cell(column, value) {
 }
 
 // Create a table that is sorted by a click on a heading. `total`: number of rows, of which `rows` may be only the
-// first. `narrow`: put texts first, because the end of a row may be out of view.
-export function table(given, rows, total = rows.length, narrow = false) {
-	const columns = withUnits(given, rows);
+// first. `narrow`: put texts first, because the end of a row may be out of view. `measured`: as of withUnits().
+export function table(given, rows, total = rows.length, narrow = false, measured = rows) {
+	const columns = withUnits(given, rows, measured);
 	if (narrow) {
+		const sorted = (row) => order.map((at) => row[at]);
 		const order = [...columns.keys()].sort((a, b) => !!columns[b].text - !!columns[a].text || a - b);
-		return table(
-			order.map((at) => given[at]),
-			rows.map((row) => order.map((at) => row[at])),
-			total,
-		);
+		return table(sorted(given), rows.map(sorted), total, false, measured.map(sorted));
 	}
 	let shown = ROWS_FIRST,
 		by = -1,
@@ -129,7 +177,11 @@ const mergedText = (names, merged) =>
 	`numbers in names are merged ('step 1' and 'step 2' are 'step #'), ` +
 	`so ${grouped(names)} names are ${grouped(merged)}`;
 
-export function statistics(report, narrow, index) {
+// Return the rows of all tables of a name; columns of a report are the same in each.
+const rowsOfAll = (reports, name) =>
+	reports.flatMap((report) => report.tables.filter((each) => each.name === name).flatMap((each) => each.rows));
+
+export function statistics(report, narrow, index, reports) {
 	if (!report.tables.length) return element('p', { class: 'hint' }, 'no statistics: there are no events');
 	return element(
 		'div',
@@ -140,7 +192,7 @@ export function statistics(report, narrow, index) {
 				{ id: tableId(index, each.name), open: at < 4 },
 				element('summary', {}, each.title, element('small', {}, ` ${each.name}`)),
 				each.merged && element('p', { class: 'hint' }, mergedText(...each.merged)),
-				table(each.columns, each.rows, each.total, narrow),
+				table(each.columns, each.rows, each.total, narrow, rowsOfAll(reports, each.name)),
 			),
 		),
 	);
@@ -271,9 +323,9 @@ export function comparison(a, b) {
 				element('summary', {}, one.title),
 				table(
 					[
-						{ title: `A: ${unit}`, group: 'total' },
-						{ title: `B: ${unit}`, group: 'total' },
-						{ title: /\(ns\)$/.test(unit) ? 'B \u2212 A (ns)' : 'B \u2212 A', group: 'total' },
+						{ title: `A: ${unit}` },
+						{ title: `B: ${unit}` },
+						{ title: `B \u2212 A${unit.match(/ \((ns|MB)\)$/)?.[0] ?? ''}` },
 						{ title: 'B / A', show: ratio },
 						{ title: 'Name', text: true },
 					],

@@ -6,7 +6,19 @@ import { select } from 'd3-selection';
 import { zoom, zoomIdentity } from 'd3-zoom';
 import { areaPanel } from './area.js';
 import { panel } from './details.js';
-import { color, counted, duration, element, fit, fitted, grouped, moment, tipHide, tipShow } from './dom.js';
+import {
+	color,
+	counted,
+	duration,
+	element,
+	fit,
+	fitted,
+	grouped,
+	moment,
+	processTitle,
+	tipHide,
+	tipShow,
+} from './dom.js';
 import { cursorLine, key, KEYS } from './keys.js';
 import { Timeline, colorOf, colorOfKind, KINDS, WAITING, WAITS } from './model.js';
 
@@ -28,8 +40,8 @@ const ARRANGE_MS = 150; // after the last movement, tracks without events in vie
 const HATCH = 6; // distance of the lines across waits
 
 export class TimelineView {
-	constructor(data) {
-		this.model = new Timeline(data);
+	constructor(data, api) {
+		this.model = new Timeline(data, api);
 		this.domain = [this.model.start, this.model.end];
 		this.found = { ids: null, found: [], at: -1 }; // `ids` is null if nothing was searched or found
 		this.linked = null;
@@ -117,7 +129,8 @@ export class TimelineView {
 	}
 
 	legend() {
-		const kinds = new Set([...this.model.names.values()].map((name) => name.kind));
+		const { model } = this,
+			kinds = new Set([...model.names.values()].map((name) => name.kind));
 		return element(
 			'div',
 			{ class: 'legend' },
@@ -128,7 +141,7 @@ export class TimelineView {
 					patch.style.backgroundColor = colorOfKind(kind);
 					if (WAITS.has(kind)) patch.classList.add('waits');
 					else if (WAITING.has(kind) && kind !== 'nvtx') patch.classList.add('may-wait');
-					return element('span', {}, patch, KINDS[kind]);
+					return element('span', {}, patch, model.kinds[kind]);
 				}),
 			this.model.lifetimes.size
 				? element('span', {}, element('i', { class: 'alive' }), 'alive: computes, or makes calls that are not recorded')
@@ -221,7 +234,8 @@ export class TimelineView {
 	}
 
 	layout() {
-		this.width = Math.floor(this.scroller.clientWidth || this.root.clientWidth || 900);
+		if (!this.scroller.clientWidth) return; // not displayed
+		this.width = Math.floor(this.scroller.clientWidth);
 		const context = this.canvas.getContext('2d');
 		let y = 0,
 			widest = 0;
@@ -253,8 +267,8 @@ export class TimelineView {
 		this.show(...this.domain);
 	}
 
-	// Place the tracks that have something in view, or all if empty ones are not to be hidden. The first track in
-	// view stays where it is.
+	// Place the tracks that have something in view, or all tracks unless empty tracks are hidden. The first track in
+	// view keeps its position.
 	arrange() {
 		clearTimeout(this.arranging);
 		const top = this.scroller.scrollTop,
@@ -448,7 +462,7 @@ export class TimelineView {
 				`${grouped(hit.count)} events, the longest: ${hit.name.text}`,
 				`together ${duration(hit.taken)} of ${duration(hit.length)}${hit.busy ? `, busy ${duration(hit.busy)}` : ''}`,
 				`from ${moment(hit.start, hit.length)}`,
-				`${hit.track.title}, ${hit.process.name || 'process'} (${hit.process.pid})`,
+				`${hit.track.title}, ${titleOf(hit.process)}`,
 				this.model.levels[0].cell && hit.length <= this.model.levels[0].cell * 2
 					? 'this page has no more detail here'
 					: 'zoom in for each',
@@ -459,7 +473,7 @@ export class TimelineView {
 			hit.name.detail,
 			hit.length ? `lasted ${duration(hit.length)}` : null,
 			`at ${moment(hit.start, hit.length)}`,
-			`${hit.track.title}, ${hit.process.name || 'process'} (${hit.process.pid})`,
+			`${hit.track.title}, ${titleOf(hit.process)}`,
 		];
 	}
 
@@ -777,7 +791,8 @@ export class TimelineView {
 		}
 	}
 
-	// Draw the arrows of the selected event: from calls to operations, from the holder of a lock to who got it.
+	// Draw the arrows of the selected event: from calls to operations, from the holder of a lock to the next
+	// holder.
 	drawArrows(context, scale, top) {
 		if (!this.selected) return;
 		const place = ({ ns, process, track, row }) => {
@@ -930,7 +945,7 @@ export class TimelineView {
 	}
 }
 
-const titleOf = (process) => `${process.name || 'process'} (${process.pid})`;
+const titleOf = (process) => processTitle(process.name, process.pid);
 const headOf = (process) =>
 	(process.open ? `\u25be ${titleOf(process)}` : `\u25b8 ${titleOf(process)}, ${tracksOf(process)}`) +
 	(process.folded ? `, ${counted(descendants(process), 'process', 'processes')} folded` : '');

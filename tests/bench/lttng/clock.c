@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * clock.c - a clock plug-in by which LTTng uses the time-stamp counter for the times of events: its
- * fastest configuration.
+ * clock.c - a clock plug-in that makes LTTng stamp events with the time-stamp counter: its fastest
+ * configuration.
  */
 #include "../bench.h"
 #include <lttng/ust-clock.h>

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Kernels over all reports: how often, how long, on how many ranks, and how far the ranks lie apart
+-- Kernels over all reports: how often, how long, on how many ranks, and how far apart the ranks are
 -- tables: CUPTI_ACTIVITY_KIND_KERNEL StringIds
 WITH named AS (
   SELECT k._report, s.value AS kernel, k."end" - k.start AS ns

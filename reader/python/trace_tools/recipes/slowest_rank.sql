@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- For each NVTX range: which report (rank) spends most time in it, and how much more than the median of all
+-- For each NVTX range: which report (rank) spends the most time in it, and how much more than the median of all
 -- tables: NVTX_EVENTS StringIds
 WITH ranges AS (
   SELECT e._report, e._rank, coalesce(e.text, s.value) AS name, e."end" - e.start AS ns

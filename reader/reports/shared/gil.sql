@@ -1,0 +1,49 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Waits for Python's GIL, and where the thread was that held it: the line of Python of the program that the holder's own events name. Only
+-- events with a callchain do. Of those during the wait, the line with the most time is taken (a CPU sample stands for the processor time before
+-- it); if there is none, the line of the last event before; if there is none, either, that of the first event after. A holder waits for nothing
+-- but other things, so its own waits for the GIL are no events during the wait.
+
+DROP TABLE IF EXISTS temp.GIL_HOLDERS;
+CREATE TEMP TABLE GIL_HOLDERS AS
+SELECT DISTINCT (globalTid & ~0xffffff) | holderTid AS globalTid FROM LIBTRACE_GIL_WAIT WHERE holderTid > 0;
+
+-- Events of holders whose callchain leads through the program.
+DROP TABLE IF EXISTS temp.GIL_EVENTS;
+CREATE TEMP TABLE GIL_EVENTS AS
+WITH osrt AS MATERIALIZED (SELECT id, place FROM OSRT_PLACES),
+cuda AS MATERIALIZED (SELECT id, place FROM CUDA_PLACES),
+sampled AS MATERIALIZED (
+  SELECT f.id, min(f.stackDepth), python_place(s.value, m.value) AS place
+  FROM SAMPLING_CALLCHAINS AS f JOIN StringIds AS s ON s.id = f.symbol JOIN StringIds AS m ON m.id = f.module
+  WHERE python_place(s.value, m.value) IS NOT NULL GROUP BY f.id)
+SELECT o.globalTid, o.start, o."end", p.place, EXISTS (
+         SELECT 1 FROM LIBTRACE_GIL_WAIT AS g WHERE g.globalTid = o.globalTid AND o.start BETWEEN g.start AND g.start + g.duration) AS is_wait
+FROM OSRT_API AS o JOIN osrt AS p ON p.id = o.callchainId
+WHERE o.globalTid IN (SELECT globalTid FROM GIL_HOLDERS)
+UNION ALL
+SELECT r.globalTid, r.start, r."end", p.place, 0
+FROM CUPTI_ACTIVITY_KIND_RUNTIME AS r JOIN cuda AS p ON p.id = r.callchainId WHERE r.globalTid IN (SELECT globalTid FROM GIL_HOLDERS)
+UNION ALL
+SELECT c.globalTid, c.start - coalesce(l.cpuTime, 0), c.start, p.place, 0
+FROM COMPOSITE_EVENTS AS c JOIN sampled AS p ON p.id = c.id LEFT JOIN LIBTRACE_CPU_SAMPLE AS l ON l.id = c.id
+WHERE c.globalTid IN (SELECT globalTid FROM GIL_HOLDERS);
+CREATE INDEX temp.GIL_EVENTS_ORDER ON GIL_EVENTS (globalTid, start);
+
+DROP TABLE IF EXISTS temp.GIL_WAITS;
+CREATE TEMP TABLE GIL_WAITS AS
+WITH waits AS MATERIALIZED (
+  SELECT id, start, start + duration AS "end", duration AS ns, globalTid, globalTid >> 24 & 0xffffff AS pid, globalTid & 0xffffff AS tid,
+         nullif(holderTid, 0) AS holder, CASE WHEN holderTid > 0 THEN (globalTid & ~0xffffff) | holderTid END AS holderTid, callchainId AS chain
+  FROM LIBTRACE_GIL_WAIT WHERE globalTid IS NOT NULL AND duration >= 0),
+during AS (
+  SELECT id, place, row_number() OVER (PARTITION BY id ORDER BY overlap DESC, place) AS number
+  FROM (SELECT w.id, e.place, sum(min(e."end", w."end") - max(e.start, w.start)) AS overlap
+        FROM waits AS w JOIN GIL_EVENTS AS e ON e.globalTid = w.holderTid AND e.start < w."end" AND e."end" > w.start AND NOT e.is_wait AND
+             e.start >= coalesce((SELECT max(b.start) FROM GIL_EVENTS AS b WHERE b.globalTid = w.holderTid AND b.start <= w.start), 0)
+        GROUP BY w.id, e.place))
+SELECT w.*, coalesce(
+       (SELECT place FROM during AS d WHERE d.id = w.id AND d.number = 1),
+       (SELECT place FROM GIL_EVENTS AS e WHERE e.globalTid = w.holderTid AND e.start <= w."end" ORDER BY e.start DESC LIMIT 1),
+       (SELECT place FROM GIL_EVENTS AS e WHERE e.globalTid = w.holderTid AND e.start > w."end" ORDER BY e.start LIMIT 1)) AS place
+FROM waits AS w;
