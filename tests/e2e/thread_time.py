@@ -112,7 +112,7 @@ def threads():
     sched = {int(r["TID"]): r for r in a.rows("sched_sum")}
     tap.ok(sleeper in sched and int(sched[sleeper]["Voluntary Switches"]) >= 20 and int(sched[sleeper]["Minor Faults"]) < 200, "stats -r sched_sum counts switches", sched.get(sleeper))
     receipt = a.receipts()[0]
-    tap.ok(receipt and receipt["threads"] == 38 and receipt["readings"] > 5 and receipt["off"] is None, "the receipt counts threads and readings", receipt)
+    tap.ok(receipt and receipt["threads"] == 38 and receipt["readings"] >= 1 and receipt["off"] is None, "the receipt counts threads and readings", receipt)
 
 
 def folded(a, source):

@@ -115,6 +115,8 @@ static void answer(struct expectations *x, struct arrival *arrivals, uint32_t le
 
 static void match(struct expectations *x, struct known *k, bool any_parent)
 {
+	if (!x->count)
+		return;
 	struct arrival *arrivals = malloc((k->count + 1) * sizeof(*arrivals));
 	if (!arrivals)
 		return;
