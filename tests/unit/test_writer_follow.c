@@ -280,6 +280,25 @@ static void short_disk_stalls_and_recovers(void)
 	clean(&t);
 }
 
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* Wait until the gate has a state, for at most a minute. Returns the time when it had it, 0 for never. */
+static uint64_t gate_wait(const struct fake_tree *t, uint32_t state)
+{
+	const uint64_t end_ns = now_ns() + UINT64_C(60000000000);
+	while (now_ns() < end_ns) {
+		if (__atomic_load_n(&t->control->by_time.gate, __ATOMIC_ACQUIRE) == state)
+			return now_ns();
+		usleep(1000);
+	}
+	return 0;
+}
+
 static void gate_opens_and_closes(void)
 {
 	struct fake_tree t;
@@ -292,16 +311,16 @@ static void gate_opens_and_closes(void)
 	if (!child) {
 		struct fake_spool s;
 		fake_spool_make(&s, &t, (uint32_t)getpid(), clock_init());
-		usleep(900000);
-		_exit(0);
+		for (;;)
+			pause();
 	}
+	const uint64_t start_ns = now_ns();
 	pid_t writer = start_writer(&t);
-	usleep(100000);
-	tap_equal(t.control->by_time.gate, 0, "the gate is closed before the delay is over");
-	usleep(200000);
-	tap_equal(t.control->by_time.gate, 1, "the gate is open after the delay");
-	usleep(400000);
-	tap_equal(t.control->by_time.gate, 0, "the gate is closed after the duration");
+	const uint64_t open_ns = gate_wait(&t, 1);
+	tap(open_ns, "the gate is open after the delay");
+	tap(open_ns >= start_ns + t.control->delay_ns, "and not before it is over");
+	tap(gate_wait(&t, 0), "the gate is closed after the duration");
+	kill(child, SIGKILL);
 	wait_status(child);
 	tap_equal(wait_status(writer), 0, "the writer ends");
 	clean(&t);
