@@ -165,6 +165,7 @@ static void deviation_final(sqlite3_context *context)
 struct texts {
 	struct pool pool;
 	struct map numbers; /* address of a text in the pool -> its number */
+	struct map learned; /* kind and id of a name in the database -> number of its text */
 	const char **rows;
 	uint32_t count, capacity;
 };
@@ -174,26 +175,68 @@ static void texts_release(void *texts)
 	struct texts *t = texts;
 	pool_release(&t->pool);
 	map_release(&t->numbers);
+	map_release(&t->learned);
 	free(t->rows);
 	free(t);
 }
 
-/* text_number(text): a number that only equal texts have; NULL for NULL. */
-static void text_number(sqlite3_context *context, int count, sqlite3_value **values)
+/* Return the number of a text, a new one for a new text; 0 if memory is short. */
+static uint32_t number_of_text(struct texts *t, sqlite3_value *value)
 {
-	(void)count;
-	struct texts *t = sqlite3_user_data(context);
-	if (sqlite3_value_type(values[0]) == SQLITE_NULL)
-		return;
-	const char *text = (const char *)sqlite3_value_text(values[0]);
+	const char *text = (const char *)sqlite3_value_text(value);
 	const char *kept =
-		text ? pool_text(&t->pool, text, (size_t)sqlite3_value_bytes(values[0])) : NULL;
+		text ? pool_text(&t->pool, text, (size_t)sqlite3_value_bytes(value)) : NULL;
 	uint32_t number = kept ? map_get(&t->numbers, (uint64_t)(uintptr_t)kept, 0) : 0;
 	if (kept && !number && !array_room(&t->rows, t->count, &t->capacity, sizeof(*t->rows)) &&
 		!map_put(&t->numbers, (uint64_t)(uintptr_t)kept, 0, t->count + 1)) {
 		t->rows[t->count] = kept;
 		number = ++t->count;
 	}
+	return number;
+}
+
+/* text_number(text): a number that only equal texts have; NULL for NULL. */
+static void text_number(sqlite3_context *context, int count, sqlite3_value **values)
+{
+	(void)count;
+	if (sqlite3_value_type(values[0]) == SQLITE_NULL)
+		return;
+	uint32_t number = number_of_text(sqlite3_user_data(context), values[0]);
+	if (number)
+		sqlite3_result_int64(context, number);
+	else
+		sqlite3_result_error_nomem(context);
+}
+
+/* learned_number(kind, id): what learn_number() returned for this pair; NULL if it was not called. */
+static void learned_number(sqlite3_context *context, int count, sqlite3_value **values)
+{
+	(void)count;
+	const struct texts *t = sqlite3_user_data(context);
+	if (sqlite3_value_type(values[1]) != SQLITE_INTEGER)
+		return;
+	uint32_t number = map_get(&t->learned, (uint64_t)sqlite3_value_int64(values[0]),
+		(uint64_t)sqlite3_value_int64(values[1]));
+	if (number)
+		sqlite3_result_int64(context, number);
+}
+
+/*
+ * learn_number(kind, id, text): text_number(text), also kept for learned_number(). A report that
+ * asks coalesce(learned_number(kind, id), learn_number(kind, id, (SELECT ...))) looks up the text
+ * of an id once, not for each row.
+ */
+static void learn_number(sqlite3_context *context, int count, sqlite3_value **values)
+{
+	(void)count;
+	struct texts *t = sqlite3_user_data(context);
+	if (sqlite3_value_type(values[2]) == SQLITE_NULL)
+		return;
+	uint32_t number = number_of_text(t, values[2]);
+	if (number && sqlite3_value_type(values[1]) == SQLITE_INTEGER &&
+		map_put(&t->learned, (uint64_t)sqlite3_value_int64(values[0]),
+			(uint64_t)sqlite3_value_int64(values[1]), number))
+		number = 0;
 	if (number)
 		sqlite3_result_int64(context, number);
 	else
@@ -210,9 +253,18 @@ static void number_text(sqlite3_context *context, int count, sqlite3_value **val
 		sqlite3_result_text(context, t->rows[number - 1], -1, SQLITE_STATIC);
 }
 
-/* Both functions share a table, which lives as long as the connection. */
+/* The functions share a table, which lives as long as the connection. */
 static int texts_functions_add(struct sql *s)
 {
+	static const struct {
+		const char *name;
+		int arguments;
+		void (*call)(sqlite3_context *, int, sqlite3_value **);
+	} functions[] = {
+		{"number_text", 1, number_text},
+		{"learned_number", 2, learned_number},
+		{"learn_number", 3, learn_number},
+	};
 	const int flags = SQLITE_UTF8 | SQLITE_DIRECTONLY;
 	struct texts *t = calloc(1, sizeof(*t));
 	if (!t)
@@ -220,9 +272,10 @@ static int texts_functions_add(struct sql *s)
 	int code =
 		sqlite3_create_function_v2(s->connection, "text_number", 1, flags, t, text_number,
 			NULL, NULL, texts_release); /* calls texts_release() if it fails, too */
-	return code ? code
-		    : sqlite3_create_function(
-			      s->connection, "number_text", 1, flags, t, number_text, NULL, NULL);
+	for (size_t i = 0; !code && i < sizeof(functions) / sizeof(functions[0]); i++)
+		code = sqlite3_create_function(s->connection, functions[i].name,
+			functions[i].arguments, flags, t, functions[i].call, NULL, NULL);
+	return code;
 }
 
 /* ---- nesting of ranges ---- */

@@ -12,6 +12,11 @@
  *                          DESC: 1 if an earlier range ends within this one, 0 if not
  *   track_row(start, end)  window function over ROWS UNBOUNDED PRECEDING, ordered by start, end
  *                          DESC: the lowest row, from 0 to 63, that is free at that time
+ *   text_number(text), number_text(number)
+ *                          a number that only equal texts have, and its text: rows are sorted by
+ *                          numbers in less time and room
+ *   learn_number(kind, id, text), learned_number(kind, id)
+ *                          text_number(text), kept under kind and id; what was kept, or NULL
  *   api_name(text)         a CUDA API name without its version, if that has four digits
  *   argument(name)         the value of an argument of the current report; 1 if it has no value;
  *                          NULL if it is not present

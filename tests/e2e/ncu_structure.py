@@ -13,8 +13,9 @@ import sqlite3
 import struct
 import sys
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+sys.path[:0] = [os.path.dirname(os.path.abspath(__file__)), os.path.join(os.path.dirname(os.path.abspath(__file__)), "../peers")]
 from lib import PRODUCTS, fixtures, folder, main, run, spool_folder, tap, trace, traced_env, wait_spool_gone  # noqa: E402
+from lib_ncu_mutate import Report as Mutated  # noqa: E402
 from libncu import launch, section, write  # noqa: E402
 from libwire import put_bytes as data, put_number as number_, put_real as real  # noqa: E402
 
@@ -225,6 +226,24 @@ print(json.dumps(out))"""
                                  [23, [0, 12928, 25888, 38848, 51776]]], "switches of the context, and none")
 
 
+def timelines_need_a_pass():
+    """Check that a sampled metric that no pass lists has no timeline, and that every one has where the result lists no passes, as in 2026.3.1."""
+    place = os.path.join(fixtures("ncu"), "vec_add-2024.1.1.ncu-rep")
+    if not os.path.exists(place):
+        tap.skip("timelines of passes", "no fixtures")
+        return
+    path = os.path.join(folder(), "passes.ncu-rep")
+    for old, wanted, what in (("SM.TriageA.sm__cycles_active.avg", [10, False], "a metric that no pass lists has no timeline"),
+                              ("profiler__pmsampler_pass_groups", [10, True], "without a list of passes each has")):
+        report = Mutated(place)
+        report.rename(lambda name: b"renamed__metric.sum" if name == old.encode() else name)
+        report.write(path)
+        program = """
+t, sampled = a.timelines(), [n for n in a.metric_names() if a[n].is_sampled() and not n.startswith("profiler__")]
+print(json.dumps([len(sampled), all(t.aligned_metric(a[n]) is not None for n in sampled)]))"""
+        same(python(path, program), wanted, what)
+
+
 def numbers_in_python():
     """Check that as_uint64() converts values that do not fit as x86-64 does, with the compiled part and without; instances, too."""
     values = [float("nan"), float("inf"), -float("inf"), -1.5, 1e300, -1e300, 2.0 ** 63, 3.75]
@@ -294,4 +313,4 @@ def empty_exports():
 
 
 if __name__ == "__main__":
-    main(doubled_metrics, instances_alone, scaled_values, column_units, units, rules_in_python, messages_break, memory_tables, sections_in_python, timelines_in_python, numbers_in_python, source_lines, empty_exports)
+    main(doubled_metrics, instances_alone, scaled_values, column_units, units, rules_in_python, messages_break, memory_tables, sections_in_python, timelines_in_python, timelines_need_a_pass, numbers_in_python, source_lines, empty_exports)

@@ -39,7 +39,7 @@ EXPLAINED = (
     (r"metric metric_type 2 -> 3", "NVIDIA's database calls this ratio a throughput"),
     (r"metric unit .* \(not on this device\)", "units of metrics that the device does not have are guessed by words in their names"),
     (r"metric unit .* \(as 2024\.1\.1\)", "NVIDIA's two releases differ, and pages follow 2024.1.1"),
-    (r"metric metric_subtype None -> 20", "NVIDIA reads only the last part of names with a triage group"),
+    (r"(metric|aligned) metric_subtype None -> 20", "NVIDIA reads only the last part of names with a triage group"),
 )
 EXPLAINED_PAGES = (
     (r"--page session: .*(/\S+ -> absent|--- --- -> --- ---)", "a process without a name in one block is printed by its name in another"),

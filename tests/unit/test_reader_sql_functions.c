@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_reader_sql_functions.c - tests of errors of the SQL functions.
+ * test_reader_sql_functions.c - tests of the SQL functions: their errors, and texts as numbers.
  *
  * fread() of this program fails while `is_broken`, as for a disk with a bad block.
  */
@@ -47,6 +47,37 @@ static int number_take(void *user, const struct sql_value *values, int count)
 	return 0;
 }
 
+static int truth_take(void *user, const struct sql_value *values, int count)
+{
+	(void)count;
+	*(bool *)user = values[0].integer == 1;
+	return 0;
+}
+
+/* Check that a name is numbered by its text, and found again by the id that it was learned with. */
+static void names_are_learned(struct sql *s)
+{
+	static const struct {
+		const char *query, *what;
+	} rows[] = {
+		{"SELECT learned_number(1, 7) IS NULL", "a name that was not learned has no number"},
+		{"SELECT learn_number(1, 7, 'a') = text_number('a')", "a name has its text's number"},
+		{"SELECT learned_number(1, 7) = text_number('a')", "and is found by its id"},
+		{"SELECT learn_number(1, 8, 'a') = learned_number(1, 7)", "ids share a text's number"},
+		{"SELECT learned_number(2, 7) IS NULL", "another kind of name has ids of its own"},
+		{"SELECT learn_number(1, 9, NULL) IS NULL", "no text, no number"},
+		{"SELECT learn_number(1, 'b', 'b') = text_number('b')", "an id that is a text"},
+		{"SELECT learned_number(1, 'b') IS NULL", "is not kept"},
+		{"SELECT number_text(learned_number(1, 8)) = 'a'", "a number has its text"},
+	};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		bool holds = false;
+		const struct sql_visitor visitor = {&holds, NULL, truth_take};
+		int error = sql_run(s, rows[i].query, &visitor);
+		check(!error && holds, "%s", rows[i].what);
+	}
+}
+
 int main(void)
 {
 	char path[] = "/tmp/test_reader_sql_functions.XXXXXX";
@@ -71,6 +102,7 @@ int main(void)
 	is_broken = false;
 	check(error && strstr(s.cause, "cannot read a temporary file of a median"),
 		"a file that cannot be read is no lack of memory: %s", s.cause);
+	names_are_learned(&s);
 	sql_close(&s);
 	return tap_done();
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_reader_sql_work.c - checks the work of the reports about NVTX ranges.
+ * test_reader_sql_work.c - checks the work of the reports about NVTX ranges and of CUDA summaries.
  *
  * It grows linearly with the database, counted in steps of SQLite's machine and in open ranges that
  * were looked at. The rows equal those of a join of all pairs.
@@ -116,7 +116,8 @@ static void work_grows_as_rows_do(void)
 	} reports[] = {{"nvtx_gpu_proj_trace", NULL}, {"nvtx_gpu_proj_sum", NULL},
 		{"nvtx_pushpop_trace", NULL}, {"nvtx_pushpop_sum", NULL}, {"nvtx_kern_sum", NULL},
 		{"nvtx_startend_sum", NULL}, {"nvtx_sum", NULL}, {"cuda_kern_exec_sum", NULL},
-		{"cuda_kern_exec_trace", NULL}, {"cuda_gpu_kern_sum", "nvtx-name"}};
+		{"cuda_kern_exec_trace", NULL}, {"cuda_gpu_kern_sum", "nvtx-name"},
+		{"cuda_gpu_kern_sum", NULL}, {"cuda_api_sum", NULL}};
 	for (size_t i = 0; i < sizeof(reports) / sizeof(reports[0]); i++) {
 		struct sql small, large;
 		uint64_t few = 0, many = 0, work[2] = {0, 0};

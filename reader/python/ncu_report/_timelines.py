@@ -43,13 +43,14 @@ class _Aligned(IMutableMetric):
         keys.set_uint64(len(self._slots) - 1, self.ValueKind_UINT64, time)
 
 
-def _group(action: "IAction", name: str) -> int:
-    """Return the number of the pass in which a metric was sampled; 0 if no pass has it."""
+def _group(action: "IAction", name: str) -> Optional[int]:
+    """Return the number of the pass in which a metric was sampled; 0 if the result does not list passes, None if no
+    listed pass has the metric.
+    """
     groups = action.metric_by_name("profiler__pmsampler_pass_groups")
-    for i in range(groups.num_instances() if groups else 0):
-        if groups and name in (groups.as_string(i) or "").split(","):
-            return i
-    return 0
+    if not groups:
+        return 0
+    return next((i for i in range(groups.num_instances()) if name in (groups.as_string(i) or "").split(",")), None)
 
 
 def _switches(action: "IAction", group: int) -> List[Tuple[int, bool]]:
@@ -61,11 +62,14 @@ def _switches(action: "IAction", group: int) -> List[Tuple[int, bool]]:
     return [(keys.as_uint64(i), metric.as_double(i) == ON_DEVICE) for i in range(metric.num_instances())]
 
 
-def aligned(action: "IAction", metric: IMetric) -> IMetric:
-    """Return a sampled metric with the samples of the workload alone."""
+def aligned(action: "IAction", metric: IMetric) -> Optional[IMetric]:
+    """Return a sampled metric with the samples of the workload alone; None if no pass has it."""
+    group = _group(action, metric.name())
+    if group is None:
+        return None
     found = _Aligned(metric)
     keys = metric.correlation_ids()
-    switches = _switches(action, _group(action, metric.name()))
+    switches = _switches(action, group)
     is_on, at, removed = not switches, 0, 0
     times = [whole_of(keys.value(i)) for i in range(metric.num_instances())] if keys else []
     for i, time in enumerate(times):

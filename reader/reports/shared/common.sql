@@ -14,13 +14,11 @@ SELECT NULL, c.start, c.start + c.duration, c.duration, c.globalTid, c.globalTid
 FROM LIBTRACE_CODEXL_CALL AS c LEFT JOIN StringIds AS s ON s.id = c.nameId
 WHERE c.api = 0 AND c.parts & 2;
 
--- The times of the same calls alone: SQLite computes all columns of a union.
+-- The times of the same calls alone: SQLite computes all columns of a union. The name of an id is looked up once (1: names of calls).
 CREATE TEMP VIEW API_TIMES AS
-WITH names AS MATERIALIZED (
-  SELECT s.id, text_number(api_name(s.value)) AS number
-  FROM (SELECT DISTINCT nameId FROM CUPTI_ACTIVITY_KIND_RUNTIME) AS r JOIN StringIds AS s ON s.id = r.nameId)
-SELECT r."end" - r.start AS ns, n.number
-FROM CUPTI_ACTIVITY_KIND_RUNTIME AS r LEFT JOIN names AS n ON n.id = r.nameId
+SELECT r."end" - r.start AS ns,
+       coalesce(learned_number(1, r.nameId), learn_number(1, r.nameId, (SELECT api_name(s.value) FROM StringIds AS s WHERE s.id = r.nameId))) AS number
+FROM CUPTI_ACTIVITY_KIND_RUNTIME AS r
 WHERE r.eventClass IS NOT 67 OR NOT EXISTS (SELECT 1 FROM CUPTI_ACTIVITY_KIND_RUNTIME WHERE eventClass IS NOT 67)
 UNION ALL
 SELECT c.duration, text_number(s.value)
@@ -53,13 +51,11 @@ SELECT k.*, k."end" - k.start AS ns, k.globalPid >> 24 & 0xffffff AS pid,
        CASE WHEN argument('nvtx-name') THEN
          coalesce((SELECT l.name || '/' FROM LAUNCH_RANGES AS l WHERE l.kernel = k.id), '')
        ELSE '' END ||
-       CASE WHEN argument('base') THEN short.value
-            WHEN argument('mangled') THEN coalesce(mangled.value, whole.value)
-            ELSE whole.value END AS name
-FROM CUPTI_ACTIVITY_KIND_KERNEL AS k
-     LEFT JOIN StringIds AS whole ON whole.id = k.demangledName
-     LEFT JOIN StringIds AS short ON short.id = k.shortName
-     LEFT JOIN StringIds AS mangled ON mangled.id = k.mangledName;
+       CASE WHEN argument('base') THEN (SELECT s.value FROM StringIds AS s WHERE s.id = k.shortName)
+            WHEN argument('mangled') THEN coalesce((SELECT s.value FROM StringIds AS s WHERE s.id = k.mangledName),
+                                                   (SELECT s.value FROM StringIds AS s WHERE s.id = k.demangledName))
+            ELSE (SELECT s.value FROM StringIds AS s WHERE s.id = k.demangledName) END AS name
+FROM CUPTI_ACTIVITY_KIND_KERNEL AS k;
 
 CREATE TEMP VIEW MEMORY_OPERATIONS AS
 SELECT m.id, m.start, m."end", m."end" - m.start AS ns, m.globalPid, m.globalPid >> 24 & 0xffffff AS pid, m.deviceId, m.contextId, m.greenContextId,
