@@ -6,9 +6,10 @@
 -- data: CUDA trace
 -- arguments: base mangled nvtx-name
 
-SELECT coalesce(100.0 * sum(ns) / sum(sum(ns)) OVER (), 0.0), sum(ns), count(*), avg(ns), median(ns), min(ns), max(ns), stddev(ns), category, name
-FROM (SELECT 'CUDA_API' AS category, name, ns FROM API_CALLS
+SELECT coalesce(100.0 * sum(ns) / sum(sum(ns)) OVER (), 0.0), sum(ns), count(*), avg(ns), median(ns), min(ns), max(ns), stddev(ns),
+       CASE category WHEN 0 THEN 'CUDA_API' WHEN 1 THEN 'CUDA_KERNEL' ELSE 'MEMORY_OPER' END, number_text(number) AS name
+FROM (SELECT 0 AS category, number, ns FROM API_TIMES
       UNION ALL
-      SELECT category, name, ns FROM GPU_TIMES)
-GROUP BY category, name
+      SELECT category, number, ns FROM GPU_TIMES)
+GROUP BY category, number
 ORDER BY 2 DESC, category, name;

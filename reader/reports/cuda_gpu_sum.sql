@@ -6,7 +6,8 @@
 -- data: CUDA trace
 -- arguments: base mangled nvtx-name
 
-SELECT coalesce(100.0 * sum(ns) / sum(sum(ns)) OVER (), 0.0), sum(ns), count(*), avg(ns), median(ns), min(ns), max(ns), stddev(ns), category, name
+SELECT coalesce(100.0 * sum(ns) / sum(sum(ns)) OVER (), 0.0), sum(ns), count(*), avg(ns), median(ns), min(ns), max(ns), stddev(ns),
+       CASE category WHEN 0 THEN 'CUDA_API' WHEN 1 THEN 'CUDA_KERNEL' ELSE 'MEMORY_OPER' END, number_text(number) AS name
 FROM GPU_TIMES
-GROUP BY category, name
+GROUP BY category, number
 ORDER BY 2 DESC, category, name;

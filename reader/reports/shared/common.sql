@@ -57,6 +57,14 @@ SELECT k.*, k."end" - k.start AS ns, k.globalPid >> 24 & 0xffffff AS pid,
             ELSE (SELECT s.value FROM StringIds AS s WHERE s.id = k.demangledName) END AS name
 FROM CUPTI_ACTIVITY_KIND_KERNEL AS k;
 
+-- Kernels with the number of their name instead of it. The name of an id is looked up once (2: names of kernels).
+CREATE TEMP VIEW KERNEL_NUMBERS AS
+SELECT ns, gridX, gridY, gridZ, blockX, blockY, blockZ,
+       CASE WHEN argument('nvtx-name') OR argument('mangled') THEN text_number(name)
+            WHEN argument('base') THEN coalesce(learned_number(2, shortName), learn_number(2, shortName, name))
+            ELSE coalesce(learned_number(2, demangledName), learn_number(2, demangledName, name)) END AS number
+FROM KERNELS;
+
 CREATE TEMP VIEW MEMORY_OPERATIONS AS
 SELECT m.id, m.start, m."end", m."end" - m.start AS ns, m.globalPid, m.globalPid >> 24 & 0xffffff AS pid, m.deviceId, m.contextId, m.greenContextId,
        m.streamId, m.correlationId, m.bytes, m.srcKind AS source_kind, m.dstKind AS target_kind, m.copyKind AS copy_kind,
@@ -90,10 +98,11 @@ FROM CUPTI_ACTIVITY_KIND_MEMCPY AS m LEFT JOIN ENUM_CUDA_MEMCPY_OPER AS l ON l.i
 UNION ALL
 SELECT bytes, '[CUDA memset]' FROM CUPTI_ACTIVITY_KIND_MEMSET;
 
+-- Categories are in the order of their names: 0 = CUDA_API, 1 = CUDA_KERNEL, 2 = MEMORY_OPER.
 CREATE TEMP VIEW GPU_TIMES AS
-SELECT 'CUDA_KERNEL' AS category, name, ns FROM KERNELS
+SELECT 1 AS category, number, ns FROM KERNEL_NUMBERS
 UNION ALL
-SELECT 'MEMORY_OPER', name, ns FROM MEMORY_TIMES;
+SELECT 2, text_number(name), ns FROM MEMORY_TIMES;
 
 -- Domains are numbered from 1 in each process; 0 is the domain without a name. Filled by nvtx.
 CREATE TEMP TABLE NVTX_DOMAINS (pid, domainId, name, PRIMARY KEY (pid, domainId)) WITHOUT ROWID;
