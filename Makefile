@@ -79,10 +79,9 @@ PROG_SHARED = $(PROG_LINK) $(if $(RELEASE),-s -nostdlib -Wl$(comma)--gc-sections
 LIBC = $(if $(RELEASE),$(OLD_LIBC)/libc.so.6 -Wl$(comma)--as-needed $(OLD_LIBC)/libm.so.6 $(OLD_LIBC)/ld-linux-x86-64.so.2 -lgcc,-lm)
 LIBC_FILES := $(if $(RELEASE),$(OBJ)/prog/packaging/old_libc.o | $(OLD_LIBC)/libc.so.6)
 STRIPPED := $(if $(RELEASE),-s)
-STATIC := $(if $(SAN),,-static)
+STATIC = $(if $(SAN),,$(WRITER_STATIC))
 STATIC_TRACE = $(if $(SAN),,$(TRACE_STATIC))
 NO_DLOPEN := -Wl,--wrap=dlopen,--wrap=dlsym,--wrap=dlclose,--wrap=dlerror
-FORMAT_LIBS = -l:libprotobuf-c.a -l:libzstd.a
 READER_LIBS = $(SYMBOL_LIBS) $(SQLITE_LIBS) -lm
 
 # Rewrites a stamp file only if its text changes: targets that depend on it are built again after a change of flags.
@@ -177,9 +176,9 @@ all: $(PRODUCTS) companions ## build library, writer and command (default)
 # No relro: each fork copies one mapping less, and relro would not cover the table of real functions anyway.
 # Bound at start (-z now), so that no hook enters the lazy resolver. Never unloaded (-z nodelete), since threads may be in its code.
 $(LIBDIR)/libtrace.so: $(call objects,lib,$(INJECT_SRC) $(TRACER_SRC)) $(OBJ)/lib/common.a $(GEN)/libtrace.map $(OBJ)/lib/stub/libc.so.6 $(P)/.config
-	$(call say,LD)mkdir -p $(@D) && $(CC) $(CFLAGS) $(STRIPPED) -shared -nostdlib -o $@ $(filter %.o,$^) $(filter %.a,$^) $(filter %.so.6,$^) -lgcc -Wl,-soname,libtrace.so \
+	$(call say,LD)mkdir -p $(@D) && $(CC) $(CFLAGS) $(STRIPPED) $(LDFLAGS) -shared -nostdlib -o $@ $(filter %.o,$^) $(filter %.a,$^) $(filter %.so.6,$^) -lgcc -Wl,-soname,libtrace.so \
 		-Wl,-z,defs,-z,nodelete,-z,now,-z,norelro,-z,noseparate-code -Wl,--exclude-libs,ALL -Wl,--version-script,$(GEN)/libtrace.map \
-		-Wl,-Map,$(OBJ)/lib/libtrace.link-map $(LDFLAGS)
+		-Wl,-Map,$(OBJ)/lib/libtrace.link-map
 
 $(OBJ)/lib/stub/libc.so.6: inject/libc_stub.c
 	$(call say,LD)mkdir -p $(@D) && $(CC) -shared -nostdlib -fPIC -fno-builtin -o $@ $< -Wl,-soname,libc.so.6

@@ -53,9 +53,15 @@ class Tap:
         self.failed += not held
         print(f"{'ok' if held else 'not ok'} {self.count} - {name}", flush=True)
         if not held:
-            for line in str(detail).splitlines()[:40]:
-                print(f"# {line[:400]}", flush=True)
+            for line in self.lines(detail):
+                print(f"# {line}", flush=True)
         return held
+
+    @staticmethod
+    def lines(detail):
+        """Return what to print of a detail: long lines folded, output of programs in lines of its own, and of much text both ends."""
+        lines = [line[start:start + 400] for line in str(detail).replace("\\n", "\n").splitlines() for start in range(0, len(line) or 1, 400)]
+        return lines if len(lines) <= 40 else [*lines[:15], f"... ({len(lines) - 40} lines)", *lines[-25:]]
 
     def skip(self, name, reason):
         self.count += 1
