@@ -69,7 +69,7 @@ def built():
     other = os.path.join(BUILD, "again")
     shutil.rmtree(other, ignore_errors=True)
     os.makedirs(other)
-    for name in ("libunwind", "cuda"):
+    for name in ("libunwind", "cuda", "web"):  # what was fetched
         if os.path.exists(os.path.join(BUILD, name)):
             os.symlink(os.path.join(BUILD, name), os.path.join(other, name))
     result = make(other, f"-j{os.cpu_count()}", "dist")
