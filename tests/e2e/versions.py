@@ -8,6 +8,7 @@ that do not fit the library are built by the Makefile (tests/other).
 
 import json
 import os
+import re
 import shutil
 import sys
 
@@ -72,7 +73,9 @@ def read_like_then(name):
 
 def reports_of_released_versions():
     names = sorted(name[:-4] for name in os.listdir(REPORTS) if name.endswith(".rep"))
-    tap.ok(len(names) >= 1, "there are reports of released versions", names)
+    with open(os.path.join(SRC, "NEWS.md"), encoding="utf-8") as file:
+        released = re.findall(r"^## (\d\S*)", file.read(), re.M)
+    tap.ok("0.1.0" in released and sorted(released) == names, "there is a report of each released version, from 0.1.0 on", (released, names))
     for name in names:
         read_like_then(name)
 
