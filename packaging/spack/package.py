@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Recipe for Spack: builds from source, with Spack's shared libraries. make-packages fills in the words between @."""
+"""Recipe for Spack 1.0 and later: builds from source, with Spack's libraries. make-packages fills in the words between @."""
+
+from spack_repo.builtin.build_systems.makefile import MakefilePackage
 
 from spack.package import *
 
@@ -18,7 +20,6 @@ class LibtraceTracer(MakefilePackage):
     variant("cuda", default=False, description="Trace CUDA: build with the headers of CUDA and CUPTI")
 
     depends_on("c", type="build")
-    depends_on("gmake", type="build")
     depends_on("pkgconfig", type="build")
     depends_on("protobuf-c")
     depends_on("zstd libs=shared,static")

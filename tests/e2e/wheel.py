@@ -7,7 +7,6 @@ They are built from the objects of this build. With TORTURE=1 they are built onc
 bytes. scripts/setup --release fetches what the build and the checks need.
 """
 
-import ast
 import ctypes
 import filecmp
 import gzip
@@ -15,10 +14,13 @@ import hashlib
 import io
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
 import tarfile
+import types
+import unittest.mock
 import zipfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -351,9 +353,10 @@ def publisher():
         os.makedirs(os.path.dirname(os.path.join(place, name)), exist_ok=True)
         shutil.copy(os.path.join(SRC, name), os.path.join(place, name))
     told = run([os.path.join(place, "scripts/make-packages"), ROOT, os.path.join(place, "placeholders"), "recipes"], env=clean_env())
-    tap.ok(told.status == 0 and b"placeholders" in told.err, "packages with the placeholders are not called fit for publishing", told)
+    tap.ok(told.status == 0 and b"not fit for publishing: packaging/publisher has placeholders (Email, Homepage, Repository, Maintainer)" in told.err,
+           "packages with the placeholders are not called fit for publishing", told)
     with open(os.path.join(place, "packaging/publisher"), "w", encoding="ascii") as file:
-        file.write("Name: A. Publisher\nEmail: them@publisher.test\nHomepage: https://publisher.test/home\nRepository: https://publisher.test/code.git\n")
+        file.write("Name: A. Publisher\nEmail: them@publisher.test\nHomepage: https://publisher.test/home\nRepository: https://publisher.test/code.git\nMaintainer: somebody\n")
     made = run([os.path.join(place, "scripts/make-packages"), ROOT, os.path.join(place, "dist")], env=clean_env(), limit=BUILD_HANG_S)
     tap.ok(made.status == 0 and not made.err, "packages of another publisher are made", made)
     if not shutil.which("dpkg-deb"):
@@ -374,37 +377,102 @@ def publisher():
                     content = packed.extractfile(entry).read() if entry.isfile() else b""
                     if b"publisher.test" in content or b"example.org" in content or entry.name.endswith((".py", ".yaml")):
                         texts[f"{name}, {os.path.basename(entry.name)}"] = content.decode()
-    wrong = [what for what, text in texts.items() if "https://publisher.test/home" not in text or "example.org" in text or "@NAME@" in text or "@HOMEPAGE@" in text]
+    wrong = [what for what, text in texts.items() if "https://publisher.test/home" not in text or "example.org" in text or re.search("@[A-Z]+@", text)]
     tap.ok(len(texts) == 5 and not wrong, "wheel, Debian package, image and both recipes have the publisher's homepage, and nobody else's", (wrong, list(texts)))
 
 
-# Renders a recipe of conda as conda-build does, as far as names and structure go, and prints it.
+# Prints a recipe of conda-forge as rattler-build reads it for linux-64. What the format does not have is an error.
 RENDER = """
-import jinja2, json, sys, yaml
-text = jinja2.Environment(undefined=jinja2.StrictUndefined).from_string(sys.stdin.read()).render(compiler=lambda of: of + "_compiler", stdlib=lambda of: of + "_stdlib")
-print(json.dumps(yaml.safe_load(text)))
+import json, sys, rattler_build as rb
+platform = rb.PlatformConfig(target_platform="linux-64", build_platform="linux-64", host_platform="linux-64")
+variants = rb.VariantConfig({"c_compiler": ["gcc"], "c_stdlib": ["sysroot"], "c_stdlib_version": ["2.17"]})
+print(json.dumps([each.recipe.to_dict() for each in rb.Stage0Recipe.from_yaml(sys.stdin.read()).render(variants, rb.RenderConfig(platform=platform))]))
 """
 
 
+def spack_recipe(text):
+    """Run a recipe of Spack with stand-ins of the directives that it may use. Return its class, and the directives: name, words, options."""
+    said = []
+    directives = {name: lambda *words, name=name, **options: said.append((name, words, options)) for name in ("license", "version", "variant", "depends_on", "conflicts")}
+    package, makefile = types.ModuleType("spack.package"), types.ModuleType("makefile")
+    vars(package).update(directives)
+    makefile.MakefilePackage = type("MakefilePackage", (), {})
+    parents = ("spack", "spack_repo", "spack_repo.builtin", "spack_repo.builtin.build_systems")
+    stand_ins = {**{name: types.ModuleType(name) for name in parents}, "spack.package": package, "spack_repo.builtin.build_systems.makefile": makefile}
+    names = {}
+    with unittest.mock.patch.dict(sys.modules, stand_ins):
+        exec(compile(text, "package.py", "exec"), names)
+    return next(value for name, value in names.items() if name == "LibtraceTracer"), names, said
+
+
+def recipe_of_spack(text):
+    """Check a recipe of Spack without Spack: its directives, and that our Makefile takes what it passes to make."""
+    recipe, names, said = spack_recipe(text)
+    tap.ok(("version", (version(),), {"tag": f"v{version()}"}) in said and ("license", ("Apache-2.0",), {}) in said, "the recipe of Spack names this version and the license", said)
+    variants = {words[0] for name, words, _ in said if name == "variant"}
+    needs = [(words, options) for name, words, options in said if name == "depends_on"]
+    kinds = {kind for _, options in needs for kind in ([options["type"]] if isinstance(options.get("type", ()), str) else options.get("type", ()))}
+    conditions = {word[1:] for _, options in needs for word in options.get("when", "").split() if word[0] in "+~"}
+    tap.ok(len(needs) > 5 and kinds <= {"build", "link", "run", "test"} and conditions <= variants, "its dependencies are of kinds that Spack has, on variants that it has", needs)
+    calls = []
+    names["make"] = lambda *words: calls.append(words)
+    spec = unittest.mock.MagicMock()
+    for method in (recipe.build, recipe.install):
+        method(recipe(), spec, "/none")
+    for words in calls:
+        result = run(["make", "-C", SRC, "-n", *words, "CC=" + os.environ.get("CC", "gcc"), f"O={os.path.relpath(BUILD, SRC)}"], env=clean_env(), limit=BUILD_HANG_S)
+        tap.ok(result.status == 0 and (words[0] != "install" or b"/none/lib/libtrace" in result.out), f"the Makefile takes what the recipe of Spack passes: make {words[0]}", result)
+
+
+def recipe_of_conda(text):
+    """Check the recipe of conda-forge with rattler-build, which needs no network for that. What it depends on is not looked up."""
+    python = os.path.join(BUILD, "packaging/bin/python3")
+    if run([python, "-c", "import rattler_build"]).status if os.path.exists(python) else True:
+        tap.skip("the recipe of conda-forge", "no rattler-build (scripts/setup --release)")
+        return
+    result = run([python, "-c", RENDER], env=clean_env(), stdin=text.encode())
+    (found,) = json.loads(result.out) if result.status == 0 else ({},)
+    if tap.ok(result.status == 0, "rattler-build reads the recipe of conda-forge", result):
+        tap.ok(found["package"] == {"name": "libtrace-tracer", "version": version()} and found["source"][0]["rev"].endswith(f"v{version()}") and len(found["tests"]) == 1
+               and "sysroot_linux-64 2.17.*" in found["requirements"]["build"], "it names this version and glibc 2.17", found)
+        tap.ok(found["extra"]["recipe-maintainers"] and all(os.path.exists(os.path.join(SRC, name)) for name in found["about"]["license_file"]),
+               "it has maintainers and license files, which conda-forge asks for", found)
+    wrong = run([python, "-c", RENDER], env=clean_env(), stdin=text.replace("requirements:", "requirments:").encode())
+    tap.ok(wrong.status == 1 and b"requirments" in wrong.err, "a misspelled field is found", wrong)
+
+
 def recipes():
-    """Check what can be checked of the recipes without Spack and conda-build."""
+    """Check what can be checked of the recipes without Spack and the packages of conda-forge."""
     (file,) = packages("-recipes.tar.xz")
     with tarfile.open(file) as packed:
         texts = {os.path.basename(entry.name): packed.extractfile(entry).read().decode() for entry in packed if entry.isfile()}
-    calls = {node.func.id: node for node in ast.walk(ast.parse(texts["package.py"])) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
-    tap.ok({"depends_on", "version", "license", "make"} <= set(calls) and f'version("{version()}", tag="v{version()}")' in texts["package.py"],
-           "the recipe of Spack is Python with what Spack asks for, and names this version", list(calls))
-    python = os.path.join(BUILD, "packaging/bin/python3")
-    if run([python, "-c", "import jinja2, yaml"]).status if os.path.exists(python) else True:
-        tap.skip("the recipe of conda", "no PyYAML and Jinja2 (scripts/setup --release)")
-    else:
-        result = run([python, "-c", RENDER], env=clean_env(), stdin=texts["meta.yaml"].encode())
-        conda = json.loads(result.out) if result.status == 0 else {}
-        tap.ok(list(conda) == ["package", "source", "build", "requirements", "test", "about"] and conda["package"]["version"] == version()
-               and conda["source"]["git_rev"] == f"v{version()}" and set(conda["requirements"]) == {"build", "host", "run", "run_constrained"}
-               and all(os.path.exists(os.path.join(SRC, name)) for name in conda["about"]["license_file"]), "the recipe of conda is YAML with what conda-forge asks for", result)
-    makefile = run(["make", "-C", SRC, "-n", "install", "PREFIX=/none", "CC=" + os.environ.get("CC", "gcc"), "AR=ar", f"O={os.path.relpath(BUILD, SRC)}"], env=clean_env(), limit=BUILD_HANG_S)
-    tap.ok(makefile.status == 0 and b"/none/lib/libtrace" in makefile.out, "the Makefile has the targets and variables of the recipes", makefile.err)
+    recipe_of_spack(texts["package.py"])
+    recipe_of_conda(texts["recipe.yaml"])
+
+
+def without_archives():
+    """Build as the recipes do where there are only shared libraries, in a folder of its own: with TORTURE=1 all, otherwise configure alone."""
+    place = os.path.join(BUILD, "shared")
+    shutil.rmtree(place, ignore_errors=True)
+    os.makedirs(place)
+    compiler = os.path.join(PLACE, "cc-shared")
+    with open(compiler, "w", encoding="ascii") as file:
+        file.write(f'#!/bin/sh\nfor word; do case $word in -static* | -l:*.a) exit 1 ;; esac; done\nexec {os.environ.get("CC", "gcc")} "$@"\n')
+    os.chmod(compiler, 0o755)
+    result = run([os.path.join(SRC, "scripts/configure"), place], env=clean_env(CC=compiler))
+    found = dict(line.split(" := ", 1) for line in result.out.decode().splitlines() if " := " in line)
+    tap.ok(result.status == 0 and found["FORMAT_LIBS"].split() == ["-lprotobuf-c", "-lzstd"] and not found["WRITER_STATIC"] and not found["TRACE_STATIC"],
+           "shared libraries are linked where there are no archives", result)
+    if TORTURE:
+        # What conda-forge passes to the linker, but for its folders.
+        flags = "-Wl,-O2 -Wl,--sort-common -Wl,--as-needed -Wl,-z,relro -Wl,-z,now -Wl,--disable-new-dtags -Wl,--gc-sections -Wl,--allow-shlib-undefined"
+        os.symlink(os.path.join(BUILD, "web"), os.path.join(place, "web"))
+        made = run(["make", "-C", SRC, f"-j{os.cpu_count()}", "all", f"O={os.path.relpath(place, SRC)}", f"CC={compiler}", f"LDFLAGS={flags}"], env=clean_env(), limit=BUILD_HANG_S)
+        if tap.ok(made.status == 0, "it is built with shared libraries", made):
+            records(os.path.join(place, "bin/trace"), "built with shared libraries")
+            shown = run(["readelf", "-lW", os.path.join(place, "lib/libtrace/libtrace.so")]).out
+            tap.ok(b"LOAD" in shown and b"RELRO" not in shown, "flags of the linker do not replace ours", shown)
+    shutil.rmtree(place)
 
 
 def symbols(path, is_undefined):
@@ -445,4 +513,4 @@ if __name__ == "__main__":
     if not os.path.exists(os.path.join(BUILD, "libunwind/libunwind.a")):
         tap.skip("packages", f"no {BUILD}/libunwind (scripts/setup --release)")
         tap.finish()
-    main(built, what_is_not_portable_is_found, against_the_list_of_zig, names_of_errors, wheel, installers, archive, debian_package, beside_others, image, publisher, recipes)
+    main(built, what_is_not_portable_is_found, against_the_list_of_zig, names_of_errors, wheel, installers, archive, debian_package, beside_others, image, publisher, recipes, without_archives)
