@@ -458,6 +458,16 @@ static void enum_label(sqlite3_context *context, int count, sqlite3_value **valu
 	}
 }
 
+/* Return true for CUDA calls that return when the GPU is done. */
+static void api_waits(sqlite3_context *context, int count, sqlite3_value **values)
+{
+	(void)count;
+	const char *name = (const char *)sqlite3_value_text(values[0]);
+	const bool copies = name && strstr(name, "Memcpy") && !strstr(name, "Async") &&
+		!strstr(name, "Graph");
+	sqlite3_result_int(context, copies || (name && strstr(name, "Synchronize")));
+}
+
 static void osrt_class_value(sqlite3_context *context, int count, sqlite3_value **values)
 {
 	(void)count;
@@ -527,6 +537,7 @@ int functions_add(struct sql *s)
 		{"errno_name", 1, NULL, NULL, NULL, errno_name},
 		{"osrt_arguments", 2, NULL, NULL, NULL, osrt_arguments_value},
 		{"python_place", 2, NULL, NULL, NULL, python_place_value},
+		{"api_waits", 1, NULL, NULL, NULL, api_waits},
 		{"osrt_class", 1, NULL, NULL, NULL, osrt_class_value},
 	};
 	const int flags = SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_DIRECTONLY;

@@ -35,6 +35,8 @@ void sim_wait_until(uint64_t time_ns)
 {
 	struct timespec until = {(time_t)(time_ns / 1000000000u), (long)(time_ns % 1000000000u)};
 
+	while (sim_option(SIM_OPTION_spin) && sim_now_ns() < time_ns)
+		;
 	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) == EINTR)
 		;
 }

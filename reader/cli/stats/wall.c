@@ -10,7 +10,7 @@
 #include "reader/cli/database/stats.h"
 
 /* Columns of WALL_FRAMES (shared/wall.sql). */
-enum { LEAF, GLOBAL_TID, IS_RUNNING, NAME, NS, COUNT, SYMBOL, MODULE, COLUMNS };
+enum { LEAF, GLOBAL_TID, IS_RUNNING, NAME, NS, COUNT, SYMBOL, MODULE, SYMBOL_ID, KIND, COLUMNS };
 
 /* The leaf whose frames are being read. */
 struct leaf {
@@ -82,7 +82,7 @@ bool wall_has(enum profile_source source)
 /* Add the leaves of the threads' account, if the database has one. */
 static int leaves_add(struct sql *s, struct profile *p)
 {
-	static const char *const before[] = {"osrt", "thread_time", "wall"};
+	static const char *const before[] = {"osrt", "thread_time", "gpu_waits", "wall"};
 	static const char *const queries[] = {[PROFILE_WALL] = "SELECT * FROM WALL_FRAMES",
 		[PROFILE_OFFCPU] = "SELECT * FROM WALL_FRAMES WHERE NOT is_running"};
 	struct leaf leaf = {.p = p};

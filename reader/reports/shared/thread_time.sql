@@ -66,6 +66,7 @@ FROM (SELECT *, max("end") OVER (PARTITION BY globalTid ORDER BY start, "end" DE
       -- nothing to account for, as in databases of nsys
       WHERE EXISTS (SELECT 1 FROM LIBTRACE_THREAD_TIME))
 WHERE before IS NULL OR start >= before;
+CREATE INDEX temp.OUTER_CALLS_ORDER ON OUTER_CALLS (globalTid, start);
 
 -- Time in calls by thread and function: recorded calls, with the callchain of the longest, and calls that were only
 -- summed up. Their processor time is the thread's processor time times their share of its samples.

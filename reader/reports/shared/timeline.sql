@@ -60,7 +60,7 @@ SELECT DISTINCT class, text, detail FROM PAGE_EVENTS;
 -- CUDA calls that return when the GPU is done are waits; the other kinds come from the class or, for OS runtime calls, the function.
 UPDATE PAGE_NAMES SET kind = CASE
 WHEN class = 'osrt' THEN osrt_class(text)
-WHEN class = 'api' AND (text GLOB '*Synchronize*' OR (text GLOB '*Memcpy*' AND text NOT GLOB '*Async*' AND text NOT GLOB '*Graph*')) THEN 'sync'
+WHEN class = 'api' AND api_waits(text) THEN 'sync'
 ELSE class END;
 
 INSERT INTO PAGE_ROWS
