@@ -174,12 +174,12 @@ def page_has_all_events():
 
 def page_flame_sums():
     report = page("calls", REPORT)[0].reports[0]
-    nodes = report["flame"]["nodes"]
+    nodes = report["flames"][-1]["nodes"]
     query = "SELECT sum(\"end\" - start) AS ns, count(*) AS calls FROM OSRT_API WHERE callchainId > 0"
     wanted = json.loads(trace("query", "-f", "json", REPORT, query).out)[0]
     tap.ok(sum(node[3] for node in nodes) == wanted["ns"] and sum(node[4] for node in nodes) == wanted["calls"],
            "the flame graph has the time and number of all calls with a callchain", (wanted, nodes[:3]))
-    texts = dict(report["flame"]["texts"])
+    texts = dict(report["flames"][-1]["texts"])
     tap.ok("main" in {texts.get(node[1]) for node in nodes if not node[2]} and all(node[0] < index + 1 for index, node in enumerate(nodes)),
            "functions have names, and come behind their callers", list(texts.items())[:5])
 
@@ -768,7 +768,7 @@ def browser_cuda(browser):
     tracks = browser.evaluate("JSON.parse(document.getElementById('data').textContent).reports[0].timeline.tracks.map((l) => l[3])")
     tap.ok({"gpu", "api", "osrt"} <= set(tracks), "streams, API calls and waits have tracks", tracks)
     picture(browser, "pipeline", whole=True)
-    unnamed = [text for _, text in page("pipeline_unnamed", "--no-symbols", path)[0].reports[0]["flame"]["texts"] if "0x" in text]
+    unnamed = [text for _, text in page("pipeline_unnamed", "--no-symbols", path)[0].reports[0]["flames"][-1]["texts"] if "0x" in text]
     tap.ok(all(re.fullmatch(r"\S+ 0x[0-9a-f]+", text) for text in unnamed) and {"pipeline", "libcudart.so.13"} <= {text.split()[0] for text in unnamed},
            "addresses without a function have their file's name", unnamed)
 

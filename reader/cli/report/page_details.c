@@ -111,7 +111,8 @@ static int events_print(struct list *l, struct sql *s)
 		"SELECT * FROM PAGE_OSRT_DETAILS", "SELECT * FROM PAGE_KERNEL_DETAILS",
 		"SELECT * FROM PAGE_COPY_DETAILS", "SELECT * FROM PAGE_SET_DETAILS",
 		"SELECT * FROM PAGE_GRAPH_DETAILS", "SELECT * FROM PAGE_NVTX_DETAILS",
-		"SELECT * FROM PAGE_MPI_DETAILS"};
+		"SELECT * FROM PAGE_MPI_DETAILS", "SELECT * FROM PAGE_GIL_DETAILS",
+		"SELECT * FROM PAGE_SAMPLE_DETAILS"};
 	uint64_t rows = 0;
 	int error = 0;
 	fputs("\"details\": {\"lists\": [", l->out);

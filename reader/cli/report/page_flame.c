@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * page_flame.c - the callchains of a page, as a tree.
+ * page_flame.c - the flame graphs of a page, as trees of functions.
  *
- * Merges the callchains of SQL (reports/shared/flame.sql) from the outermost frame inward. Memory
- * is bounded by NODES_MOST; calls of frames that are too deep or rare count for their caller's
- * node.
+ * Merges the callchains of SQL (reports/shared/flame.sql, flame_wall.sql) from the outermost frame
+ * inward. Memory is bounded by NODES_MOST; calls of frames that are too deep or rare count for
+ * their caller's node.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -19,12 +19,15 @@
 #define NODES_MOST 200000u /* nodes of the tree */
 #define NODES_SHOWN 5000u  /* nodes that are shown, those with the most time */
 
+/* What a node is; numbers of the page. */
+enum node_kind { NODE_FUNCTION, NODE_PROCESS, NODE_WAIT, NODE_GPU, NODE_STATE };
+
 struct node {
 	int64_t symbol; /* id of its text; for a process: its number */
 	uint32_t parent;
-	bool is_process;
+	enum node_kind kind;
 	bool shown;
-	uint64_t self_ns, total_ns, count;
+	uint64_t self_ns, total_ns, count, total_count;
 };
 
 struct flame {
@@ -32,13 +35,14 @@ struct flame {
 	uint32_t count;
 	struct map places; /* parent, symbol -> index of the node */
 	int error;
-	uint32_t at;                    /* node of the current callchain */
-	int64_t source, chain, process; /* ids of the current callchain */
-	uint64_t ns, calls;             /* sums of the current callchain */
+	uint32_t at;           /* node of the current callchain */
+	int64_t item, process; /* ids of the current callchain; -1 = none */
+	enum node_kind leaf;   /* what its innermost frame is */
+	uint64_t ns, calls;    /* sums of the current callchain */
 };
 
 /* Return the child node, created if there is room; else the parent itself. */
-static uint32_t child(struct flame *f, uint32_t parent, int64_t symbol, bool is_process)
+static uint32_t child(struct flame *f, uint32_t parent, int64_t symbol, enum node_kind kind)
 {
 	uint32_t known = map_get(&f->places, parent, (uint64_t)symbol);
 	if (known || f->count == NODES_MOST)
@@ -47,53 +51,77 @@ static uint32_t child(struct flame *f, uint32_t parent, int64_t symbol, bool is_
 	if (f->error)
 		return parent;
 	f->nodes[f->count] =
-		(struct node){.symbol = symbol, .parent = parent, .is_process = is_process};
+		(struct node){.symbol = symbol, .parent = parent, .kind = kind};
 	return f->count++;
 }
 
 static void chain_end(struct flame *f)
 {
-	f->nodes[f->at].self_ns += f->ns;
-	f->nodes[f->at].count += f->calls;
+	struct node *n = &f->nodes[f->at];
+	n->self_ns += f->ns;
+	n->count += f->calls;
+	if (n->kind == NODE_FUNCTION)
+		n->kind = f->leaf;
 	f->ns = f->calls = 0;
 }
 
-enum { F_SOURCE, F_CHAIN, F_PROCESS, F_NS, F_COUNT, F_SYMBOL, F_FIELDS };
+static enum node_kind kind_named(const char *name)
+{
+	static const struct {
+		const char *name;
+		enum node_kind kind;
+	} kinds[] = {{"wait", NODE_WAIT}, {"gpu", NODE_GPU}, {"state", NODE_STATE}};
+	for (size_t i = 0; name && i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		if (!strcmp(name, kinds[i].name))
+			return kinds[i].kind;
+	return NODE_FUNCTION;
+}
+
+enum { F_ITEM, F_PROCESS, F_NS, F_COUNT, F_SYMBOL, F_KIND, F_FIELDS };
 
 static int frame_add(void *user, const struct sql_value *v, int count)
 {
 	struct flame *f = user;
-	if (count != F_FIELDS)
+	if (count != F_FIELDS || v[F_NS].integer < 0 || v[F_COUNT].integer < 0)
 		return 0;
-	if (f->source != v[F_SOURCE].integer || f->chain != v[F_CHAIN].integer ||
-		f->process != v[F_PROCESS].integer) {
+	if (f->item != v[F_ITEM].integer || f->process != v[F_PROCESS].integer) {
 		chain_end(f);
-		f->source = v[F_SOURCE].integer;
-		f->chain = v[F_CHAIN].integer;
+		f->item = v[F_ITEM].integer;
 		f->process = v[F_PROCESS].integer;
 		f->ns = (uint64_t)v[F_NS].integer;
 		f->calls = (uint64_t)v[F_COUNT].integer;
-		f->at = child(f, 0, f->process, true);
+		f->leaf = kind_named(v[F_KIND].text);
+		f->at = child(f, 0, f->process, NODE_PROCESS);
 	}
 	if (!f->error && v[F_SYMBOL].type == SQL_INTEGER)
-		f->at = child(f, f->at, v[F_SYMBOL].integer, false);
+		f->at = child(f, f->at, v[F_SYMBOL].integer, NODE_FUNCTION);
 	return f->error;
 }
 
-/* Sum up the nodes; children follow their parents. Returns the least total of a node that is
- * shown. */
-static uint64_t totals(struct flame *f)
+static uint64_t weight_of(const struct node *n, bool by_count)
 {
-	uint64_t least = 0;
-	for (uint32_t i = 0; i < f->count; i++)
+	return by_count ? n->total_count : n->total_ns;
+}
+
+/* Sum up the nodes; children follow their parents. Returns the least weight of a node that is
+ * shown: its time, or its count if no node has time. */
+static uint64_t totals(struct flame *f, bool *ret_by_count)
+{
+	uint64_t least = 1;
+	for (uint32_t i = 0; i < f->count; i++) {
 		f->nodes[i].total_ns = f->nodes[i].self_ns;
-	for (uint32_t i = f->count; i-- > 1;)
+		f->nodes[i].total_count = f->nodes[i].count;
+	}
+	for (uint32_t i = f->count; i-- > 1;) {
 		f->nodes[f->nodes[i].parent].total_ns += f->nodes[i].total_ns;
+		f->nodes[f->nodes[i].parent].total_count += f->nodes[i].total_count;
+	}
+	*ret_by_count = !f->nodes[0].total_ns;
 	for (uint64_t shown = f->count; shown > NODES_SHOWN;) {
-		least = least ? 2 * least : 1 + f->nodes[0].total_ns / 100000;
+		least = least > 1 ? 2 * least : 1 + weight_of(&f->nodes[0], *ret_by_count) / 100000;
 		shown = 0;
 		for (uint32_t i = 0; i < f->count; i++)
-			shown += f->nodes[i].total_ns >= least;
+			shown += weight_of(&f->nodes[i], *ret_by_count) >= least;
 	}
 	return least;
 }
@@ -132,7 +160,7 @@ static int texts_print(FILE *out, struct flame *f, struct sql *s)
 	if (!t.ids)
 		return -ENOMEM;
 	for (uint32_t i = 1; i < f->count && t.count <= NODES_SHOWN; i++)
-		if (f->nodes[i].shown && !f->nodes[i].is_process)
+		if (f->nodes[i].shown && f->nodes[i].kind != NODE_PROCESS)
 			t.ids[t.count++] = f->nodes[i].symbol;
 	qsort(t.ids, t.count, sizeof(*t.ids), by_id);
 	fputs("], \"texts\": [\n", out);
@@ -141,27 +169,28 @@ static int texts_print(FILE *out, struct flame *f, struct sql *s)
 	return error;
 }
 
-/* Print the tree. A node is [parent, text id or process, is it a process, ns of itself, calls];
- * nodes that are not shown count as their parent's own time. */
+/* Print the tree. A node is [parent, text id or process, kind, ns of itself, calls]; nodes that are
+ * not shown count as their parent's own time. */
 static int tree_print(FILE *out, struct flame *f, struct sql *s)
 {
-	uint64_t least = totals(f);
+	bool by_count;
+	uint64_t least = totals(f, &by_count);
 	uint32_t *number = calloc(f->count, sizeof(*number)), shown = 0;
 	if (!number)
 		return -ENOMEM;
 	for (uint32_t i = f->count; i-- > 1;) {
 		struct node *n = &f->nodes[i], *parent = &f->nodes[n->parent];
-		n->shown = n->total_ns >= least && n->total_ns;
+		n->shown = weight_of(n, by_count) >= least;
 		parent->self_ns += n->shown ? 0 : n->self_ns;
 		parent->count += n->shown ? 0 : n->count;
 	}
-	fputs(",\n\"flame\": {\"nodes\": [\n", out);
+	fputs("\"nodes\": [\n", out);
 	for (uint32_t i = 1; i < f->count; i++) {
 		const struct node *n = &f->nodes[i];
 		if (!n->shown)
 			continue;
 		fprintf(out, "%s[%u, %" PRId64 ", %d, %" PRIu64 ", %" PRIu64 "]",
-			shown ? ",\n" : "", number[n->parent], n->symbol, n->is_process, n->self_ns,
+			shown ? ",\n" : "", number[n->parent], n->symbol, (int)n->kind, n->self_ns,
 			n->count);
 		number[i] = ++shown;
 	}
@@ -171,23 +200,55 @@ static int tree_print(FILE *out, struct flame *f, struct sql *s)
 	return error;
 }
 
-int page_flame(FILE *out, struct sql *s)
+/* Compute the flame graphs of wall time, if the database has the threads' account, which the
+ * timeline has computed (page_timeline.c). */
+static int wall_prepare(struct sql *s)
 {
-	static const char frames[] = "SELECT source, chain, process, ns, count, symbol FROM "
-				     "PAGE_FRAMES ORDER BY source, chain, process, stackDepth DESC";
-	struct flame f = {.count = 1, .source = -1};
+	static const char *const files[] = {"gpu_waits", "wall", "flame_wall"};
+	int error = sql_has_rows(s, "LIBTRACE_THREAD_TIME");
+	if (error <= 0)
+		return error;
+	error = 0;
+	for (size_t i = 0; !error && i < sizeof(files) / sizeof(files[0]); i++)
+		error = sql_run(s, report_shared(files[i]), NULL);
+	return error ? error : 1;
+}
+
+static int graph_print(FILE *out, struct sql *s, const char *name, const char *from, bool *any)
+{
+	char statement[160];
+	struct flame f = {.count = 1, .item = -1, .process = -1};
 	const struct sql_visitor visitor = {&f, NULL, frame_add};
+	snprintf(statement, sizeof(statement),
+		"SELECT item, process, ns, count, symbol, kind FROM %s", from);
 	f.nodes = calloc(NODES_MOST, sizeof(*f.nodes));
-	int error = f.nodes ? 0 : -ENOMEM;
-	if (!error)
-		error = sql_run(s, report_shared("flame"), NULL);
-	if (!error)
-		error = sql_run(s, frames, &visitor);
-	if (!error) {
+	int error = f.nodes ? sql_run(s, statement, &visitor) : -ENOMEM;
+	if (!error && f.count > 1) {
 		chain_end(&f);
+		fprintf(out, "%s{\"name\": \"%s\", ", *any ? ",\n" : "\n", name);
+		*any = true;
 		error = tree_print(out, &f, s);
 	}
 	map_release(&f.places);
 	free(f.nodes);
+	return error;
+}
+
+int page_flame(FILE *out, struct sql *s)
+{
+	static const struct {
+		const char *name, *from;
+		bool needs_account;
+	} graphs[] = {{"wall", "PAGE_WALL_FRAMES", true},
+		{"offcpu", "PAGE_WALL_FRAMES WHERE NOT is_running", true},
+		{"cpu", "PAGE_SAMPLES_FRAMES", false}, {"calls", "PAGE_CALLS_FRAMES", false}};
+	bool any = false;
+	int error = sql_run(s, report_shared("flame"), NULL), has = error ? 0 : wall_prepare(s);
+	error = has < 0 ? has : error;
+	fputs(",\n\"flames\": [", out);
+	for (size_t i = 0; !error && i < sizeof(graphs) / sizeof(graphs[0]); i++)
+		if (has || !graphs[i].needs_account)
+			error = graph_print(out, s, graphs[i].name, graphs[i].from, &any);
+	fputs("]", out);
 	return error;
 }

@@ -309,9 +309,11 @@ static int extent_take(void *user, const struct sql_value *v, int count)
 
 static int timeline_prepare(struct timeline *t)
 {
-	static const char *const before[] = {"nvtx", "osrt", "timeline"};
+	static const char *const before[] = {
+		"nvtx", "osrt", "thread_time", "thread_states", "timeline"};
 	const struct sql_visitor visitor = {t, NULL, extent_take};
-	int error = 0;
+	int has_gil = sql_has_rows(t->s, "LIBTRACE_GIL_WAIT");
+	int error = has_gil > 0 ? sql_run(t->s, report_shared("gil"), NULL) : has_gil;
 	for (size_t i = 0; !error && i < sizeof(before) / sizeof(before[0]); i++)
 		error = sql_run(t->s, report_shared(before[i]), NULL);
 	if (!error)
@@ -319,7 +321,8 @@ static int timeline_prepare(struct timeline *t)
 			"SELECT sum(counted), min(max(min(start), 0), 4611686018427387903), "
 			"max(min(max(\"end\"), 4611686018427387903), 1), "
 			"(SELECT max(id) FROM PAGE_NAMES) FROM "
-			"(SELECT 1 AS counted, start, \"end\" FROM PAGE_ROWS UNION ALL "
+			"(SELECT event & 15 <> 11 AS counted, start, \"end\" FROM PAGE_ROWS "
+			"UNION ALL "
 			"SELECT 0, start, \"end\" FROM PAGE_LIFETIMES)",
 			&visitor);
 	return error;

@@ -1,7 +1,9 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Callchains of 'trace report --html' and the calls that have them, by process. `source` distinguishes callchains of the OS runtime (0)
--- and of CUDA (1).
+-- Flame graphs of 'trace report --html': recorded calls, CPU samples, and all time of threads. Rows of a PAGE_*_FRAMES
+-- view are frames in order of `item`, the outermost first: the item, its process, ns and count, the id of the frame's
+-- text, and what its innermost frame is (`kind`: running, wait, gpu or state).
 
+-- Callchains and the calls that have them, by process. `source`: 0 OS runtime, 1 CUDA.
 CREATE TEMP TABLE PAGE_CHAINS AS
 SELECT 0 AS source, callchainId AS chain, globalTid >> 24 AS process, sum("end" - start) AS ns, count(*) AS count
 FROM OSRT_API WHERE eventClass = 27 AND callchainId > 0 AND "end" >= start AND globalTid IS NOT NULL GROUP BY chain, process
@@ -9,19 +11,32 @@ UNION ALL
 SELECT 1, callchainId, globalTid >> 24, sum("end" - start), count(*)
 FROM CUPTI_ACTIVITY_KIND_RUNTIME WHERE callchainId > 0 AND "end" >= start AND globalTid IS NOT NULL GROUP BY callchainId, globalTid >> 24;
 
--- The outermost frame first.
-CREATE TEMP VIEW PAGE_FRAMES AS
-SELECT c.source, c.chain, c.process, c.ns, c.count, f.stackDepth, f.symbol, s.value AS text
+CREATE TEMP VIEW PAGE_CALLS_FRAMES AS
+SELECT c.chain << 1 | c.source AS item, c.process, c.ns, c.count, f.symbol, 'running' AS kind
 FROM PAGE_CHAINS AS c
      JOIN (SELECT 0 AS source, id, symbol, stackDepth FROM OSRT_CALLCHAINS UNION ALL
            SELECT 1, id, symbol, stackDepth FROM CUDA_CALLCHAINS) AS f ON f.source = c.source AND f.id = c.chain
-     LEFT JOIN StringIds AS s ON s.id = f.symbol;
+ORDER BY c.source, c.chain, c.process, f.stackDepth DESC;
+
+-- Databases of nsys have no processor time: `ns` is 0.
+CREATE TEMP VIEW PAGE_SAMPLES_FRAMES AS
+SELECT c.id AS item, c.globalTid >> 24 AS process, coalesce(l.cpuTime, 0) AS ns, coalesce(c.cpuCycles, 1) AS count, f.symbol, 'running' AS kind
+FROM COMPOSITE_EVENTS AS c
+     JOIN SAMPLING_CALLCHAINS AS f ON f.id = c.id
+     LEFT JOIN LIBTRACE_CPU_SAMPLE AS l ON l.id = c.id
+WHERE c.globalTid IS NOT NULL
+ORDER BY c.id, f.stackDepth DESC;
 
 -- Texts of frames. A function without a name is shown as the name of its file, without folders, and its address.
+-- PAGE_LEAF_NAMES: texts of leaves (PAGE_WALL_FRAMES), by negative ids.
+CREATE TEMP TABLE PAGE_LEAF_NAMES (id INTEGER PRIMARY KEY, text UNIQUE);
 CREATE TEMP VIEW PAGE_TEXTS AS
 SELECT s.id, CASE WHEN s.value LIKE '0x%' AND m.value LIKE '%/%'
                   THEN replace(m.value, rtrim(m.value, replace(m.value, '/', '')), '') || ' ' || s.value ELSE s.value END AS text
 FROM StringIds AS s
      LEFT JOIN (SELECT symbol, CASE WHEN min(module) = max(module) THEN min(module) END AS module
-                FROM (SELECT symbol, module FROM OSRT_CALLCHAINS UNION ALL SELECT symbol, module FROM CUDA_CALLCHAINS) GROUP BY symbol) AS f ON f.symbol = s.id
-     LEFT JOIN StringIds AS m ON m.id = f.module;
+                FROM (SELECT symbol, module FROM OSRT_CALLCHAINS UNION ALL SELECT symbol, module FROM CUDA_CALLCHAINS
+                      UNION ALL SELECT symbol, module FROM SAMPLING_CALLCHAINS) GROUP BY symbol) AS f ON f.symbol = s.id
+     LEFT JOIN StringIds AS m ON m.id = f.module
+UNION ALL
+SELECT -id, text FROM PAGE_LEAF_NAMES;

@@ -15,6 +15,8 @@ INSERT OR IGNORE INTO PAGE_CHOSEN SELECT event, track, row, start, "end", name F
 INSERT OR IGNORE INTO PAGE_CHOSEN SELECT event, track, row, start, "end", name FROM PAGE_SINGLE WHERE what = 'osrt' ORDER BY longest DESC LIMIT argument('most') + 0;
 INSERT OR IGNORE INTO PAGE_CHOSEN SELECT event, track, row, start, "end", name FROM PAGE_SINGLE WHERE what = 'gpu' ORDER BY longest DESC LIMIT argument('most') + 0;
 INSERT OR IGNORE INTO PAGE_CHOSEN SELECT event, track, row, start, "end", name FROM PAGE_SINGLE WHERE what = 'mpi' ORDER BY longest DESC LIMIT argument('most') + 0;
+INSERT OR IGNORE INTO PAGE_CHOSEN SELECT event, track, row, start, "end", name FROM PAGE_SINGLE WHERE what = 'gil' ORDER BY longest DESC LIMIT argument('most') + 0;
+INSERT OR IGNORE INTO PAGE_CHOSEN SELECT event, track, row, start, "end", name FROM PAGE_SINGLE WHERE what = 'sample' LIMIT argument('most') + 0;
 
 -- A call and the operations that it launched have the same correlation id in a process; 0 is none.
 CREATE TEMP VIEW PAGE_CALLS AS
@@ -118,12 +120,30 @@ FROM PAGE_CHOSEN AS c
      LEFT JOIN MPI_COLLECTIVES_EVENTS AS o ON c.event & 15 = 8 AND o.id = c.event >> 4
 WHERE c.event & 15 BETWEEN 7 AND 10 ORDER BY c."end" - c.start DESC;
 
--- The callchains of chosen events. `source`: 1 CUDA_CALLCHAINS, 0 OSRT_CALLCHAINS.
+CREATE TEMP VIEW PAGE_SAMPLE_DETAILS AS
+SELECT c.track, c.row, c.start, c."end", c.name, e.id AS "#sample chain", e.cpu AS "on CPU", e.cpuCycles AS "sampling periods",
+       l.cpuTime AS "processor time since the last sample (ns)", s.value AS "in the call"
+FROM PAGE_CHOSEN AS c JOIN COMPOSITE_EVENTS AS e ON e.id = c.event >> 4
+     LEFT JOIN LIBTRACE_CPU_SAMPLE AS l ON l.id = e.id LEFT JOIN StringIds AS s ON s.id = l.nameId
+WHERE c.event & 15 = 12;
+
+-- Filled by shared/gil.sql, if there are waits.
+CREATE TEMP TABLE IF NOT EXISTS GIL_WAITS (id, holder, place);
+CREATE TEMP VIEW PAGE_GIL_DETAILS AS
+SELECT c.track, c.row, c.start, c."end", c.name, nullif(g.callchainId, 0) AS "#chain", l.place AS "called at", w.holder AS "held by thread",
+       w.place AS "which was at"
+FROM PAGE_CHOSEN AS c JOIN LIBTRACE_GIL_WAIT AS g ON g.id = c.event >> 4
+     LEFT JOIN GIL_WAITS AS w ON w.id = g.id LEFT JOIN OSRT_PLACES AS l ON l.id = g.callchainId
+WHERE c.event & 15 = 13 ORDER BY c."end" - c.start DESC;
+
+-- The callchains of chosen events. `source`: 0 OSRT_CALLCHAINS, 1 CUDA_CALLCHAINS, 2 SAMPLING_CALLCHAINS.
 CREATE TEMP TABLE PAGE_STACK_FRAMES (id INTEGER PRIMARY KEY, symbol, module, file, line, UNIQUE (symbol, module, file, line));
 CREATE TEMP TABLE PAGE_STACKS AS
 WITH wanted (source, chain) AS MATERIALIZED (
      SELECT 0, "#chain" FROM PAGE_OSRT_DETAILS WHERE "#chain" > 0
      UNION SELECT 0, "#chain" FROM PAGE_NVTX_DETAILS WHERE "#chain" > 0
+     UNION SELECT 0, "#chain" FROM PAGE_GIL_DETAILS WHERE "#chain" > 0
+     UNION SELECT 2, "#sample chain" FROM PAGE_SAMPLE_DETAILS
      UNION SELECT 1, "#cuda chain" FROM PAGE_CALLS_DETAILS WHERE "#cuda chain" > 0)
 SELECT w.source, w.chain, f.stackDepth AS depth, f.symbol, coalesce(f.module, 0) AS module, coalesce(l.fileId, 0) AS file, coalesce(l.line, 0) AS line
 FROM wanted AS w
@@ -135,7 +155,9 @@ SELECT w.source, w.chain, f.stackDepth, f.symbol, coalesce(f.module, 0), coalesc
 FROM wanted AS w
      JOIN CUDA_CALLCHAINS AS f ON f.id = w.chain
      LEFT JOIN LIBTRACE_CUDA_CALLCHAINS AS l ON l.id = f.id AND l.stackDepth = f.stackDepth
-WHERE w.source = 1;
+WHERE w.source = 1
+UNION ALL
+SELECT w.source, w.chain, f.stackDepth, f.symbol, coalesce(f.module, 0), 0, 0 FROM wanted AS w JOIN SAMPLING_CALLCHAINS AS f ON f.id = w.chain WHERE w.source = 2;
 INSERT OR IGNORE INTO PAGE_STACK_FRAMES (symbol, module, file, line) SELECT symbol, module, file, line FROM PAGE_STACKS;
 
 CREATE TEMP VIEW PAGE_CHAIN_FRAMES AS

@@ -63,8 +63,8 @@ SELECT globalTid, start, "end", nameId, chain
 FROM (SELECT *, max("end") OVER (PARTITION BY globalTid ORDER BY start, "end" DESC ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before
       FROM (SELECT globalTid, start, "end", nameId, nullif(callchainId, 0) AS chain FROM OSRT_API WHERE eventClass = 27
             UNION ALL SELECT globalTid, start, start + duration, nameId, NULL FROM LIBTRACE_OSRT_UNFINISHED)
-      -- nothing to account for, as in databases of nsys
-      WHERE EXISTS (SELECT 1 FROM LIBTRACE_THREAD_TIME))
+      -- else nothing to account for, as in most databases of nsys
+      WHERE EXISTS (SELECT 1 FROM LIBTRACE_THREAD_TIME) OR EXISTS (SELECT 1 FROM SCHED_EVENTS))
 WHERE before IS NULL OR start >= before;
 CREATE INDEX temp.OUTER_CALLS_ORDER ON OUTER_CALLS (globalTid, start);
 

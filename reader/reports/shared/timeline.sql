@@ -49,10 +49,23 @@ FROM (SELECT id << 4 | 7 AS event, start, "end", globalTid, textId FROM MPI_P2P_
       UNION ALL SELECT id << 4 | 8, start, "end", globalTid, textId FROM MPI_COLLECTIVES_EVENTS
       UNION ALL SELECT id << 4 | 9, start, "end", globalTid, textId FROM MPI_START_WAIT_EVENTS
       UNION ALL SELECT id << 4 | 10, start, "end", globalTid, textId FROM MPI_OTHER_EVENTS) AS m LEFT JOIN StringIds AS s ON s.id = m.textId
-WHERE m.globalTid IS NOT NULL;
+WHERE m.globalTid IS NOT NULL
+UNION ALL
+SELECT id << 4 | 11, start, "end", globalTid >> 24, globalTid & 0xffffff, 'state', 0, 0, 'state', state, detail FROM THREAD_STATES
+UNION ALL
+-- The innermost function that the callchain has.
+SELECT c.id << 4 | 12, c.start, c.start, c.globalTid >> 24, c.globalTid & 0xffffff, 'sample', 0, 0, 'sample',
+       coalesce((SELECT s.value FROM SAMPLING_CALLCHAINS AS f JOIN StringIds AS s ON s.id = f.symbol WHERE f.id = c.id AND f.specialEntry IS NOT 1
+                 ORDER BY f.stackDepth LIMIT 1), '(no callchain)'), ''
+FROM COMPOSITE_EVENTS AS c WHERE c.globalTid IS NOT NULL
+UNION ALL
+SELECT id << 4 | 13, start, start + duration, globalTid >> 24, globalTid & 0xffffff, 'gil', 0, 0, 'gil', 'wait for the GIL',
+       coalesce('held by thread ' || nullif(holderTid, 0), '')
+FROM LIBTRACE_GIL_WAIT WHERE globalTid IS NOT NULL;
 
 INSERT INTO PAGE_TRACKS (process, tid, what, device, stream)
-SELECT DISTINCT process, tid, what, device, stream FROM PAGE_EVENTS ORDER BY process, what <> 'gpu', tid, what NOT IN ('nvtx'), what, device, stream;
+SELECT DISTINCT process, tid, what, device, stream FROM PAGE_EVENTS
+ORDER BY process, what <> 'gpu', tid, CASE what WHEN 'nvtx' THEN 0 WHEN 'state' THEN 1 WHEN 'sample' THEN 2 WHEN 'gil' THEN 3 ELSE 4 END, what, device, stream;
 
 INSERT INTO PAGE_NAMES (class, text, detail)
 SELECT DISTINCT class, text, detail FROM PAGE_EVENTS;
@@ -60,6 +73,7 @@ SELECT DISTINCT class, text, detail FROM PAGE_EVENTS;
 -- CUDA calls that return when the GPU is done are waits; the other kinds come from the class or, for OS runtime calls, the function.
 UPDATE PAGE_NAMES SET kind = CASE
 WHEN class = 'osrt' THEN osrt_class(text)
+WHEN class = 'state' THEN text
 WHEN class = 'api' AND api_waits(text) THEN 'sync'
 ELSE class END;
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sums of the events in an area of the timeline, or in everything in view.
 import { counted, duration, element, grouped, moment } from './dom.js';
+import { OVERLAYS } from './states.js';
 import { table } from './tables.js';
 
 const ROWS_MOST = 200;
@@ -16,7 +17,7 @@ export function sums(model, tracks, rowsOf, from, to) {
 		const share = event.length ? inside / event.length : 1,
 			taken = event.taken * share;
 		sum.events += event.count;
-		if (event.name.kind !== 'nvtx') {
+		if (!OVERLAYS.has(event.name.kind)) {
 			sum.taken += taken;
 			sum.busy += event.busy * share;
 		}

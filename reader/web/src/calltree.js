@@ -5,8 +5,15 @@
 const PYTHON_LINE = /^(.* \([^()]*):\d+\)$/; // "function (file.py:42)": a line moves when the file is edited
 const CUT = '[Max depth]'; // stands for the missing outer frames of cut callchains
 
+// What a node is; the numbers are those of reader/cli/report/page_flame.c.
+export const FUNCTION = 0,
+	PROCESS = 1,
+	WAIT = 2,
+	GPU = 3,
+	STATE = 4;
+
 const none = (sides) => Array.from({ length: sides }, () => ({ self: 0, count: 0 }));
-const make = (name, sides, isProcess = false) => ({ name, isProcess, sides, children: [] });
+const make = (name, sides, kind = FUNCTION) => ({ name, kind, isProcess: kind === PROCESS, sides, children: [] });
 
 function add(to, from) {
 	to.forEach((side, at) => {
@@ -15,10 +22,10 @@ function add(to, from) {
 	});
 }
 
-function childOf(node, name, isProcess) {
-	let found = node.children.find((child) => child.name === name && child.isProcess === isProcess);
+function childOf(node, name, kind) {
+	let found = node.children.find((child) => child.name === name && child.isProcess === (kind === PROCESS));
 	if (!found) {
-		found = make(name, none(node.sides.length), isProcess);
+		found = make(name, none(node.sides.length), kind);
 		node.children.push(found);
 	}
 	return found;
@@ -27,7 +34,7 @@ function childOf(node, name, isProcess) {
 // Add a node's values and everything below it to another node.
 function mergeInto(to, from) {
 	add(to.sides, from.sides);
-	for (const child of from.children) mergeInto(childOf(to, child.name, child.isProcess), child);
+	for (const child of from.children) mergeInto(childOf(to, child.name, child.kind), child);
 }
 
 // Move each cut callchain to its place among the whole callchains of its process: the only place where its outermost
@@ -49,7 +56,7 @@ function joinCut(process) {
 		outer.children = outer.children.filter((inner) => {
 			const place = places.get(`${outer.name}\n${inner.name}`);
 			if (!place) return true;
-			mergeInto(childOf(place, inner.name, false), inner);
+			mergeInto(childOf(place, inner.name, inner.kind), inner);
 			joined++;
 			return false;
 		});
@@ -68,9 +75,10 @@ function treeOf(data, names, side, sides) {
 	const texts = new Map(data.texts),
 		root = make('all', none(sides)),
 		nodes = [root];
-	for (const [parent, id, isProcess, self, count] of data.nodes) {
-		const name = isProcess ? names.get(id) || `process ${id % 0x1000000}` : textOf(texts.get(id) || '(no name)', sides);
-		const node = make(name, none(sides), !!isProcess);
+	for (const [parent, id, kind, self, count] of data.nodes) {
+		const name =
+			kind === PROCESS ? names.get(id) || `process ${id % 0x1000000}` : textOf(texts.get(id) || '(no name)', sides);
+		const node = make(name, none(sides), kind);
 		node.sides[side] = { self, count };
 		nodes[parent].children.push(node);
 		nodes.push(node);
@@ -94,7 +102,7 @@ export function callTree(reports) {
 export function filtered(root, matches) {
 	const visit = (node, within) => {
 		const inside = within || matches(node);
-		const kept = make(node.name, inside ? node.sides : none(node.sides.length), node.isProcess);
+		const kept = make(node.name, inside ? node.sides : none(node.sides.length), node.kind);
 		kept.children = node.children.map((child) => visit(child, inside)).filter(Boolean);
 		return inside || kept.children.length ? kept : null;
 	};
@@ -120,7 +128,7 @@ export function sandwich(root, name) {
 		if (node.name === name && !node.isProcess) {
 			mergeInto(callees, node);
 			let at = callers;
-			for (const caller of path) at = childOf(at, caller.name, caller.isProcess);
+			for (const caller of path) at = childOf(at, caller.name, caller.kind);
 			add(at.sides, totalOf(node));
 			return;
 		}

@@ -3,6 +3,7 @@
 // details of the longest events only (reader/cli/report/page_details.c).
 import { bisector } from 'd3-array';
 import { duration, element, grouped, moment, processTitle } from './dom.js';
+import { STATES } from './states.js';
 
 const WITHIN_MOST = 12; // events listed for a merged event
 const NEXT_MOST = 64; // waits that are searched for the next owner of a lock
@@ -147,10 +148,11 @@ export class Details {
 
 	// Return the texts of a callchain, the innermost frame first; null if the event has none.
 	chain(record) {
-		const cuda = value(record, '#cuda chain'),
-			chain = value(record, '#chain') || cuda;
+		const [source, chain] = [value(record, '#chain'), value(record, '#cuda chain'), value(record, '#sample chain')]
+			.map((id, number) => [number, id])
+			.find(([, id]) => id) || [0, 0];
 		if (!chain) return null;
-		return (this.chains.get(`${cuda ? 1 : 0}/${chain}`) || []).map(
+		return (this.chains.get(`${source}/${chain}`) || []).map(
 			(id) => this.frames.get(id) || ['(another function)', '', ''],
 		);
 	}
@@ -202,7 +204,7 @@ export function panel(view, hit) {
 		return `${found.name.text}, ${found.track.title}, ${duration(found.length)}`;
 	};
 
-	if (hit.name.detail) row('what', hit.name.detail);
+	if (hit.name.detail) row(STATES.has(hit.name.kind) ? 'how' : 'what', hit.name.detail);
 	row('began', moment(hit.start, Math.max(1, hit.length)));
 	row('ended', moment(hit.start + hit.length, Math.max(1, hit.length)));
 	row('lasted', duration(hit.length));
@@ -249,7 +251,7 @@ export function panel(view, hit) {
 					element('ol', {}, ...chain.map(frame)),
 				)
 			: null,
-		record || hit.count > 1
+		record || hit.count > 1 || STATES.has(hit.name.kind)
 			? null
 			: element(
 					'p',

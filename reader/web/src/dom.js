@@ -95,3 +95,20 @@ export function clipped(text, width, letter) {
 	const most = Math.floor(width / letter);
 	return text.length <= most ? text : most < 3 ? '' : `${text.slice(0, most - 1)}\u2026`;
 }
+
+const HATCH = 6; // distance of the lines across waits
+
+// Return a pattern of diagonal lines: the mark of waits, besides their color.
+export function hatch(context) {
+	const tile = element('canvas', { width: HATCH, height: HATCH }),
+		lines = tile.getContext('2d');
+	lines.strokeStyle = 'rgba(255, 255, 255, 0.55)';
+	lines.lineWidth = 1.4;
+	lines.beginPath();
+	for (const at of [-HATCH, 0, HATCH]) {
+		lines.moveTo(at, HATCH);
+		lines.lineTo(at + HATCH, 0);
+	}
+	lines.stroke();
+	return context.createPattern(tile, 'repeat');
+}

@@ -3,22 +3,35 @@
 // canvas. A sandwich shows one function, its callers above and what it calls below. With two reports a function's width
 // is its time in one of them, and its color shows how it differs in the other.
 import { hierarchy, partition } from 'd3-hierarchy';
-import { callTree, filtered, sandwich } from './calltree.js';
-import { clipped, color, counted, duration, element, fit, tipHide, tipShow } from './dom.js';
+import { callTree, filtered, GPU, sandwich, STATE, WAIT } from './calltree.js';
+import { clipped, color, counted, duration, element, fit, hatch, tipHide, tipShow } from './dom.js';
 
 const ROW = 18,
 	LETTER = 6.1,
 	FONT = '11px system-ui, sans-serif',
 	HEIGHT_MOST = 560;
+// What the graphs of a report show, and what their leaves are counted as; the first that a report has is shown first.
+const GRAPHS = {
+	wall: { title: 'wall time of threads', noun: 'event' },
+	offcpu: { title: 'off-CPU time of threads', noun: 'wait' },
+	cpu: { title: 'on-CPU samples', noun: 'sample' },
+	calls: { title: 'recorded calls', noun: 'call' },
+};
+const KINDS = {
+	[WAIT]: { text: 'call that waited', fill: 'hsl(205 42% 72%)' },
+	[GPU]: { text: 'GPU operation that a thread waited for, below its launch', fill: 'hsl(140 42% 68%)' },
+	[STATE]: { text: 'no CPU, stopped or unknown', fill: 'hsl(215 6% 76%)' },
+};
+const RUNNING = 'hsl(34 80% 70%)';
+const NOTHING = { nodes: [], texts: [] };
 const KEYS =
 	'keys: \u2191 \u2193 callers and callees \u00b7 \u2190 \u2192 beside \u00b7 enter: sandwich \u00b7 escape: all';
 
 export class FlameView {
-	// reports: [data, names of processes] of one report, or of two that are compared.
+	// reports: [graphs, names of processes] of one report, or of two that are compared.
 	constructor(reports) {
-		const { root, joined } = callTree(reports);
-		this.data = root;
-		this.joined = joined;
+		this.reports = reports;
+		this.graphs = Object.keys(GRAPHS).filter((name) => reports.some(([graphs]) => graphOf(graphs, name)));
 		this.compares = reports.length === 2;
 		this.side = reports.length - 1;
 		this.weight = 'self';
@@ -27,11 +40,11 @@ export class FlameView {
 			tabindex: '0',
 			role: 'application',
 			'aria-roledescription': 'flame graph',
-			'aria-label': `callchains, the outermost function on top; ${KEYS}`,
 		});
+		this.legend = element('div', { class: 'legend' });
 		this.scroller = element('div', { class: 'scroller flame' }, this.canvas);
 		this.path = element('div', { class: 'status', 'aria-live': 'polite' });
-		this.root = element('section', { class: 'flamegraph' }, this.toolbar(), this.scroller, this.path);
+		this.root = element('section', { class: 'flamegraph' }, this.toolbar(), this.scroller, this.path, this.legend);
 		this.canvas.addEventListener('mousemove', (event) => this.hover(event));
 		this.canvas.addEventListener('mouseleave', tipHide);
 		this.canvas.addEventListener('click', (event) => {
@@ -41,6 +54,39 @@ export class FlameView {
 		this.canvas.addEventListener('dblclick', () => this.sandwichOf(this.focus));
 		this.canvas.addEventListener('keydown', (event) => this.key(event));
 		new ResizeObserver(() => this.layout()).observe(this.root);
+		this.show(this.graphs[0]);
+	}
+
+	// Show a graph: a name of GRAPHS.
+	show(name) {
+		const { root, joined } = callTree(this.reports.map(([graphs, names]) => [graphOf(graphs, name) || NOTHING, names])),
+			{ title, noun } = GRAPHS[name],
+			kinds = new Set();
+		const visit = (node) => {
+			kinds.add(node.kind);
+			node.children.forEach(visit);
+		};
+		visit(root);
+		this.data = root;
+		this.joined = joined;
+		this.noun = noun;
+		this.function = null;
+		// Samples of nsys have no time.
+		const graphs = this.reports.map(([some]) => graphOf(some, name) || NOTHING);
+		this.weight = graphs.some(({ nodes }) => nodes.some((node) => node[3])) ? 'self' : 'count';
+		this.weights.value = this.weight;
+		this.weights.lastChild.textContent = `by ${noun}s`;
+		this.canvas.setAttribute('aria-label', `${title}: callchains, the outermost function on top; ${KEYS}`);
+		const patch = (fill, text, hatched) => {
+			const mark = element('i', hatched ? { class: 'waits' } : {});
+			mark.style.backgroundColor = fill;
+			return element('span', {}, mark, text);
+		};
+		const shown = [WAIT, GPU, STATE].filter((kind) => kinds.has(kind) && !this.compares);
+		this.legend.replaceChildren(
+			...(shown.length && name === 'wall' ? [patch(RUNNING, 'function: the innermost ran')] : []),
+			...shown.map((kind) => patch(KINDS[kind].fill, KINDS[kind].text, kind === WAIT)),
+		);
 		this.build();
 	}
 
@@ -58,6 +104,15 @@ export class FlameView {
 			oninput: () => (this.only.checked ? this.build() : this.search()),
 			onkeydown: (event) => event.key === 'Enter' && this.sandwichOf(this.heaviestMatch()),
 		});
+		this.weights = chooser(
+			'weight',
+			[
+				['self', 'by time'],
+				['count', 'by calls'],
+			],
+			'self',
+			(value) => this.build((this.weight = value)),
+		);
 		this.matches = element('span', { class: 'matches' });
 		this.only = element('input', { type: 'checkbox', class: 'only', onchange: () => this.build() });
 		this.both = element(
@@ -83,15 +138,15 @@ export class FlameView {
 						(value) => this.build((this.side = Number(value))),
 					)
 				: null,
-			chooser(
-				'weight',
-				[
-					['self', 'by time'],
-					['count', 'by calls'],
-				],
-				'self',
-				(value) => this.build((this.weight = value)),
-			),
+			this.graphs.length > 1
+				? chooser(
+						'graph',
+						this.graphs.map((name) => [name, GRAPHS[name].title]),
+						this.graphs[0],
+						(name) => this.show(name),
+					)
+				: null,
+			this.weights,
 			this.both,
 			element('button', { class: 'all', onclick: () => this.all() }, 'all'),
 		);
@@ -211,6 +266,7 @@ export class FlameView {
 			)}%)`;
 		}
 		if (node.data.isProcess || node === this.whole) return 'hsl(215 25% 76%)';
+		if (KINDS[node.data.kind]) return KINDS[node.data.kind].fill;
 		let hash = 0;
 		for (let i = 0; i < node.data.name.length; i++) hash = (hash * 31 + node.data.name.charCodeAt(i)) | 0;
 		return `hsl(${18 + ((hash >>> 4) % 34)} 80% ${66 + ((hash >>> 12) % 10)}%)`;
@@ -219,6 +275,7 @@ export class FlameView {
 	draw() {
 		if (!this.width) return;
 		const context = fit(this.canvas, this.width, this.height);
+		this.hatch = this.hatch || hatch(context);
 		context.font = FONT;
 		context.textBaseline = 'middle';
 		const visit = (node) => {
@@ -230,6 +287,10 @@ export class FlameView {
 			context.globalAlpha = this.searching && !node.found ? 0.3 : 1;
 			context.fillStyle = this.fill(node);
 			context.fillRect(x0, y, Math.max(width - 0.6, 0.4), ROW - 1);
+			if (width > 4 && node.data.kind === WAIT && !this.compares) {
+				context.fillStyle = this.hatch;
+				context.fillRect(x0, y, width - 0.6, ROW - 1);
+			}
 			if (width > 24) {
 				context.fillStyle = '#2a1a08';
 				context.fillText(clipped(node.data.name, width - 6, LETTER), x0 + 3, y + ROW / 2);
@@ -254,11 +315,14 @@ export class FlameView {
 		}
 		const path = this.focus.ancestors().reverse();
 		const value = this.compares ? this.difference(this.focus.values) : this.say(this.focus.value);
-		return `${path.map((node) => node.data.name).join(' \u203a ')} \u00b7 ${value}`;
+		const kind = KINDS[this.focus.data.kind];
+		return [path.map((node) => node.data.name).join(' \u203a '), value, kind && kind.text]
+			.filter(Boolean)
+			.join(' \u00b7 ');
 	}
 
 	say(value) {
-		return this.weight === 'self' ? duration(value) : counted(value, 'call');
+		return this.weight === 'self' ? duration(value) : counted(value, this.noun);
 	}
 
 	at(event) {
@@ -307,7 +371,12 @@ export class FlameView {
 			node.data.name,
 			`${this.say(node.value)}, ${((100 * node.value) / (this.tree.value || 1)).toFixed(2)} %`,
 			this.compares ? this.difference(node.values) : null,
-			node.up ? null : `itself: ${duration(self)}, ${counted(count, 'call')}`,
+			KINDS[node.data.kind] ? KINDS[node.data.kind].text : null,
+			node.up ? null : `itself: ${duration(self)}, ${counted(count, this.noun)}`,
 		]);
 	}
+}
+
+function graphOf(graphs, name) {
+	return graphs.find((graph) => graph.name === name);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The timeline by keyboard: the arrow keys move a cursor over tracks and events; screen readers get a description.
 import { counted, duration, moment } from './dom.js';
+import { STATES } from './states.js';
 
 export const KEYS =
 	'keys: \u2191 \u2193 tracks \u00b7 \u2190 \u2192 events, or fold \u00b7 enter: zoom, or open \u00b7 ' +
@@ -51,7 +52,8 @@ function moveEvent(view, line, step) {
 	const [start, end] = view.domain;
 	if (best.start > end || best.start + best.length < start)
 		view.show(best.start - (end - start) / 2, best.start + (end - start) / 2);
-	view.say(`${best.name.text}, ${duration(best.length)}, at ${moment(best.start, Math.max(1, best.length))}`);
+	const detail = STATES.has(best.name.kind) && best.name.detail ? ` ${best.name.detail}` : '';
+	view.say(`${best.name.text}${detail}, ${duration(best.length)}, at ${moment(best.start, Math.max(1, best.length))}`);
 }
 
 function sideways(view, step) {

@@ -51,8 +51,8 @@ function timelines(reports) {
 }
 
 function flames(report) {
-	return report.flame.nodes.length
-		? new FlameView([[report.flame, processNames(report)]]).root
+	return report.flames.length
+		? new FlameView([[report.flames, processNames(report)]]).root
 		: element('p', { class: 'hint' }, 'no event has a callchain');
 }
 
@@ -63,10 +63,10 @@ function flameOfBoth(reports) {
 	const made = section('flame', 'Flame graph', reports, (report) =>
 		element('details', {}, element('summary', {}, 'this one alone'), flames(report)),
 	);
-	if (!reports.some((report) => report.flame.nodes.length)) return made;
+	if (!reports.some((report) => report.flames.length)) return made;
 	made.firstChild.after(
 		element('p', { class: 'hint' }, 'both: red is more in B, blue less'),
-		new FlameView(reports.map((report) => [report.flame, names(report)])).root,
+		new FlameView(reports.map((report) => [report.flames, names(report)])).root,
 	);
 	return made;
 }

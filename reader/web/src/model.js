@@ -3,6 +3,7 @@
 // several rows if its events overlap.
 import { bisectLeft } from 'd3-array';
 import { Details } from './details.js';
+import { isBusy } from './states.js';
 
 // Decode a row of a track into typed arrays of equal length, in order of start. A `count` above 1 is a merged event:
 // several events shown as one, named after the longest. `taken` is the sum of their times, and `busy` the part of it
@@ -165,7 +166,7 @@ export class Timeline {
 			length: events.length[i],
 			count: events.count[i],
 			taken: events.taken[i],
-			busy: events.busy[i] < 0 ? (WAITING.has(name.kind) ? 0 : events.length[i]) : events.busy[i],
+			busy: events.busy[i] < 0 ? (isBusy(name.kind) ? events.length[i] : 0) : events.busy[i],
 			name,
 		};
 	}
@@ -262,7 +263,15 @@ function treeOf(processes) {
 }
 
 const CALLS = new Set(['api', 'osrt', 'mpi']); // tracks of a thread's calls
-const TITLES = { nvtx: 'NVTX', osrt: 'OS runtime', mpi: 'MPI', alive: 'no recorded call' };
+const TITLES = {
+	nvtx: 'NVTX',
+	state: 'states',
+	sample: 'CPU samples',
+	gil: 'waits for the GIL',
+	osrt: 'OS runtime',
+	mpi: 'MPI',
+	alive: 'no recorded call',
+};
 
 function trackTitle(what, tid, device, stream, thread, api) {
 	if (what === 'gpu') return `GPU ${device}, stream ${stream}`;
@@ -270,10 +279,6 @@ function trackTitle(what, tid, device, stream, thread, api) {
 	const of = thread ? `${thread} (${tid})` : `thread ${tid}`;
 	return `${of}: ${what === 'api' ? `${api} API` : TITLES[what] || what}`;
 }
-
-// Kinds of events that wait, and kinds that wait or may wait: their time is never counted as busy.
-export const WAITS = new Set(['lock', 'wait', 'sync']);
-export const WAITING = new Set(['lock', 'wait', 'sync', 'io', 'net', 'mpi', 'nvtx']);
 
 const HUES = {
 	kernel: 150,
@@ -289,6 +294,15 @@ const HUES = {
 	net: 170,
 	osrt: 225,
 	mpi: 300,
+	gil: 20,
+};
+const FIXED = {
+	running: 'hsl(96 45% 60%)',
+	runnable: 'hsl(42 90% 62%)',
+	blocked: 'hsl(205 42% 72%)',
+	stopped: 'hsl(350 30% 50%)',
+	unknown: 'hsl(215 6% 76%)',
+	sample: 'hsl(14 75% 52%)',
 };
 export const KINDS = {
 	kernel: 'kernels',
@@ -298,6 +312,13 @@ export const KINDS = {
 	api: 'GPU API',
 	sync: 'GPU API calls that wait',
 	nvtx: 'NVTX',
+	running: 'thread running',
+	runnable: 'runnable, without a CPU',
+	blocked: 'blocked',
+	stopped: 'stopped',
+	unknown: 'state unknown',
+	sample: 'CPU samples',
+	gil: 'waits for the GIL',
 	lock: 'locks',
 	wait: 'waits',
 	io: 'files',
@@ -308,6 +329,7 @@ export const KINDS = {
 
 // Return the color of a name: the hue of its kind, varied by a hash of the text.
 export function colorOf(name) {
+	if (FIXED[name.kind]) return FIXED[name.kind];
 	if (!name.color) {
 		let hash = 0;
 		for (let i = 0; i < name.text.length; i++) hash = (hash * 31 + name.text.charCodeAt(i)) | 0;
@@ -319,5 +341,5 @@ export function colorOf(name) {
 	return name.color;
 }
 export function colorOfKind(kind) {
-	return `hsl(${HUES[kind] ?? 225} ${kind === 'osrt' ? 18 : kind === 'wait' ? 42 : 55}% 66%)`;
+	return FIXED[kind] || `hsl(${HUES[kind] ?? 225} ${kind === 'osrt' ? 18 : kind === 'wait' ? 42 : 55}% 66%)`;
 }

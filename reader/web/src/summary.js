@@ -47,7 +47,9 @@ export const tableId = (index, name) => `table-${index}-${name}`;
 // Return the rows with the greatest total times, with at most one wait among them: threads that wait for work would
 // otherwise come before all work. `leftOut`: waits that are larger than a cost that is shown.
 export function largestCosts(report) {
-	const kinds = new Map(report.timeline.names.map(([, kind, text]) => [text, kind])),
+	const kinds = new Map(
+			report.timeline.names.filter(([, kind]) => kind !== 'sample').map(([, kind, text]) => [text, kind]),
+		),
 		found = [];
 	const add = (table) => {
 		const total = table.columns.findIndex((column) => /^Total Time/.test(column.title)),

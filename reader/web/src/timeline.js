@@ -14,13 +14,15 @@ import {
 	fit,
 	fitted,
 	grouped,
+	hatch,
 	moment,
 	processTitle,
 	tipHide,
 	tipShow,
 } from './dom.js';
 import { cursorLine, key, KEYS } from './keys.js';
-import { Timeline, colorOf, colorOfKind, KINDS, WAITING, WAITS } from './model.js';
+import { Timeline, colorOf, colorOfKind, KINDS } from './model.js';
+import { isBusy, STATES, WAITING, WAITS } from './states.js';
 
 const GUTTER_LEAST = 150, // width of the titles
 	ROW = 17,
@@ -37,7 +39,6 @@ const CLOSED_TRACKS = 64; // maximum number of tracks shown in the head of a clo
 const FOUND_MOST = 20000;
 const ARROW = 9; // length of an arrow's head
 const ARRANGE_MS = 150; // after the last movement, tracks without events in view are hidden
-const HATCH = 6; // distance of the lines across waits
 
 export class TimelineView {
 	constructor(data, api) {
@@ -145,6 +146,13 @@ export class TimelineView {
 				}),
 			this.model.lifetimes.size
 				? element('span', {}, element('i', { class: 'alive' }), 'alive: computes, or makes calls that are not recorded')
+				: null,
+			[...STATES].some((kind) => kinds.has(kind))
+				? element(
+						'span',
+						{ class: 'hint' },
+						'states: exact in recorded calls and with context switches, else what the thread mostly was',
+					)
 				: null,
 			element(
 				'span',
@@ -885,7 +893,7 @@ export class TimelineView {
 					const events = this.model.rowOf(level, track.id, row);
 					for (let i = 0; events && i < events.start.length; i++) {
 						const { busy, length, name } = this.model.event(events, i),
-							kind = WAITING.has(name.kind) ? 'osrt' : name.kind; // the longest of several may wait
+							kind = isBusy(name.kind) ? name.kind : 'osrt'; // the longest of several may wait
 						if (!busy) continue;
 						if (!kinds.has(kind)) kinds.set(kind, new Float64Array(bins));
 						const into = kinds.get(kind),
@@ -952,18 +960,3 @@ const headOf = (process) =>
 const tracksOf = (process) => counted(process.tracks.length, 'track');
 const indentOf = (process) => 8 + Math.min(process.depth, 8) * 12;
 const descendants = (process) => process.children.reduce((sum, each) => sum + 1 + descendants(each), 0);
-
-// Return a pattern of diagonal lines: the mark of waits, besides their color.
-function hatch(context) {
-	const tile = element('canvas', { width: HATCH, height: HATCH }),
-		lines = tile.getContext('2d');
-	lines.strokeStyle = 'rgba(255, 255, 255, 0.55)';
-	lines.lineWidth = 1.4;
-	lines.beginPath();
-	for (const at of [-HATCH, 0, HATCH]) {
-		lines.moveTo(at, HATCH);
-		lines.lineTo(at + HATCH, 0);
-	}
-	lines.stroke();
-	return context.createPattern(tile, 'repeat');
-}
