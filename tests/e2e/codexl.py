@@ -9,6 +9,7 @@ import glob
 import json
 import os
 import re
+import sqlite3
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -277,6 +278,21 @@ def ranges_are_markers():
     tap.ok(not ends or f"{ends} NVTX start/end ranges" in told, "start/end ranges cannot be represented, and that is reported", told)
 
 
+def callers_of_other_names():
+    """Check callers in a database of nsys, whose innermost frame is the function by another name: __GI___ioctl for ioctl."""
+    path = os.path.join(fixtures("nsys"), "um_osrt-2026.1.3.sqlite")
+    if not os.path.exists(path):
+        tap.skip("callers in databases of nsys", "no fixtures")
+        return
+    out = os.path.join(folder(), "nsys.atp")
+    trace("export", "-t", "atp", "-o", out, path, limit=100)
+    with open(out, encoding="utf-8") as file:
+        stacks = [stack for stack in Atp(file.read()).stacks("hsa") if len(stack) > 2]
+    names = {stack[2].split("+")[0] for stack in stacks if stack[1] in ("ioctl", "poll", "pthread_cond_wait")}
+    wanted = {name for name, in sqlite3.connect(path).execute("SELECT s.value FROM OSRT_CALLCHAINS JOIN StringIds AS s ON s.id = symbol WHERE stackDepth = 1")}
+    tap.ok(names and names <= wanted, "a caller is the frame after the function, whatever name the function has", (sorted(names)[:5], sorted(wanted)[:5]))
+
+
 def failures():
     report = traced([app("lock_holder")], False)
     result = trace("export", "-t", "atp", "-o", "/dev/full", report)
@@ -287,4 +303,4 @@ def failures():
                f"{kind}: there is no file of a report without kernels", result)
 
 
-main(grammar_is_right, calls_of_the_runtime, calls_and_kernels_of_cuda, ranges_are_markers, failures)
+main(grammar_is_right, calls_of_the_runtime, calls_and_kernels_of_cuda, ranges_are_markers, callers_of_other_names, failures)

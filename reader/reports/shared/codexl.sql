@@ -42,7 +42,8 @@ CREATE TEMP TABLE CODEXL_LINES (globalTid PRIMARY KEY, calls, markers DEFAULT 0)
 INSERT INTO CODEXL_LINES (globalTid, calls) SELECT globalTid, count(*) FROM CODEXL_CALLS GROUP BY globalTid;
 
 -- Callers: the frame that calls the function. If several frames have the name of the function, because CUDA calls are nested, the caller of
--- the outermost; if none has, the frame that calls the innermost one.
+-- the outermost; if none has, the frame that calls the innermost one: frame 0 is never the caller. In callchains of OS runtime calls it is
+-- the function itself, which nsys calls __poll or pthread_cond_wait@@GLIBC_2; in those of CUDA calls it is a frame of NVIDIA's libraries.
 CREATE TEMP TABLE CODEXL_FRAMES AS
 SELECT 0 AS source, f.id, f.stackDepth, s.value AS name, p.value AS file, l.line
 FROM OSRT_CALLCHAINS AS f JOIN StringIds AS s ON s.id = f.symbol
