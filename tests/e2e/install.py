@@ -64,6 +64,18 @@ def package_config():
     tap.ok(built.returncode == 0, "a program builds with its flags", built.stderr)
 
 
+def what_a_release_needs():
+    """Check that scripts/setup --release, which README names alone, fetches also the headers of CUDA, without which no release is portable."""
+    if not shutil.which("bwrap") or run(["bwrap", "--ro-bind", "/", "/", "true"]).status:
+        tap.skip("what a release needs", "bwrap is missing, or not permitted here")
+        return
+    hidden = [word for place in ("/usr/local", "/opt") if os.path.isdir(place) for word in ("--tmpfs", place)]
+    result = run(["bwrap", "--ro-bind", "/", "/", "--dev", "/dev", *hidden, "--chdir", SRC, "scripts/setup", "--release", "--list"],
+                 env=clean_env(O=folder(), CUDA_HOME=None, PATH="/usr/bin:/bin"))
+    tap.ok(result.status == 0 and {b"cuda-headers", b"libunwind-source", b"packaging-environment"} <= set(result.out.split()),
+           "scripts/setup --release takes all that a release needs, and --list prints it", result)
+
+
 def removed():
     os.remove(os.path.join(PLACE, "first.rep"))
     os.remove(os.path.join(PLACE, "switch"))
@@ -72,4 +84,4 @@ def removed():
 
 
 if __name__ == "__main__":
-    main(installed, package_config, removed)
+    main(installed, package_config, what_a_release_needs, removed)
