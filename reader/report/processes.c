@@ -47,6 +47,14 @@ struct process *process_find(struct process_list *l, uint32_t id)
 	return id < l->ids ? l->by_id[id] : NULL;
 }
 
+const struct process *process_find_pid(const struct process_list *l, uint32_t pid)
+{
+	for (size_t i = l->count; i-- > 0;)
+		if (l->rows[i]->facts && l->rows[i]->facts->pid == pid)
+			return l->rows[i];
+	return NULL;
+}
+
 static int ids_reserve(struct process_list *l, uint32_t least)
 {
 	uint32_t before = l->ids;

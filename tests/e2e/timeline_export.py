@@ -59,7 +59,7 @@ def told(report, events):
 class Perfetto:
     """A parsed trace: its slices (category, name, start, duration, track, flow, chain, arguments), instant events, values of counters, and tracks."""
     def __init__(self, path):
-        self.tracks, self.slices, self.moments, self.values = {}, [], [], []
+        self.tracks, self.slices, self.moments, self.values, self.samples = {}, [], [], [], []
         self.names, self.categories, self.arguments, self.chains, self.frames, self.functions = {}, {}, {}, {}, {}, {}
         self.primary = self.default = None
         open_slices = collections.defaultdict(list)
@@ -71,6 +71,8 @@ class Perfetto:
             for track in packet[60]:
                 track = fields(track)
                 self.tracks[one(track, 1)] = track
+            for sample in map(fields, packet[66]):
+                self.samples.append({"start": one(packet, 8), "cpu": one(sample, 1), "pid": one(sample, 2), "tid": one(sample, 3), "chain": self.chains.get(one(sample, 4)) or []})
             for event in packet[11]:
                 events.append((one(packet, 8), order, fields(event)))
         for ns, _, event in sorted(events, key=lambda e: e[:2]):  # as trace_processor sorts: by time, then by position in the file
@@ -104,9 +106,10 @@ class Perfetto:
         if one(event, 9) == 4:
             self.values.append((track, ns, signed(one(event, 30)) if 30 in event else real(one(event, 44))))
             return
-        entry = {"category": self.categories[one(event, 3)], "name": self.names[one(event, 10)], "start": ns, "track": track,
+        entry = {"category": self.categories[one(event, 3)] if 3 in event else one(event, 22).decode(),
+                 "name": self.names[one(event, 10)] if 10 in event else one(event, 23).decode(), "start": ns, "track": track,
                  "flow": fixed(one(event, 47)) if 47 in event else None, "chain": self.chains.get(one(event, 56)),
-                 "arguments": {self.arguments[one(a, 1)]: a for a in map(fields, event[4])}}
+                 "arguments": {self.arguments[one(a, 1)] if 1 in a else one(a, 10).decode(): a for a in map(fields, event[4])}}
         if one(event, 9) == 3:
             self.moments.append(entry)
             return
@@ -173,6 +176,69 @@ def memory_is_counted(found, events):
         sums[event["memory_kind"]] += event["bytes"] if event["operation"] == 1 else -event["bytes"]
         wanted.append(sums[event["memory_kind"]])
     tap.ok(wanted and wanted == [value for _, _, value in found.values], "counters have the device memory in use", f"{wanted} {found.values}")
+
+
+def session_start(path):
+    """Return the start of the session, in ns of CLOCK_MONOTONIC; the first packet has the clocks."""
+    with open(path, "rb") as file:
+        origin = next(e for e in fields(file.read())[1])
+    return one(fields(fields(fields(origin)[6][0])[1][0]), 2)
+
+
+def thread_of(found, track):
+    """Return the thread whose track, or the parent of whose track, this is."""
+    described = found.tracks[track]
+    return one(fields((described[4] or found.tracks[one(described, 5)][4])[0]), 2)
+
+
+def of_samples():
+    """Check samples, states of threads and waits for the GIL in Perfetto's trace, against the report."""
+    report = recorded([app("accounted"), "threads", "400"], LIBTRACE_SAMPLE="process-tree")
+    path, note = exported(report, "perfetto", "perfetto-trace") if report else (None, "")
+    if not path:
+        return
+    found, events, start = Perfetto(path), report.events(), session_start(path)
+    wanted = sorted((e["time_ns"] + start, e["cpu"], e["pid"], e["tid"], [f.get("function") or "" for f in reversed(e.get("callchain") or [])]) for e in events if e["kind"] == "cpu_sample")
+    have = sorted((s["start"], s["cpu"], s["pid"], s["tid"], s["chain"]) for s in found.samples)
+    tap.ok(wanted and wanted == have, "perfetto: CPU samples with CPU, thread and callchain", (wanted[:2], have[:2]))
+    tap.ok("cpu_sample" not in note, "they are not reported as left out", note)
+    states = [s for s in found.slices if s["category"] == "state"]
+    lives = {int(r["TID"]): int(r["Life (ns)"]) for r in csv.DictReader(io.StringIO(trace("stats", "-r", "thread_time_sum", "-f", "csv", report.path).out.decode()))}
+    by_thread = collections.defaultdict(list)
+    for s in states:
+        by_thread[thread_of(found, s["track"])].append((s["start"], s["start"] + s["duration"], s["name"]))
+    overlaps = [pair for rows in by_thread.values() for pair in zip(sorted(rows), sorted(rows)[1:]) if pair[0][1] > pair[1][0]]
+    covered = {tid: sum(end - begin for begin, end, _ in rows) for tid, rows in by_thread.items()}
+    tap.ok(set(covered) == set(lives) and not overlaps and all(abs(covered[tid] - life) <= 1000 for tid, life in lives.items()), "states cover each thread's life, without overlap",
+           ({tid: (covered.get(tid), life) for tid, life in lives.items() if abs(covered.get(tid, 0) - life) > 1000}, overlaps[:2]))
+    tap.ok({s["name"] for s in states} <= {"running", "runnable", "blocked", "stopped", "unknown"}, "and have the five names", {s["name"] for s in states})
+    sleeps = {(e["start_ns"] + start, e["duration_ns"]) for e in events if e["kind"] == "osrt_call" and e["function"] == "nanosleep"}
+    blocked = {(s["start"], s["duration"]) for s in states if s["name"] == "blocked" and one(s["arguments"]["detail"], 6) == b"in nanosleep"}
+    tap.ok(sleeps and sleeps == blocked, "a thread is blocked in its sleeps, exactly", (len(sleeps), len(blocked)))
+
+
+GIL = """import threading, time
+def spin():
+    end = time.thread_time() + 0.15
+    while time.thread_time() < end: pass
+threads = [threading.Thread(target=spin) for _ in range(3)]
+for t in threads: t.start()
+for t in threads: t.join()
+"""
+
+
+def of_the_gil():
+    report = recorded([sys.executable, "-c", GIL], name="threads that wait for the GIL")
+    waits = [e for e in report.events() if e["kind"] == "gil_wait"] if report else []
+    if not waits:
+        tap.skip("waits for the GIL in timelines", f"{sys.version.split()[0]} has none that are known")
+        return
+    path, _ = exported(report, "perfetto", "perfetto-trace")
+    found, start = Perfetto(path), session_start(path)
+    have = sorted((s["start"], s["duration"], thread_of(found, s["track"])) for s in found.slices if s["category"] == "gil")
+    tap.ok(have == sorted((e["start_ns"] + start, e["duration_ns"], e["tid"]) for e in waits), "perfetto: waits for the GIL are slices of their threads", (len(have), len(waits)))
+    chrome = json.load(open(exported(report, "chrome", "trace.json")[0], encoding="utf-8"))
+    tap.ok(sum(e["name"] == "gil_wait" and e["ph"] == "X" for e in chrome["traceEvents"]) == len(waits), "and in Chrome's JSON", len(waits))
 
 
 # ---- Chrome's JSON ----
@@ -444,4 +510,4 @@ def input_is_no_output():
 
 
 if __name__ == "__main__":
-    main(of_a_device, steps, of_nvtx, nothing_half_written, processes_are_called_what_was_executed, input_is_no_output)
+    main(of_a_device, steps, of_nvtx, of_samples, of_the_gil, nothing_half_written, processes_are_called_what_was_executed, input_is_no_output)

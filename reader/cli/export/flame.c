@@ -21,8 +21,8 @@ static void notes_print(
 		[PROFILE_WALL] = {
 			KIND_OSRT_CALL, KIND_OSRT_SUMMARY, KIND_THREAD_TIME, KIND_CPU_SAMPLE}};
 	static const uint32_t over_time[] = {
-		KIND_OSRT_CALL, KIND_NVTX_RANGE, KIND_CUDA_API, KIND_CODEXL_CALL, 0};
-	uint32_t carried[9] = {0}, count = 0; /* of both lists, and a 0 at the end */
+		KIND_OSRT_CALL, KIND_GIL_WAIT, KIND_NVTX_RANGE, KIND_CUDA_API, KIND_CODEXL_CALL, 0};
+	uint32_t carried[10] = {0}, count = 0; /* of both lists, and a 0 at the end */
 	for (const uint32_t *kind = over_time; with_slices && *kind; kind++)
 		carried[count++] = *kind;
 	for (const uint32_t *kind = by_callchain[p->source]; *kind; kind++)

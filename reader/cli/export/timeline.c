@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "reader/cli/base/message.h"
+#include "reader/cli/export/thread_states.h"
 #include "reader/export/timeline/chrome.h"
 #include "reader/export/timeline/perfetto.h"
 #include "reader/export/xplane/xplane.h"
@@ -89,12 +90,13 @@ static void note_steps(
 			steps);
 }
 
-static int write_as(
-	FILE *const *out, struct timeline *t, const struct options *o, const char *format)
+static int write_as(FILE *const *out, const struct cli_report *r, struct timeline *t,
+	const struct options *o, const char *format)
 {
 	const char *steps = o->value[OPT_export_steps];
+	struct thread_states states = {r, o, &t->contents};
 	if (!strcmp(format, "perfetto"))
-		return perfetto_write(*out, t);
+		return perfetto_write(*out, t, thread_states_put, &states);
 	if (!strcmp(format, TOOLS_FORMAT))
 		return tools_write(out, t, steps);
 	return !strcmp(format, "xplane") ? xplane_write(*out, t, steps)
@@ -110,7 +112,7 @@ static int export_all(FILE *const *out, struct cli_report *r, const struct optio
 	if (!error)
 		error = timeline_read(&t, visitor);
 	if (!error)
-		error = write_as(out, &t, o, format);
+		error = write_as(out, r, &t, o, format);
 	if (!error) {
 		note_tally(r, &t, format);
 		note_steps(r->path, &t, o->value[OPT_export_steps], format);

@@ -34,22 +34,13 @@ static int leaf_end(struct leaf *l)
 	return profile_leaf_add(l->p, &l->facts);
 }
 
-/* Return the last process with a pid; NULL = there is none. */
-static const struct process *process_of(const struct process_list *l, uint32_t pid)
-{
-	for (size_t i = l->count; i-- > 0;)
-		if (l->rows[i]->facts && l->rows[i]->facts->pid == pid)
-			return l->rows[i];
-	return NULL;
-}
-
 static int leaf_begin(struct leaf *l, const struct sql_value *v)
 {
 	int error = leaf_end(l);
 	const uint64_t thread = (uint64_t)v[GLOBAL_TID].integer;
 	l->number = v[LEAF].integer;
 	l->facts = (struct profile_leaf){.frames = l->frames,
-		.process = process_of(&l->p->contents->processes, thread >> 24 & 0xffffff),
+		.process = process_find_pid(&l->p->contents->processes, thread >> 24 & 0xffffff),
 		.tid = (uint32_t)(thread & 0xffffff),
 		.name = text_of(l->p, &v[NAME]),
 		.ns = (uint64_t)v[NS].integer,

@@ -20,6 +20,8 @@ enum {
 	PACKET_CLOCKS = 6,
 	PACKET_DEFAULTS = 59,
 	PACKET_TRACK = 60,
+	PACKET_SAMPLE = 66,
+	PACKET_TASK_STATE = 117,
 	CLOCKS_CLOCK = 1,
 	CLOCKS_PRIMARY = 2,
 	CLOCK_ID = 1,
@@ -38,11 +40,22 @@ enum {
 	THREAD_TID = 2,
 	THREAD_NAME = 5,
 	COUNTER_UNIT = 3,
+	SAMPLE_CPU = 1,
+	SAMPLE_PID = 2,
+	SAMPLE_TID = 3,
+	SAMPLE_CALLSTACK = 4,
+	SAMPLE_MODE = 5,
+	TASK_CPU = 1,
+	TASK_NAME = 2,
+	TASK_TID = 3,
+	TASK_STATE = 4,
 	EVENT_CATEGORY = 3,
 	EVENT_ANNOTATION = 4,
 	EVENT_TYPE = 9,
 	EVENT_NAME = 10,
 	EVENT_TRACK = 11,
+	EVENT_CATEGORY_TEXT = 22,
+	EVENT_NAME_TEXT = 23,
 	EVENT_VALUE = 30,
 	EVENT_REAL_VALUE = 44,
 	EVENT_FLOW = 47,
@@ -56,12 +69,14 @@ enum {
 	ANNOTATION_DOUBLE = 5,
 	ANNOTATION_TEXT = 6,
 	ANNOTATION_POINTER = 7,
-	ANNOTATION_JSON = 9
+	ANNOTATION_JSON = 9,
+	ANNOTATION_NAME_TEXT = 10
 };
 enum { SLICE_BEGIN = 1, SLICE_END = 2, INSTANT = 3, COUNTER = 4 };
 enum { CLOCK_REALTIME_ID = 1, CLOCK_MONOTONIC_ID = 3 };
 enum { STATE_CLEARED = 1, NEEDS_STATE = 2 };
 enum { UNIT_BYTES = 3 };
+enum { MODE_USER = 2 };
 
 #define SEQUENCE 1u
 #define UUID_OF_TRACKS (UINT64_C(1) << 40)
@@ -71,6 +86,7 @@ struct perfetto {
 	struct timeline *timeline;
 	uint32_t names_written;
 	struct perfetto_chains chains;
+	FILE *out;
 	int error;
 };
 
@@ -308,6 +324,24 @@ static void flow_put(struct proto *p, const struct timeline_item *i)
 		proto_fixed64(p, EVENT_FLOW, (uint64_t)i->row->process->id << 32 ^ i->correlation);
 }
 
+/* Write a CPU sample. */
+static void put_sample(struct perfetto *w, const struct timeline_item *i, uint64_t chain)
+{
+	struct proto *p = &w->proto;
+	size_t packet = packet_open(p, NEEDS_STATE);
+	proto_u64(p, PACKET_TIMESTAMP, i->start_ns);
+	size_t sample = proto_open(p, PACKET_SAMPLE);
+	proto_u64(p, SAMPLE_CPU,
+		(uint64_t)i->row->values[schema_column_index(i->row->event, FIELD_CPU_SAMPLE_CPU)]);
+	proto_u64(p, SAMPLE_PID, i->row->process->facts->pid);
+	proto_u64(p, SAMPLE_TID, i->row->tid);
+	proto_u64(p, SAMPLE_MODE, MODE_USER);
+	if (chain)
+		proto_u64(p, SAMPLE_CALLSTACK, chain);
+	proto_close(p, sample);
+	proto_close(p, packet);
+}
+
 static int put_item(struct perfetto *w, const struct timeline_item *i)
 {
 	static const uint64_t types[] = {[TIMELINE_SLICE] = SLICE_BEGIN,
@@ -321,6 +355,10 @@ static int put_item(struct perfetto *w, const struct timeline_item *i)
 	if (i->name.number > w->names_written)
 		put_name(w, &i->name);
 	int error = perfetto_chain(&w->chains, i, &chain);
+	if (i->row->event->number == KIND_CPU_SAMPLE) {
+		put_sample(w, i, chain);
+		return error;
+	}
 	size_t packet = event_open(p, i->start_ns, types[i->kind->shape], i->track, &event);
 	if (i->kind->shape == TIMELINE_COUNTER) {
 		if (i->is_real)
@@ -341,10 +379,66 @@ static int put_item(struct perfetto *w, const struct timeline_item *i)
 	return error ? error : w->error;
 }
 
-int perfetto_write(FILE *out, struct timeline *t)
+/* ---- states of threads ---- */
+
+/* Write the scheduling of a CPU. */
+static void put_task_state(struct perfetto *w, const struct perfetto_state *state)
 {
-	struct perfetto w = {.timeline = t};
+	static const struct {
+		const char *name;
+		uint64_t number;
+	} numbers[] = {{"runnable", 2}, {"running", 3}, {"blocked", 4}, {"stopped", 6}};
+	struct proto *p = &w->proto;
+	struct string_ref name = timeline_thread_name(w->timeline, state->process, state->tid);
+	uint64_t number = 0;
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+		number = strcmp(numbers[i].name, state->name) ? number : numbers[i].number;
+	size_t packet = packet_open(p, NEEDS_STATE);
+	proto_u64(p, PACKET_TIMESTAMP, state->start_ns);
+	size_t task = proto_open(p, PACKET_TASK_STATE);
+	proto_u64(p, TASK_CPU, (uint64_t)state->cpu);
+	if (name.bytes)
+		proto_clean(p, TASK_NAME, name.text, name.bytes);
+	proto_u64(p, TASK_TID, state->tid);
+	proto_u64(p, TASK_STATE, number);
+	proto_close(p, task);
+	proto_close(p, packet);
+}
+
+static int put_state(void *sink, const struct perfetto_state *state)
+{
+	struct perfetto *w = sink;
+	struct proto *p = &w->proto;
+	const struct track_key key = {
+		.process = state->process, .kind = TRACK_STATES, .tid = state->tid};
+	struct track *track = track_find(&w->timeline->tracks, &key);
+	size_t event;
+	if (!track)
+		return -ENOMEM;
+	if (!track->is_described)
+		put_track(w, track);
+	size_t packet = event_open(p, state->start_ns, SLICE_BEGIN, track, &event);
+	proto_string(p, EVENT_CATEGORY_TEXT, "state");
+	proto_string(p, EVENT_NAME_TEXT, state->name);
+	if (*state->detail) {
+		size_t annotation = proto_open(p, EVENT_ANNOTATION);
+		proto_string(p, ANNOTATION_NAME_TEXT, "detail");
+		proto_clean(p, ANNOTATION_TEXT, state->detail, strlen(state->detail));
+		proto_close(p, annotation);
+	}
+	proto_close(p, event);
+	proto_close(p, packet);
+	put_end(w, track, state->start_ns + state->duration_ns);
+	if (state->cpu >= 0)
+		put_task_state(w, state);
+	return proto_flush(p, w->out, false);
+}
+
+int perfetto_write(FILE *out, struct timeline *t, perfetto_states states, void *user)
+{
+	struct perfetto w = {.timeline = t, .out = out};
 	struct timeline_item item;
+	timeline_show_samples(t);
 	perfetto_chains_init(&w.chains, t, &w.proto);
 	t->tracks.ended = put_end;
 	t->tracks.user = &w;
@@ -355,10 +449,12 @@ int perfetto_write(FILE *out, struct timeline *t)
 		(more = timeline_next(t, &item)) > 0 && !(error = put_item(&w, &item)))
 		;
 	error = error ? error : more;
-	if (!error) {
+	if (!error)
 		tracks_end(&t->tracks);
+	if (!error && states)
+		error = states(user, put_state, &w);
+	if (!error)
 		error = proto_flush(&w.proto, out, true);
-	}
 	perfetto_chains_release(&w.chains);
 	proto_release(&w.proto);
 	return error;

@@ -58,6 +58,15 @@ static void kinds_set(struct timeline *t)
 #include "reader/export/timeline/timeline.def"
 }
 
+void timeline_show_samples(struct timeline *t)
+{
+	kind_set(t, KIND_CPU_SAMPLE,
+		(struct timeline_kind){.shape = TIMELINE_MOMENT,
+			.track = TRACK_THREAD,
+			.category = "sample"},
+		FIELD_CPU_SAMPLE_FUNCTION);
+}
+
 int timeline_init(struct timeline *t, const struct report *report, const char *symbol_path)
 {
 	static const struct cursor_filter all = {.end_ns = UINT64_MAX};
@@ -240,6 +249,7 @@ static struct track *track_of(
 	struct track_key key = {.process = row->process, .kind = k->track};
 	switch (k->track) {
 	case TRACK_THREAD:
+	case TRACK_STATES:
 	case TRACK_RANGES:
 		key.tid = row->tid;
 		key.domain = (uint32_t)value_at(row, k->domain);

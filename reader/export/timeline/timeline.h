@@ -126,6 +126,9 @@ void timeline_release(struct timeline *t);
  * again as items are read. Returns 0 or a negative errno. */
 int timeline_read(struct timeline *t, const struct contents_visitor *visitor);
 
+/* Show CPU samples, too, as moments of their threads. Call this before timeline_next(). */
+void timeline_show_samples(struct timeline *t);
+
 /* Collect names, devices and payloads from a batch, in the first pass. Returns 0 or a negative
  * errno. */
 int timeline_visit_batch(struct timeline *t, const struct event_batch *batch);

@@ -45,9 +45,10 @@ static struct track *track_new(struct tracks *l, const struct track_key *key)
 /* Set the parent of a track. */
 static bool track_adopt(struct tracks *l, struct track *track)
 {
+	const bool of_thread = track->key.kind == TRACK_RANGES || track->key.kind == TRACK_STATES;
 	struct track_key key = {.process = track->key.process,
-		.kind = track->key.kind == TRACK_RANGES ? TRACK_THREAD : TRACK_PROCESS,
-		.tid = track->key.kind == TRACK_RANGES ? track->key.tid : 0};
+		.kind = of_thread ? TRACK_THREAD : TRACK_PROCESS,
+		.tid = of_thread ? track->key.tid : 0};
 	if (track->key.kind == TRACK_PROCESS)
 		return true;
 	const struct track *parent = track_find(l, &key);
@@ -169,6 +170,9 @@ void track_name(const struct track *track, char *out, size_t bytes)
 	char stream[64];
 	int used = 0;
 	switch (k->kind) {
+	case TRACK_STATES:
+		used = snprintf(out, bytes, "states of the thread");
+		break;
 	case TRACK_RANGES:
 		used = snprintf(
 			out, bytes, "NVTX%s%.200s", *track->domain ? ":" : "", track->domain);

@@ -24,6 +24,7 @@
 enum track_kind {
 	TRACK_PROCESS,
 	TRACK_THREAD,         /* calls of a thread */
+	TRACK_STATES,         /* states of a thread */
 	TRACK_RANGES,         /* push/pop ranges and marks of a thread in an NVTX domain */
 	TRACK_SPANS,          /* start/end ranges of a process in an NVTX domain */
 	TRACK_STREAM,         /* work on a stream of a device */

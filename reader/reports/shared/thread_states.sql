@@ -8,14 +8,15 @@
 -- the state is what it mostly was, and `detail` has the shares, in steps of 10 %.
 
 DROP TABLE IF EXISTS temp.THREAD_STATES;
-CREATE TEMP TABLE THREAD_STATES (id INTEGER PRIMARY KEY, globalTid, start, "end", state, detail);
+-- `cpu`: of states that context switches say, the CPU that the thread had or left.
+CREATE TEMP TABLE THREAD_STATES (id INTEGER PRIMARY KEY, globalTid, start, "end", state, detail, cpu);
 
 -- Context switches. threadState: 1 running (the thread lost its CPU), 2 and 3 it waits, 4 stopped.
-INSERT INTO THREAD_STATES (globalTid, start, "end", state, detail)
+INSERT INTO THREAD_STATES (globalTid, start, "end", state, detail, cpu)
 SELECT s.globalTid, s.start, s.following,
        CASE WHEN s.isSchedIn THEN 'running' WHEN s.threadState = 1 THEN 'runnable' WHEN s.threadState IN (2, 3) THEN 'blocked' WHEN s.threadState = 4 THEN 'stopped'
             WHEN s.nameId IS NOT NULL THEN 'blocked' ELSE 'unknown' END,
-       CASE WHEN s.isSchedIn THEN 'on CPU ' || s.cpu ELSE coalesce('in ' || n.value, 'off the CPU, in no recorded call') END
+       CASE WHEN s.isSchedIn THEN 'on CPU ' || s.cpu ELSE coalesce('in ' || n.value, 'off the CPU, in no recorded call') END, s.cpu
 FROM (SELECT e.*, lead(e.start) OVER (PARTITION BY e.globalTid ORDER BY e.start, e.isSchedIn) AS following,
              CASE WHEN NOT e.isSchedIn THEN
                (SELECT CASE WHEN o."end" >= e.start THEN o.nameId END FROM OUTER_CALLS AS o WHERE o.globalTid = e.globalTid AND o.start <= e.start
@@ -35,17 +36,22 @@ FROM OUTER_CALLS AS o JOIN STATE_THREADS AS h ON h.globalTid = o.globalTid
      LEFT JOIN CALL_TIMES AS t ON t.globalTid = o.globalTid AND t.nameId = o.nameId LEFT JOIN StringIds AS n ON n.id = o.nameId
 WHERE o."end" > o.start;
 
--- Times between two readings of a thread's counters; after the last one nothing is known.
+-- Times between two readings of a thread's counters; before the first one and after the last one nothing is known. The
+-- reading at a thread's start is taken some microseconds later.
 DROP TABLE IF EXISTS temp.STATE_SPANS;
 CREATE TEMP TABLE STATE_SPANS (globalTid, start, "end", cpu, delay, stopped, PRIMARY KEY (globalTid, start)) WITHOUT ROWID;
 INSERT OR IGNORE INTO STATE_SPANS
-SELECT r.globalTid, r.time, coalesce(r.next_time, l."end"), coalesce(max(0, r.next_cpu - r.cpu), 0),
+SELECT r.globalTid, CASE WHEN r.which & 1 THEN min(r.time, r.life) ELSE r.time END, coalesce(r.next_time, l."end"), coalesce(max(0, r.next_cpu - r.cpu), 0),
        CASE WHEN r.next_delay IS NULL AND r.next_voluntary = r.voluntary THEN r.next_time - r.time ELSE coalesce(max(0, r.next_delay - r.delay), 0) END, r.which & 16
 FROM (SELECT *, lead(time) OVER following AS next_time, lead(cpu) OVER following AS next_cpu, lead(delay) OVER following AS next_delay,
              lead(voluntary) OVER following AS next_voluntary
       FROM THREAD_READINGS WINDOW following AS (PARTITION BY globalTid, life ORDER BY time)) AS r
      JOIN THREAD_LIVES AS l ON l.globalTid = r.globalTid AND l.start = r.life
 WHERE coalesce(r.next_time, l."end") > r.time;
+INSERT OR IGNORE INTO STATE_SPANS
+SELECT l.globalTid, l.start, coalesce(min(s.start), l."end"), 0, 0, 0
+FROM THREAD_LIVES AS l LEFT JOIN STATE_SPANS AS s ON s.globalTid = l.globalTid AND s.start >= l.start AND s.start < l."end"
+GROUP BY l.globalTid, l.start, l."end" HAVING coalesce(min(s.start), l."end") > l.start;
 
 -- Between calls: the parts of these times in which the thread was in no call.
 INSERT INTO THREAD_STATES (globalTid, start, "end", state, detail)
