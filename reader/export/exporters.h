@@ -16,8 +16,9 @@
 /* Write one line per callchain in the format of flamegraph.pl and inferno. Returns 0 or -ENOMEM. */
 int folded_write(FILE *out, struct profile *p, enum profile_weight weight);
 
-/* Write a profile of pprof, uncompressed: a sample per thread and callchain, with the number of
- * calls and their time. Returns 0 or a negative errno. */
+/* Write a profile of pprof, uncompressed: a sample per thread, path of NVTX ranges (if the profile
+ * has ranges) and callchain, with the number of calls and their time. Returns 0 or a negative
+ * errno. */
 int pprof_write(FILE *out, struct profile *p, enum profile_weight weight);
 
 /* Write one JSON object in the format of https://www.speedscope.app/file-format-schema.json: an

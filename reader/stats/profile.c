@@ -22,7 +22,7 @@ struct cached_chain {
 struct profile_tables {
 	struct map frames;   /* function, module -> frame + 1 */
 	struct map children; /* parent node, frame -> node */
-	struct map roots;    /* process, tid -> root + 1 */
+	struct map roots;    /* process and tid, range -> root + 1 */
 	struct map chains;   /* root node and process, callchain node -> index in `cached` + 1 */
 	struct cached_chain *cached;
 	uint32_t cached_count, cached_capacity;
@@ -225,23 +225,30 @@ int profile_callers(struct profile *p, const struct process *process, uint32_t *
 	return inner ? 0 : error;
 }
 
-static struct profile_root *root_of(
-	struct profile *p, const struct process *process, uint32_t tid, int *ret_error)
+static struct profile_root *root_of(struct profile *p, const struct process *process, uint32_t tid,
+	uint32_t range, int *ret_error)
 {
-	uint32_t of = p->by_thread ? process->id : 0, thread = p->by_thread ? tid : 0;
-	uint32_t found = map_get(&p->tables->roots, of, thread);
+	const uint64_t of = p->by_thread ? (uint64_t)process->id << 32 | tid : 0;
+	uint32_t found = map_get(&p->tables->roots, of, range);
 	if (found)
 		return &p->roots[found - 1];
 	*ret_error = array_room(&p->roots, p->root_count, &p->root_capacity, sizeof(*p->roots));
 	if (*ret_error)
 		return NULL;
 	struct profile_root *root = &p->roots[p->root_count];
-	*root = (struct profile_root){.process = process, .tid = tid};
+	*root = (struct profile_root){.process = process, .tid = tid, .range = range};
 	root->node = node_new(p, 0, 0, ret_error);
 	if (!root->node)
 		return NULL;
-	*ret_error = map_put(&p->tables->roots, of, thread, ++p->root_count);
+	*ret_error = map_put(&p->tables->roots, of, range, ++p->root_count);
 	return *ret_error ? NULL : root;
+}
+
+uint32_t profile_thread_name(const struct profile *p, const struct profile_root *root)
+{
+	const uint64_t of = (uint64_t)root->process->id << 32 | root->tid;
+	uint32_t found = root->range ? map_get(&p->tables->roots, of, 0) : 0;
+	return found ? p->roots[found - 1].name : root->name;
 }
 
 static void add(uint64_t *sum, uint64_t value)
@@ -273,7 +280,10 @@ static int call_add(
 	struct profile *p, const struct process *process, uint32_t tid, const struct call *c)
 {
 	int error = 0;
-	struct profile_root *root = root_of(p, process, tid, &error);
+	const uint64_t ns = c->is_sample ? c->end_ns : c->end_ns - c->duration_ns;
+	const uint32_t range =
+		p->ranges ? range_paths_find(p->ranges, process->id, tid, ns) : 0;
+	struct profile_root *root = root_of(p, process, tid, range, &error);
 	uint32_t node = root ? chain_node(p, process, root->node, c->chain, c->end_ns, &error) : 0;
 	if (!node)
 		return error;
@@ -291,7 +301,7 @@ static int call_add(
 int profile_leaf_add(struct profile *p, const struct profile_leaf *leaf)
 {
 	int error = 0;
-	const struct profile_root *root = root_of(p, leaf->process, leaf->tid, &error);
+	const struct profile_root *root = root_of(p, leaf->process, leaf->tid, 0, &error);
 	uint32_t node = root ? root->node : 0;
 	for (uint32_t i = 0; node && i < leaf->count; i++)
 		node = child_find(p, node, &leaf->frames[i], &error);
@@ -402,7 +412,7 @@ static int names_add(struct profile *p, const struct process *process, const str
 	const int64_t *values = NULL;
 	int error = columns_decode(p, b, &field, 1, &values);
 	for (uint32_t i = 0; !error && i < b->count; i++) {
-		struct profile_root *root = values[i] ? root_of(p, process, b->tid, &error) : NULL;
+		struct profile_root *root = values[i] ? root_of(p, process, b->tid, 0, &error) : NULL;
 		if (root)
 			root->name = (uint32_t)values[i];
 	}

@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "reader/report/cursor.h"
+#include "reader/stats/range_paths.h"
 #include "reader/symbols/symbols.h"
 
 #define PROFILE_NODES_MAX (1u << 23) /* half a gigabyte; only hostile reports reach it */
@@ -43,11 +44,12 @@ struct profile_node {
 	uint64_t total_ns, total_count; /* including callees; set by profile_order() */
 };
 
-/* Root of a tree: of all calls, or of the calls of one thread. */
+/* Root of a tree: of all calls, or of the calls of one thread, in ranges of one path. */
 struct profile_root {
 	const struct process *process;
 	uint32_t tid;
-	uint32_t name; /* Strings id of the thread's last name */
+	uint32_t range; /* number of the path (range_paths.h); 0 = in no range */
+	uint32_t name; /* Strings id of the thread's last name, if `range` is 0 */
 	uint32_t node; /* a node without a frame */
 };
 
@@ -58,6 +60,7 @@ struct profile {
 	struct name_filter names;
 	enum profile_source source;
 	bool by_thread;
+	const struct range_paths *ranges; /* by_thread: roots by ranges, too; NULL = not */
 	struct profile_node *nodes; /* the first one is unused */
 	uint32_t node_count, node_capacity;
 	struct profile_frame *frames;
@@ -101,6 +104,9 @@ uint32_t profile_frame(struct profile *p, const struct profile_frame *frame);
  * before the first call. `ns`: as for symbols_find(). Returns 0 or a negative errno. */
 int profile_callers(struct profile *p, const struct process *process, uint32_t *root,
 	uint32_t chain, uint64_t ns, uint32_t ret_frames[PROFILE_CHAIN_MAX], uint32_t *ret_count);
+
+/* Return the Strings id of the last name of a root's thread; by_thread only. */
+uint32_t profile_thread_name(const struct profile *p, const struct profile_root *root);
 
 /* Time of a thread below a path of functions. All texts must be in the pool of `symbols`. */
 struct profile_leaf {

@@ -6,6 +6,7 @@ speedscope.
 
 The report is written by tests/unit/test_reader_profile, with its names stored in it.
 """
+import collections
 import csv
 import glob
 import io
@@ -17,7 +18,8 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from lib import BUILD, TRACE, folder, main, tap  # noqa: E402
+import lib  # noqa: E402
+from lib import BUILD, TRACE, app, folder, main, recorded, tap  # noqa: E402
 from libwire import fields, one, varint  # noqa: E402
 
 MAKER = os.path.join(BUILD, "tests/unit/test_reader_profile")
@@ -110,6 +112,12 @@ def numbers(packed):
     return found
 
 
+def pprof_samples(profile):
+    """Return [(labels as [(key, value)], values)] of a parsed profile of pprof."""
+    texts = [text.decode() for text in profile[6]]
+    return [([(texts[one(label, 1)], texts[one(label, 2)]) for label in map(fields, of[3])], numbers(of[2])) for of in map(fields, profile[2])]
+
+
 def parse_pprof(data):
     """Return (types of values, {stack as in folded: values}, {function: (file, line, module)}) of a profile of pprof, by its specification profile.proto."""
     profile = fields(data)
@@ -142,6 +150,41 @@ def pprof():
         tap.ok(found == wanted, f"pprof: callchains and {weight} as folded has them", (found, wanted))
     tap.ok(places['std::inl<"x">'][:2] == ('/src/inl "q".h', 3) and any(module for _, _, module in places.values()), "pprof: file, line and module", places)
     tap.ok(parse_pprof(exported("pprof", "-w", "count"))[2] == "calls", "pprof --weight count: calls at first")
+
+
+def pprof_labels():
+    """Check the labels process, thread and nvtx against the events: a call is in the ranges of its thread that are open when it begins."""
+    if not os.path.exists(app("nvtx_chains")):
+        tap.skip("pprof: labels", "no nvtx_chains: built without NVTX")
+        return
+    report = recorded([app("nvtx_chains")], LIBTRACE_OSRT_BACKTRACE_THRESHOLD=0)
+    events = report.events() if report else []
+    ranges = [e for e in events if e["kind"] == "nvtx_range" and "unfinished" not in str(e.get("flags"))]
+    wanted, names = collections.defaultdict(lambda: [0, 0]), set()
+    for e in events:
+        if e["kind"] == "osrt_call" and e.get("callchain"):
+            around = sorted((r for r in ranges if r["tid"] == e["tid"] and r["start_ns"] <= e["start_ns"] < r["start_ns"] + r["duration_ns"]), key=lambda r: (r["start_ns"], -r["duration_ns"]))
+            entry = wanted[e["tid"], tuple(f"{r.get('domain') or ''}:{r['text']}" for r in around)]
+            entry[0] += 1
+            entry[1] += e["duration_ns"]
+            names.add(e["pid"])
+    path = os.path.join(os.path.dirname(report.path), "labels.pprof") if report else None
+    done = report and lib.trace("export", "-t", "pprof", "-o", path, report.path).status == 0
+    if not tap.ok(done and wanted, "pprof: a program with ranges", wanted):
+        return
+    have = collections.defaultdict(lambda: [0, 0])
+    with open(path, "rb") as file:
+        samples = pprof_samples(fields(file.read()))
+    for labels, values in samples:
+        one_of = dict(labels)
+        tid = int(re.search(r"\((\d+)\)$", one_of["thread"]).group(1))
+        entry = have[tid, tuple(value for key, value in labels if key == "nvtx")]
+        entry[0] += values[0]
+        entry[1] += values[1]
+    tap.ok(any(ranges for _, ranges in have) and {key: tuple(v) for key, v in have.items()} == {key: tuple(v) for key, v in wanted.items()},
+           "pprof: a sample has a label nvtx for each range around its calls", (dict(have), dict(wanted)))
+    tap.ok(all({"process", "thread"} <= dict(labels).keys() and re.search(r"\((\d+)\)$", dict(labels)["process"]) and "thread (" not in dict(labels)["thread"] for labels, _ in samples)
+           and {int(re.search(r"\((\d+)\)$", dict(labels)["process"]).group(1)) for labels, _ in samples} == names, "and process and thread, by name", samples[:3])
 
 
 def schema_path():
@@ -251,4 +294,4 @@ def without_callchains():
 
 
 subprocess.run([MAKER, "--save", REPORT], check=True, timeout=30)
-main(dump_is_json, dump_is_for_grep, statistics_agree, folded, pprof, speedscope, over_time, default_names, without_callchains)
+main(dump_is_json, dump_is_for_grep, statistics_agree, folded, pprof, pprof_labels, speedscope, over_time, default_names, without_callchains)

@@ -38,6 +38,7 @@ int export_flame(FILE *out, struct cli_report *r, const struct options *o, const
 {
 	static struct timeline t;
 	struct profile profile;
+	struct range_paths ranges = {0};
 	const struct cursor_filter all = {0};
 	const bool speedscope = !strcmp(format, "speedscope"), pprof = !strcmp(format, "pprof");
 	const char *slash = strrchr(r->path, '/');
@@ -53,6 +54,12 @@ int export_flame(FILE *out, struct cli_report *r, const struct options *o, const
 	error = error ? error : failed;
 	if (!error)
 		error = timeline_read(&t, visitor);
+	if (!error && pprof && source != PROFILE_NVTX) {
+		/* without messages about damage, which have been printed */
+		const struct contents_visitor quiet = {visitor->user, visitor->block, NULL, NULL};
+		error = range_paths_read(&ranges, &r->report, &quiet);
+		profile.ranges = &ranges;
+	}
 	if (!error)
 		error = profile_batches(&profile, &r->report, visitor);
 	if (!error && wall_has(source))
@@ -65,6 +72,7 @@ int export_flame(FILE *out, struct cli_report *r, const struct options *o, const
 	if (!error || error == -ENODATA)
 		notes_print(r, format, &profile, speedscope);
 	profile_release(&profile);
+	range_paths_release(&ranges);
 	timeline_release(&t);
 	return error;
 }

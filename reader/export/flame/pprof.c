@@ -3,6 +3,8 @@
  * pprof.c - callchains as a profile of pprof: the message perftools.profiles.Profile, which `pprof`
  * and its users read with or without compression.
  *
+ * A sample has the labels process, thread, and nvtx: once for each push/pop range around it.
+ *
  * Source: https://github.com/google/pprof/blob/main/proto/profile.proto. Fields of the profile may
  * come in any order, so each text is written when it is first used.
  */
@@ -16,6 +18,8 @@
 
 enum { SAMPLE_TYPE = 1, SAMPLE, MAPPING, LOCATION, FUNCTION, STRING_TABLE };
 enum { TIME_NANOS = 9, DURATION_NANOS = 10, DEFAULT_SAMPLE_TYPE = 14 };
+
+#define RANGES_MAX 64u /* labels of a sample for NVTX ranges */
 
 struct pprof {
 	FILE *out;
@@ -98,8 +102,22 @@ static void frame_put(struct pprof *x, uint32_t number)
 /* The texts of the labels of a thread. */
 struct labels {
 	uint32_t root; /* root node that the texts belong to; 0 = none */
-	uint32_t process_key, thread_key, process, thread;
+	uint32_t process_key, thread_key, range_key, process, thread;
+	uint32_t ranges[RANGES_MAX], range_count; /* of NVTX, the outermost first */
 };
+
+/* Set the texts of a path of ranges; of a longer path, the RANGES_MAX innermost. */
+static void ranges_of(struct pprof *x, struct labels *l, uint32_t path)
+{
+	l->range_count = 0;
+	for (uint32_t at = path; at && l->range_count < RANGES_MAX; l->range_count++)
+		at = x->p->ranges->rows[at - 1].parent;
+	for (uint32_t n = l->range_count; n-- > 0;) {
+		const struct range_path *row = &x->p->ranges->rows[path - 1];
+		l->ranges[n] = text_of(x, row->name);
+		path = row->parent;
+	}
+}
 
 static void labels_of(struct pprof *x, struct labels *l, uint32_t node)
 {
@@ -110,9 +128,11 @@ static void labels_of(struct pprof *x, struct labels *l, uint32_t node)
 	l->root = node;
 	export_process_name(&x->p->contents->processes, root->process, name, sizeof(name));
 	l->process = text_new(x, name);
-	export_thread_name(string_table_get(&x->p->contents->strings, root->name), root->tid, name,
-		sizeof(name));
+	export_thread_name(string_table_get(&x->p->contents->strings,
+				   profile_thread_name(x->p, root)),
+		root->tid, name, sizeof(name));
 	l->thread = text_new(x, name);
+	ranges_of(x, l, root->range);
 }
 
 static void label_put(struct proto *p, uint32_t key, uint32_t text)
@@ -145,6 +165,8 @@ static void sample_put(struct pprof *x, const uint32_t *path, uint32_t depth,
 	proto_close(&x->proto, packed);
 	label_put(&x->proto, l->process_key, l->process);
 	label_put(&x->proto, l->thread_key, l->thread);
+	for (uint32_t n = 0; n < l->range_count; n++)
+		label_put(&x->proto, l->range_key, l->ranges[n]);
 	proto_close(&x->proto, message);
 }
 
@@ -178,6 +200,7 @@ int pprof_write(FILE *out, struct profile *p, enum profile_weight weight)
 	types_put(&x, weight);
 	labels.process_key = text_new(&x, "process");
 	labels.thread_key = text_new(&x, "thread");
+	labels.range_key = text_new(&x, "nvtx");
 	for (uint32_t i = 0; !x.error && i < p->frame_count; i++) {
 		frame_put(&x, i);
 		x.error = x.error ? x.error : proto_flush(&x.proto, out, false);
