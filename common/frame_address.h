@@ -25,6 +25,10 @@
 	((uint32_t)(((address) & ~ADDRESS_PYTHON) >> PYTHON_INSTRUCTION_BITS))
 #define PYTHON_INSTRUCTION_OF(address) ((uint32_t)(address)&PYTHON_INSTRUCTION_MAX)
 
+/* In the address of a Python frame: the frame is not on the stack. It is suspended and awaits the
+ * task in which the frames within it run. */
+#define PYTHON_AWAITS (UINT64_C(1) << 60)
+
 /* Encodings of a code object's line table. */
 enum python_lines {
 	PYTHON_LNOTAB = 1, /* co_lnotab, to 3.9 */

@@ -9,6 +9,8 @@
 #include <stddef.h>
 
 #include "common/sys.h"
+#include "unwind/python_await.h"
+#include "unwind/python_memory.h"
 #include "unwind/stack.h"
 
 /*
@@ -25,7 +27,6 @@
  *   the right types.
  */
 
-#define PAGE_SHIFT 12
 #define TABLE_BITS 16
 #define TABLE_ENTRIES (1u << TABLE_BITS)
 #define TABLE_PROBES 64u
@@ -127,62 +128,12 @@ void python_forked(void)
 
 /* ---- checked reading ---- */
 
-static __attribute__((noinline)) bool page_ask(struct python_thread *t, uint64_t page)
-{
-	if (!page || !stack_readable(page << PAGE_SHIFT))
-		return false;
-	t->pages[page % PYTHON_PAGE_SETS][t->next_way++ % PYTHON_PAGE_WAYS] = page + 1;
-	return true;
-}
-
-static inline bool page_readable(struct python_thread *t, uint64_t page)
-{
-	const uint64_t *set = t->pages[page % PYTHON_PAGE_SETS];
-	if (__builtin_expect(set[0] == page + 1, 1))
-		return true;
-	for (unsigned i = 1; i < PYTHON_PAGE_WAYS; i++)
-		if (set[i] == page + 1)
-			return true;
-	return page_ask(t, page);
-}
-
-/* Return true if `bytes` (1 to a page) at `address`, a multiple of 8, are readable. */
-static inline bool readable(struct python_thread *t, uint64_t address, uint32_t bytes)
-{
-	uint64_t first = address >> PAGE_SHIFT, last = (address + bytes - 1) >> PAGE_SHIFT;
-	return !(address & 7) && page_readable(t, first) &&
-		(__builtin_expect(last == first, 1) || page_readable(t, last));
-}
-
 static bool long_readable(struct python_thread *t, uint64_t address, uint64_t bytes)
 {
 	for (; bytes > STACK_PAGE_BYTES; bytes -= STACK_PAGE_BYTES, address += STACK_PAGE_BYTES)
 		if (!readable(t, address, STACK_PAGE_BYTES))
 			return false;
 	return !bytes || readable(t, address & ~UINT64_C(7), (uint32_t)bytes + (address & 7));
-}
-
-/* Not instrumented: the memory may belong to a sanitizer. */
-#define UNCHECKED __attribute__((no_sanitize("address"))) static inline
-
-UNCHECKED uint64_t word(uint64_t address)
-{
-	return *(const volatile uint64_t *)(uintptr_t)address;
-}
-
-UNCHECKED uint32_t half(uint64_t address)
-{
-	return *(const volatile uint32_t *)(uintptr_t)address;
-}
-
-UNCHECKED uint16_t quarter(uint64_t address)
-{
-	return *(const volatile uint16_t *)(uintptr_t)address;
-}
-
-UNCHECKED uint8_t byte(uint64_t address)
-{
-	return *(const volatile uint8_t *)(uintptr_t)address;
 }
 
 /* ---- code objects ---- */
@@ -448,6 +399,7 @@ struct walk {
 	uint32_t keep;  /* those that are in it */
 	uint32_t fresh; /* steps walked, the innermost at the end of `steps` */
 	uint32_t fresh_frames;
+	uint32_t awaiters; /* of t->awaiters that the walk has come to */
 	bool unmapped, more;
 	void *arg;
 };
@@ -513,6 +465,10 @@ static bool walk_begin(struct walk *w, uint64_t state)
 			return false;
 		w->frame = word(state + (uint64_t)l->tstate_frame);
 	}
+	/* A step is remembered only if the frames outside of it are the same. */
+	if (l->tstate_task && setup.coroutine_type &&
+		!python_awaiters_find(w->t, l, setup.coroutine_type, state))
+		w->known = 0;
 	if (l->tstate_cframe < 0)
 		return true;
 	if (!readable(w->t, state + (uint64_t)l->tstate_cframe, 8))
@@ -599,6 +555,19 @@ static enum known step_read(struct walk *w, struct python_step *s)
 	return KNOWN;
 }
 
+/* Step to the next outer frame. Those that await the running task are next to its outermost one. */
+static inline void step_out(struct walk *w)
+{
+	const struct python_awaiters *a = &w->t->awaiters;
+	if (__builtin_expect(!w->awaiters && w->frame != a->root, 1)) {
+		w->frame = word(w->frame + (uint64_t)setup.layout.previous);
+		return;
+	}
+	bool is_last = w->awaiters == a->count;
+	w->frame = is_last ? a->outer : a->frames[w->awaiters];
+	w->awaiters = is_last ? 0 : w->awaiters + 1;
+}
+
 /* Follow the frames outward, until the rest is remembered. Return false if what is read cannot be
  * a frame. */
 static bool walk(struct walk *w)
@@ -615,7 +584,6 @@ static bool walk(struct walk *w)
 			w->more = true;
 			break;
 		}
-		uint64_t frame = w->frame;
 		struct python_step *s =
 			&t->steps[PYTHON_STEPS_MAX + PYTHON_FRESH_MAX - 1 - w->fresh];
 		if (!(i < w->last && step_again(w, &t->steps[i], s)) && step_read(w, s) != KNOWN)
@@ -624,7 +592,8 @@ static bool walk(struct walk *w)
 			return false;
 		w->fresh++;
 		w->fresh_frames += s->address != 0;
-		w->frame = word(frame + (uint64_t)setup.layout.previous);
+		s->address |= w->awaiters && s->address ? PYTHON_AWAITS : 0;
+		step_out(w);
 	}
 	return true;
 }
@@ -690,6 +659,15 @@ static void settle(struct walk *w)
 	t->first = first;
 }
 
+/* Forget which pages are readable, and who awaited the running task. */
+static __attribute__((noinline, cold)) void remembered_forget(struct python_thread *t)
+{
+	for (unsigned i = 0; i < PYTHON_PAGE_SETS; i++)
+		for (unsigned n = 0; n < PYTHON_PAGE_WAYS; n++)
+			t->pages[i][n] = 0;
+	t->awaiters = (struct python_awaiters){0};
+}
+
 enum python_answer python_walk(struct python_thread *t, uint32_t depth, bool unmapped, void *arg)
 {
 	struct walk w = {.t = t, .unmapped = unmapped, .arg = arg};
@@ -706,9 +684,7 @@ enum python_answer python_walk(struct python_thread *t, uint32_t depth, bool unm
 	if (!state || setup.is_finalizing() || !table())
 		return PYTHON_NOTHING;
 	if (__builtin_expect(pages_new, 0))
-		for (unsigned i = 0; i < PYTHON_PAGE_SETS; i++)
-			for (unsigned n = 0; n < PYTHON_PAGE_WAYS; n++)
-				t->pages[i][n] = 0;
+		remembered_forget(t);
 	if (!walk_begin(&w, state) || !walk(&w))
 		return PYTHON_WRONG;
 	settle(&w);

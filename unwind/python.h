@@ -30,6 +30,7 @@
 #define PYTHON_STEPS_MAX 384u /* remembered */
 #define PYTHON_FRESH_MAX 256u /* walked at once: as many as the depth, and as many shims */
 #define PYTHON_PLACES 512u
+#define PYTHON_AWAITERS_MAX 64u
 
 /* The layout of a version's structures: offsets in bytes, -1 = there is no such member. */
 struct python_layout {
@@ -46,6 +47,10 @@ struct python_layout {
 	/* The thread of a state: its native_thread_id, or, if that is -1, its thread_id, which is
 	 * what pthread_self() returns there. */
 	int16_t tstate_native, tstate_thread;
+	/* The running task of asyncio, what leads from it to coroutines, and the end of a suspended
+	 * frame's stack, on which is what the frame awaits. tstate_task 0 = there are no links. */
+	int16_t tstate_task, task_awaiter, task_is_task, task_has_set, task_coroutine;
+	int16_t generator_state, generator_frame, stack_top;
 };
 
 /* Return the layout of a version, such as 0x030b; NULL = not known. Any thread. */
@@ -75,6 +80,7 @@ struct python_setup {
 	uint64_t (*thread_state)(void); /* PyGILState_GetThisThreadState() */
 	int (*is_finalizing)(void);     /* Py_IsFinalizing() */
 	uint64_t code_type, text_type, bytes_type;
+	uint64_t coroutine_type; /* 0 = awaiting tasks are not followed */
 	/* Store a definition. Return false to be called again at the next use. */
 	bool (*define)(void *arg, const struct python_code *code);
 };
@@ -83,12 +89,23 @@ struct python_setup {
 struct python_step {
 	uint64_t frame, previous, executable, instr, tag; /* the frame, its words */
 	uint64_t code, file, name, lines, mark;           /* the code object, its words */
-	uint64_t address; /* PYTHON_ADDRESS() of code object and instruction; 0 = a shim */
+	/* PYTHON_ADDRESS() of code object and instruction, maybe | PYTHON_AWAITS; 0 = a shim */
+	uint64_t address;
 	/* An address within the C frame that runs this Python frame, the same for all Python frames
 	 * of that C frame; 0 = not known. */
 	uint64_t at;
 	uint32_t frames; /* frames that are not shims, from the outermost step to this one */
 	bool leaves;     /* the next step is run by another C frame */
+};
+
+/*
+ * Suspended frames that await the running task, the innermost first. In the chain they are between
+ * `root`, the outermost frame of the task, and `outer`, which called it. root 0 = none.
+ */
+struct python_awaiters {
+	uint64_t root, outer;
+	uint32_t count;
+	uint64_t frames[PYTHON_AWAITERS_MAX];
 };
 
 /*
@@ -107,7 +124,8 @@ struct python_thread {
 	uint64_t pages[PYTHON_PAGE_SETS][PYTHON_PAGE_WAYS]; /* readable pages, their number + 1 */
 	uint16_t place[PYTHON_PLACES];                      /* by address: where its step may be */
 	struct python_step steps[PYTHON_STEPS_MAX + PYTHON_FRESH_MAX];
-	char text[2][4096]; /* scratch: a file's and a function's name */
+	struct python_awaiters awaiters; /* in this chain */
+	char text[2][4096];              /* scratch: a file's and a function's name */
 };
 
 enum python_answer {

@@ -138,6 +138,30 @@ static const char *offsets_read(
 	return NULL;
 }
 
+/* Indices of members in the table of 3.14, in words. */
+enum { STATE_BYTES = 22, STACK_TOP = 37, GENERATOR_FRAME = 85, GENERATOR_STATE, OFFSETS_OF_3_14 };
+
+/* Find what leads from the running task of asyncio to the coroutines that await it. Offsets of the
+ * module _asyncio are not in the table. */
+static void links_read(const void *runtime, struct python_layout *l)
+{
+	enum { AFTER_STATE = 40, AWAITER = 96, IS_TASK = 108, HAS_SET = 109, COROUTINE = 128 };
+	uint64_t word[OFFSETS_OF_3_14];
+	bytes_copy(word, runtime, sizeof(word));
+	if (word[STATE_BYTES] > 2048 || word[STATE_BYTES] & 7 || word[STACK_TOP] > 1024 ||
+		word[STACK_TOP] & 7 || word[GENERATOR_FRAME] > 1024 || word[GENERATOR_FRAME] & 7 ||
+		word[GENERATOR_STATE] > word[GENERATOR_FRAME])
+		return;
+	l->tstate_task = (int16_t)(word[STATE_BYTES] + AFTER_STATE);
+	l->task_awaiter = AWAITER;
+	l->task_is_task = IS_TASK;
+	l->task_has_set = HAS_SET;
+	l->task_coroutine = COROUTINE;
+	l->generator_state = (int16_t)word[GENERATOR_STATE];
+	l->generator_frame = (int16_t)word[GENERATOR_FRAME];
+	l->stack_top = (int16_t)word[STACK_TOP];
+}
+
 const char *python_layout_read(
 	const void *runtime, uint32_t bytes, uint32_t version, struct python_layout *ret_layout)
 {
@@ -151,7 +175,10 @@ const char *python_layout_read(
 			return "no table of offsets";
 		if (word[OFFSETS_FREE_THREADED])
 			return "free-threaded build";
-		return offsets_read(&offsets[i], word, ret_layout);
+		const char *reason = offsets_read(&offsets[i], word, ret_layout);
+		if (!reason && version == 0x030e && bytes >= OFFSETS_OF_3_14 * sizeof(word[0]))
+			links_read(runtime, ret_layout);
+		return reason;
 	}
 	return "unknown version";
 }

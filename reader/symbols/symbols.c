@@ -189,7 +189,8 @@ static const struct symbol *of_folded(struct symbols *s, uint64_t address)
 	return symbol;
 }
 
-/* Return the symbol of a Python frame: "function (file.py:line)". */
+/* Return the symbol of a Python frame: "function (file.py:line)", or "await function
+ * (file.py:line)" if the frame is suspended. */
 static const struct symbol *of_python(struct symbols *s, const struct process *p, uint64_t address)
 {
 	const struct python_row *row = python_codes_find(&p->python, address);
@@ -207,7 +208,8 @@ static const struct symbol *of_python(struct symbols *s, const struct process *p
 			return NULL;
 		const char *slash = strrchr(frame.file, '/');
 		char *text;
-		int bytes = asprintf(&text, frame.line ? "%s (%s:%u)" : "%s (%s)", name,
+		int bytes = asprintf(&text, frame.line ? "%s%s (%s:%u)" : "%s%s (%s)",
+			address & PYTHON_AWAITS ? "await " : "", name,
 			slash ? slash + 1 : frame.file, frame.line);
 		if (bytes < 0)
 			return NULL;

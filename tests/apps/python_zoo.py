@@ -255,4 +255,5 @@ def run():
     print("done", len(told))
 
 
-run()
+if __name__ == "__main__":
+    run()

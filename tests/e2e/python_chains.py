@@ -3,7 +3,7 @@
 # timeout: 900
 """Python frames in callchains, compared line by line with sys._getframe() in the program itself.
 
-tests/apps/python_zoo.py makes the calls, in each interpreter that is installed, and in those that PYTHONS=PATH:PATH names. TORTURE=1 compares
+tests/apps/python_zoo.py and python_async.py make the calls, in each interpreter that is installed, and in those that PYTHONS=PATH:PATH names. TORTURE=1 compares
 100,000 chains in each.
 """
 import collections
@@ -17,6 +17,9 @@ import sys
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from lib import SRC, TORTURE, Report, app, folder, main, receipts_agree, run, spool_folder, tap, trace, traced_env, wait_spool_gone  # noqa: E402
 
+from _packages import PACKAGES, fetch  # noqa: E402
+
+ASYNC = os.path.join(SRC, "tests/apps/python_async.py")
 ZOO = os.path.join(SRC, "tests/apps/python_zoo.py")
 PYTHON_BIT = 1 << 62
 DEPTH = 128
@@ -157,6 +160,33 @@ def zoo():
         tap.ok(told >= calls // 4 * rounds and not wrong, f"{version}: all {told} chains are those of sys._getframe(), while other threads disturb", wrong)
 
 
+def asynchronous_of(python, *arguments, **options):
+    """Return the number of equal chains of coroutines, that of chains in which a task is awaited, and what is wrong."""
+    log, calls = os.path.join(folder(), "log"), 10000 if TORTURE else 1000
+    traced = Traced(python, [ASYNC, log, str(calls), *arguments], **options)
+    if traced.wrong():
+        return 0, 0, traced.wrong()
+    equal, told, difference = compared(traced, log)
+    awaited = sum(any(name.startswith("await ") for name, _, _ in frames) for frames in chains_of_program(log).values())
+    return equal, awaited, None if equal == told >= calls and not traced.diagnostics else f"{equal} of {told} equal; {difference}; {traced.diagnostics}"
+
+
+def asynchronous():
+    """Compare the chains of coroutines, and, from 3.14 on, the frames of the tasks that await the running one."""
+    for version, python in interpreters().items():
+        if version.split()[-1] not in KNOWN:
+            continue
+        equal, awaited, wrong = asynchronous_of(python)
+        tap.ok(not wrong and (awaited > equal // 10) == (int(version.split(".")[1]) >= 14), f"{version}: all {equal} chains of coroutines, {awaited} of them with awaiting tasks",
+               wrong or awaited)
+    reason = fetch(("uvloop==0.23.0",))
+    if reason or sys.version_info < (3, 8):
+        tap.skip("coroutines in uvloop", reason or "too old a Python")
+        return
+    equal, awaited, wrong = asynchronous_of(sys.executable, "1", "uvloop", PYTHONPATH=PACKAGES)
+    tap.ok(not wrong, f"uvloop: all {equal} chains of coroutines", wrong)
+
+
 SMALL = """
 import os, time
 class Work:
@@ -290,4 +320,4 @@ if __name__ == "__main__":
     if os.uname().machine != "x86_64" or os.environ.get("SAN"):
         tap.skip("Python frames", "another machine, or a library with sanitizers, which Python cannot load")
         tap.finish()
-    main(code_is_freed, zoo, views, options, small_stack, embedded, sub_interpreters, definitions)
+    main(code_is_freed, zoo, asynchronous, views, options, small_stack, embedded, sub_interpreters, definitions)

@@ -66,7 +66,15 @@ static void picture_map(void)
 	mprotect(picture, WORDS * 8, PROT_READ | PROT_WRITE);
 }
 
-enum { CODE_TYPE = 0, TEXT_TYPE = 8, BYTES_TYPE = 16, STATE = 64, FRAMES = 256, OBJECTS = 1024 };
+enum {
+	CODE_TYPE = 0,
+	TEXT_TYPE = 8,
+	BYTES_TYPE = 16,
+	COROUTINE_TYPE = 24,
+	STATE = 64,
+	FRAMES = 256,
+	OBJECTS = 1024
+};
 
 static struct python_setup setup_of(const struct python_layout *layout)
 {
@@ -76,6 +84,7 @@ static struct python_setup setup_of(const struct python_layout *layout)
 		.code_type = address(CODE_TYPE),
 		.text_type = address(TEXT_TYPE),
 		.bytes_type = address(BYTES_TYPE),
+		.coroutine_type = address(COROUTINE_TYPE),
 		.define = define};
 }
 
@@ -459,6 +468,186 @@ static void test_all_remembered(void)
 	test_remembered(&layout);
 }
 
+/* ---- tasks that await each other, in 3.14 ---- */
+
+enum { TASK = 512, COROUTINE = 640, COROUTINE_WORDS = 48, COROUTINE_FRAME = 9, OUTERMOST = 448 };
+
+static void layout_of_3_14(struct python_layout *ret_layout)
+{
+	uint64_t table[96] = {[1] = 0x030e00f0,
+		[22] = 80,  /* bytes of a thread's state */
+		[26] = 72,  /* current_frame */
+		[32] = 8,   /* previous */
+		[34] = 56,  /* instr_ptr */
+		[36] = 74,  /* owner */
+		[37] = 64,  /* stackpointer */
+		[40] = 112, /* filename */
+		[42] = 128, /* qualname */
+		[43] = 136, /* linetable */
+		[44] = 68,  /* firstlineno */
+		[48] = 208, /* co_code_adaptive */
+		[85] = 72,  /* gi_iframe */
+		[86] = 67}; /* gi_frame_state */
+	memcpy(table, "xdebugpy", 8);
+	check(!python_layout_read(table, sizeof(table), 0x030e, ret_layout) &&
+			ret_layout->tstate_task == 120,
+		"the table of 3.14 leads to tasks");
+}
+
+static void frame_put(uint32_t at, uint32_t code, uint64_t previous)
+{
+	picture[at] = address(SIM_CODE + code * SIM_CODE_WORDS);
+	picture[at + 1] = previous;
+	picture[at + 7] = picture[at] + 208;
+}
+
+static uint32_t coroutine_at(uint32_t i)
+{
+	return COROUTINE + i * COROUTINE_WORDS;
+}
+
+/* Draw coroutine `i`, whose code object has the same number; it awaits another one, or nothing if
+ * that is itself. */
+static void coroutine_put(uint32_t i, int8_t state, uint32_t awaited)
+{
+	uint32_t at = coroutine_at(i), frame = at + COROUTINE_FRAME;
+	picture[at + 1] = address(COROUTINE_TYPE);
+	((int8_t *)(picture + at))[67] = state;
+	frame_put(frame, i, 0);
+	((uint8_t *)(picture + frame))[74] = 1;
+	picture[frame + 8] = address(frame + 12);
+	picture[frame + 11] = awaited == i ? 0 : address(coroutine_at(awaited)) | 1;
+}
+
+static void task_put(uint32_t i, uint32_t coroutine, uint64_t awaiter)
+{
+	uint32_t at = TASK + 32 * i;
+	picture[at + 12] = awaiter;
+	((uint8_t *)(picture + at))[108] = 1;
+	((uint8_t *)(picture + at))[109] = 0;
+	picture[at + 16] = address(coroutine_at(coroutine));
+}
+
+/* Draw task 0, which runs coroutine 0 and in it 1; task 1, suspended in 2, which awaits 3, awaits
+ * task 0; task 2, in 4, awaits task 1. The event loop is code object 5. */
+static void tasks_draw(void)
+{
+	picture[OUTERMOST] = 0;
+	frame_put(OUTERMOST, 5, 0);
+	picture[OUTERMOST + 16 + 1] = address(OUTERMOST);
+	((uint8_t *)(picture + OUTERMOST + 16))[74] = 3; /* a shim */
+	coroutine_put(0, 0, 1);
+	coroutine_put(1, 0, 1);
+	coroutine_put(2, -1, 3);
+	coroutine_put(3, -2, 3);
+	coroutine_put(4, -1, 4);
+	picture[coroutine_at(0) + COROUTINE_FRAME + 1] = address(OUTERMOST + 16);
+	picture[coroutine_at(1) + COROUTINE_FRAME + 1] = address(coroutine_at(0) + COROUTINE_FRAME);
+	for (uint32_t i = 0; i < 3; i++)
+		task_put(i, i ? 2 * i : 0, i < 2 ? address(TASK + 32 * (i + 1)) : 0);
+	state_now = address(STATE);
+	picture[STATE + 9] = address(coroutine_at(1) + COROUTINE_FRAME);
+	picture[STATE + 15] = address(TASK);
+}
+
+/* Walk, and return true if the chain is of these code objects, the awaiting ones as capitals. */
+static bool chain_is(const char *wanted)
+{
+	char seen[PYTHON_DEPTH_MAX + 1] = {0};
+	enum python_answer answer = walk(128, false);
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t line = line_of_id[PYTHON_CODE_OF(frames[i].address)], code = 0;
+		while (code < SIM_CODES && sim_lines[code] != line)
+			code++;
+		seen[i] = (char)((frames[i].address & PYTHON_AWAITS ? 'A' : 'a') + code);
+	}
+	if (answer != PYTHON_FRAMES || strcmp(seen, wanted))
+		printf("# %d, %s is not %s\n", (int)answer, seen, wanted);
+	return answer == PYTHON_FRAMES && !strcmp(seen, wanted);
+}
+
+static void test_awaiters(void)
+{
+	struct python_layout layout;
+	layout_of_3_14(&layout);
+	struct python_setup setup = setup_of(&layout);
+	setup.define = sim_define;
+	python_init(&setup);
+	python_forked();
+	sim_layout = layout;
+	memset(picture, 0, WORDS * 8);
+	memset(&thread, 0, sizeof(thread));
+	for (uint32_t i = 0; i < SIM_CODES; i++)
+		sim_code(i);
+	tasks_draw();
+	check(chain_is("baDCEf") && chain_is("baDCEf"), "awaiting frames follow their task's");
+	task_put(1, 2, 0);
+	check(chain_is("baDCf"), "a task that nothing awaits ends them");
+	((uint8_t *)(picture + TASK))[109] = 1;
+	check(chain_is("baf"), "so do several that await one");
+	tasks_draw();
+	picture[STATE + 15] = 0;
+	check(chain_is("baf"), "there are none without a running task");
+	tasks_draw();
+	((int8_t *)(picture + coroutine_at(2)))[67] = 0;
+	check(chain_is("baf"), "a coroutine that runs does not await");
+	tasks_draw();
+	task_put(2, 4, address(TASK + 32));
+	check(chain_is("baDCEf"), "a circle of tasks ends");
+	task_put(1, 2, address(TASK));
+	check(chain_is("baDCf"), "also through the running task");
+	tasks_draw();
+	coroutine_put(3, -1, 2);
+	check(chain_is("baDCEf"), "and a circle of coroutines");
+	((uint8_t *)(picture + TASK + 32))[108] = 0;
+	check(chain_is("baf"), "a future is no task");
+	tasks_draw();
+	picture[coroutine_at(2) + 1] = address(TEXT_TYPE);
+	check(chain_is("baf"), "another object is no coroutine");
+	tasks_draw();
+	picture[coroutine_at(2) + COROUTINE_FRAME + 8] = address(WORDS);
+	check(chain_is("baCEf"), "a stack that cannot be read ends a task's frames");
+	setup.coroutine_type = 0;
+	python_init(&setup);
+	tasks_draw();
+	check(chain_is("baf"), "without the type of coroutines there are none");
+}
+
+static uint64_t any_word(void);
+
+/* Walk tasks some of whose words are wrong, with what is remembered and without. */
+static void test_wrong_awaiters(void)
+{
+	struct python_layout layout;
+	layout_of_3_14(&layout);
+	struct python_setup setup = setup_of(&layout);
+	setup.define = sim_define;
+	python_init(&setup);
+	bool same = true;
+	uint32_t awaited = 0, longest = 0;
+	memset(&thread, 0, sizeof(thread));
+	for (uint32_t round = 0; round < ROUNDS; round++) {
+		memset(picture + COROUTINE, 0, 5 * COROUTINE_WORDS * 8);
+		tasks_draw();
+		for (unsigned wrong = random_next() % 4; wrong; wrong--)
+			picture[STATE + random_next() % (coroutine_at(5) - STATE)] = any_word();
+		enum python_answer answer = walk(128, random_next() % 8 == 0);
+		struct python_step first[PYTHON_DEPTH_MAX];
+		uint32_t first_count = count;
+		memcpy(first, frames, sizeof(first));
+		memset(&thread, 0, sizeof(thread));
+		same &= walk(128, false) == answer && count == first_count;
+		for (uint32_t i = 0; i < count; i++) {
+			same &= frames[i].address == first[i].address;
+			awaited += (frames[i].address & PYTHON_AWAITS) != 0;
+		}
+		longest = count > longest ? count : longest;
+		walk(128, false);
+	}
+	check(same && awaited > ROUNDS / 4 && longest <= PYTHON_DEPTH_MAX,
+		"tasks with wrong words are read without a crash, whatever is remembered");
+}
+
 static uint64_t any_word(void)
 {
 	switch (random_next() % 6) {
@@ -559,6 +748,8 @@ int main(void)
 	test_true();
 	test_unmapped();
 	test_all_remembered();
+	test_awaiters();
+	test_wrong_awaiters();
 	test_wrong();
 	test_offsets();
 	return tap_done();

@@ -142,6 +142,7 @@ static const char *setup_fill(void)
 	setup.code_type = found("PyCode_Type");
 	setup.text_type = found("PyUnicode_Type");
 	setup.bytes_type = found("PyBytes_Type");
+	setup.coroutine_type = found("PyCoro_Type");
 	setup.is_finalizing = (int (*)(void))(uintptr_t)finalizing;
 	setup.define = define;
 	return finalizing && setup.code_type && setup.text_type && setup.bytes_type
