@@ -125,6 +125,11 @@ REPORT_FILES := $(wildcard reader/reports/*.sql reader/reports/*/*.sql)
 $(GEN)/reports_sql.h: scripts/gen-reports $(REPORT_FILES) $(sort $(dir $(REPORT_FILES)))
 	$(call say,SQL)mkdir -p $(@D) && scripts/gen-reports $(REPORT_FILES) >$@
 
+# The names of the kernel's system calls, by the headers of the machine that builds.
+$(GEN)/system_calls.h: Makefile
+	$(call say,GEN)mkdir -p $(@D) && echo '#include <asm/unistd.h>' | $(CC) -E -dM - | LC_ALL=C sort | \
+		sed -n '/__NR_syscalls/d; s/^#define __NR_\([a-z_0-9]*\) .*/SYSTEM_CALL(\1)/p' >$@
+
 # The page of `trace report --html`, bundled from reader/web and npm packages. Without npm it is empty, and the command reports that.
 $(GEN)/page_html.h: scripts/gen-page $(wildcard reader/web/*.json reader/web/*.mjs reader/web/src/*)
 	$(call say,NPM)mkdir -p $(@D) && scripts/gen-page $(O)/web $@
@@ -142,7 +147,7 @@ $(OBJ)/lib/%.o: %.c $(OBJ)/.flags | $(PB_H)
 	$(call say,CC)mkdir -p $(@D) && $(CC) $(LIB_FLAGS) -c -o $@ $<
 $(OBJ)/lib/%.o: %.S $(OBJ)/.flags
 	$(call say,AS)mkdir -p $(@D) && $(CC) $(LIB_FLAGS) -c -o $@ $<
-$(OBJ)/prog/%.o: %.c $(OBJ)/.flags | $(PB_H) $(GEN)/reports_sql.h
+$(OBJ)/prog/%.o: %.c $(OBJ)/.flags | $(PB_H) $(GEN)/reports_sql.h $(GEN)/system_calls.h
 	$(call say,CC)mkdir -p $(@D) && $(CC) $(PROG_FLAGS) -c -o $@ $<
 $(OBJ)/prog/gen/%.pb-c.o: $(GEN)/%.pb-c.c $(OBJ)/.flags | $(PB_H)
 	$(call say,CC)mkdir -p $(@D) && $(CC) $(PROG_FLAGS) -fmacro-prefix-map=$(GEN)/=gen/ -c -o $@ $<
@@ -421,7 +426,7 @@ FUZZ_FLAGS = -O1 -g $(FUZZ_SAN) -pthread $(COMMON_FLAGS) $(PROTOBUFC_CFLAGS) $(Z
 fuzz_objects = $(patsubst %,$(FUZZ_OBJ)/%.o,$(basename $(1)))
 $(FUZZ_OBJ)/gen/%.pb-c.o: $(GEN)/%.pb-c.c $(FUZZ_OBJ)/.flags
 	$(call say,CC)mkdir -p $(@D) && clang $(FUZZ_FLAGS) -fsanitize=fuzzer-no-link -c -o $@ $<
-$(FUZZ_OBJ)/%.o: %.c $(FUZZ_OBJ)/.flags | $(PB_H) $(GEN)/reports_sql.h $(GEN)/page_html.h
+$(FUZZ_OBJ)/%.o: %.c $(FUZZ_OBJ)/.flags | $(PB_H) $(GEN)/reports_sql.h $(GEN)/system_calls.h $(GEN)/page_html.h
 	$(call say,CC)mkdir -p $(@D) && clang $(FUZZ_FLAGS) -fsanitize=fuzzer-no-link -c -o $@ $<
 $(FUZZ_OBJ)/.flags: FORCE
 	$(call stamp,$(FUZZ_FLAGS))

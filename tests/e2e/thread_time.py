@@ -171,12 +171,20 @@ def stopped():
     tap.ok(row and abs(row["Stopped"] - 0.5e6 * int(MS)) <= 220e6, "a stopped process is neither blocked nor unknown", row)
 
 
-def unknown():
-    """Check that a wait in no recorded call is reported as unknown."""
-    a = Accounted("raw", MS)
-    name, tid, wall, cpu, delay, *_ = a.facts()[0]
-    row = a.of(tid)
-    tap.ok(row and near(row["Unknown"], wall - cpu - delay, row["Life"]) and row["Unknown"] > 0.5 * row["Life"], f"{name}: a wait in no recorded call is unknown", (row, a.facts()))
+def looks():
+    """Check that the writer's looks name a wait in no recorded call."""
+    for options in ({}, {"LIBTRACE_TRACE": "none", "LIBTRACE_SAMPLE": "none", "LIBTRACE_THREAD_TIME": "process-tree"}):
+        a = Accounted("raw", MS, **options)
+        name, tid, wall, cpu, delay, *_ = a.facts()[0]
+        row, looks = a.of(tid), (a.receipts()[0] or {}).get("looks", 0)
+        tap.ok(not a.wrong(), "the report is sound", a.wrong())
+        tap.ok(row and near(row["Blocked"], wall - cpu - delay, row["Life"]) and row["Blocked"] > 0.5 * row["Life"] and row["Unknown"] <= 0.02 * row["Life"],
+               f"{name}: a wait in no recorded call is blocked", (row, a.facts(), looks))
+        waits = {r["Name"]: int(r["Total Time (ns)"]) for r in a.rows("offcpu_sum")}
+        wanted = "[asleep in futex]"
+        tap.ok(looks and waits.get(wanted, 0) > 0.5 * (wall - cpu - delay), "and has the name of its system call", (waits, looks))
+        tap.ok(not options or waits.get(wanted, 0) > 1.4 * (wall - cpu - delay), "without osrt, also that of pthread_join()", waits)
+        tap.ok(looks <= 2 * (wall / 90e6 + 3), "with at most some twenty looks a second", looks)
 
 
 def options():
@@ -194,4 +202,4 @@ def options():
     tap.ok(re.search(r"thread times: 1 thread", text), "trace info prints the receipt", text)
 
 
-main(threads, flame_graphs, processes, stopped, unknown, options)
+main(threads, flame_graphs, processes, stopped, looks, options)

@@ -19,6 +19,7 @@
 
 #include "common/clock.h"
 #include "writer/base/output.h"
+#include "writer/sched/waits.h"
 #include "writer/spool/liveness.h"
 
 #define LOOK_NS UINT64_C(90000000) /* a little less than the writer's long sleep */
@@ -30,7 +31,8 @@ struct look {
 	uint32_t tid;
 	int file; /* 1 + the descriptor; 0 = not kept */
 	uint64_t row_ns, cpu_ns, delay_ns;
-	bool stopped; /* in the last row */
+	uint64_t asked_ns; /* when it was last asked what it waits for; 0 = never */
+	bool stopped;      /* in the last row */
 };
 
 struct readings {
@@ -102,6 +104,21 @@ static bool is_stopped(const struct spool *spool)
 	return !process_stat(spool->host_pid, &state, &start_ns) && (state == 'T' || state == 't');
 }
 
+/* Encode a batch of one row. */
+static void row_encode(struct writer *w, struct spool *spool, struct lane_view *view,
+	struct batch *b, const struct look *look, uint64_t ns)
+{
+	b->process = spool->id;
+	b->tid = look->tid;
+	block_put_batch(&w->report.block, b);
+	b->count = 0;
+	block_note_events(&w->report.block, 1, ns, ns);
+	view->own.produced++;
+	view->own.written++;
+	w->totals.events++;
+	lane_mark(w, spool, view);
+}
+
 static void row_put(struct writer *w, struct spool *spool, struct lane_view *view,
 	const struct look *look, uint64_t ns)
 {
@@ -111,16 +128,36 @@ static void row_put(struct writer *w, struct spool *spool, struct lane_view *vie
 	batch_set(b, THREAD_TIME_FLAGS, TIME_DELAY | (look->stopped ? TIME_STOPPED : 0));
 	batch_set(b, THREAD_TIME_CPU_TIME, look->cpu_ns);
 	batch_set(b, THREAD_TIME_RUN_DELAY, look->delay_ns);
-	b->process = spool->id;
-	b->tid = look->tid;
-	block_put_batch(&w->report.block, b);
-	b->count = 0;
-	block_note_events(&w->report.block, 1, ns, ns);
 	spool->readings++;
-	view->own.produced++;
-	view->own.written++;
-	w->totals.events++;
-	lane_mark(w, spool, view);
+	row_encode(w, spool, view, b, look, ns);
+}
+
+/* Add a row if the thread sleeps and has no recorded call in progress. */
+static int wait_ask(
+	struct writer *w, struct spool *spool, struct lane_view *view, struct look *look)
+{
+	const struct lane *lane = lane_of(spool, view);
+	struct wait wait;
+	uint64_t now = clock_monotonic_ns(), since = look->asked_ns;
+	if (!since)
+		since = spool->start_ns + LOOK_NS > now ? spool->start_ns : now - LOOK_NS;
+	look->asked_ns = now;
+	if (!lane || __atomic_load_n(&lane->open.sp, __ATOMIC_RELAXED) ||
+		!wait_look(spool->host_pid, look->tid, &wait))
+		return 0;
+	int error = writer_make_room(w);
+	struct batch *b = w->rows.batches[EVENT_WAIT_LOOK];
+	if (error || !batch_row_add(b, now))
+		return error;
+	batch_set(b, WAIT_LOOK_STANDS_FOR, now - since);
+	batch_set(b, WAIT_LOOK_SYSTEM_CALL,
+		strings_id(&w->report.strings, wait.system_call, strlen(wait.system_call)));
+	batch_set(b, WAIT_LOOK_KERNEL_FUNCTION,
+		strings_id(&w->report.strings, wait.kernel, strlen(wait.kernel)));
+	batch_set(b, WAIT_LOOK_ADDRESS, wait.pc);
+	spool->looks++;
+	row_encode(w, spool, view, b, look, now);
+	return 0;
 }
 
 /* Return the thread that has the lane; 0 = none whose counters are to be read. */
@@ -134,8 +171,9 @@ static uint32_t thread_of(struct spool *spool, const struct lane_view *view)
 }
 
 /*
- * Read the counters of the lane's thread. A row is written if they have changed, and the last row
- * is older than a thousandth of the process's life, so that a day's rows are bounded.
+ * Read the counters of the lane's thread, and ask what it waits for. A row is written if they have
+ * changed, or if it sleeps, and the last such row is older than a thousandth of the process's life,
+ * so that a day's rows are bounded.
  */
 static int lane_look(struct writer *w, struct spool *spool, struct readings *r, uint32_t index,
 	bool is_last, bool *ret_ran)
@@ -146,7 +184,10 @@ static int lane_look(struct writer *w, struct spool *spool, struct readings *r, 
 	uint32_t tid = thread_of(spool, view);
 	if (tid != look->tid)
 		look_forget(look);
-	if (!tid || (!is_last && now - look->row_ns < (now - spool->start_ns) / SHARE))
+	uint64_t least_ns = is_last ? 0 : (now - spool->start_ns) / SHARE;
+	bool ask_is_due = !is_last && now - look->asked_ns >= least_ns,
+	     row_is_due = now - look->row_ns >= least_ns;
+	if (!tid || (!row_is_due && !ask_is_due))
 		return 0;
 	look->tid = tid;
 	int error = file_read(look, spool->host_pid, &cpu_ns, &delay_ns);
@@ -156,9 +197,12 @@ static int lane_look(struct writer *w, struct spool *spool, struct readings *r, 
 		spool->readings_off = off_text(error);
 		return 0;
 	}
-	if (cpu_ns == look->cpu_ns && delay_ns == look->delay_ns)
-		return 0;
+	error = ask_is_due ? wait_ask(w, spool, view, look) : 0;
+	if (error || (cpu_ns == look->cpu_ns && delay_ns == look->delay_ns))
+		return error;
 	*ret_ran = true;
+	if (!row_is_due)
+		return 0;
 	error = writer_make_room(w);
 	if (error || thread_of(spool, view) != tid)
 		return error;

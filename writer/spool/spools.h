@@ -58,6 +58,7 @@ struct spool {
 	struct last_exec exec;
 	bool has_nvtx;            /* ranges or marks were read */
 	uint64_t readings;        /* rows of the kernel's counters of threads (writer/sched/) */
+	uint64_t looks;           /* rows of threads that were seen asleep */
 	const char *readings_off; /* why the counters are no longer read; NULL = they are */
 
 	/* limits against false claims */

@@ -14,15 +14,16 @@
 static void notes_print(
 	const struct cli_report *r, const char *format, const struct profile *p, bool with_slices)
 {
-	static const uint32_t by_callchain[][5] = {[PROFILE_OSRT] = {KIND_OSRT_CALL},
+	static const uint32_t by_callchain[][6] = {[PROFILE_OSRT] = {KIND_OSRT_CALL},
 		[PROFILE_NVTX] = {KIND_NVTX_RANGE, KIND_NVTX_START_END, KIND_NVTX_MARK},
 		[PROFILE_CPU] = {KIND_CPU_SAMPLE},
-		[PROFILE_OFFCPU] = {KIND_OSRT_CALL, KIND_OSRT_SUMMARY, KIND_THREAD_TIME},
-		[PROFILE_WALL] = {
-			KIND_OSRT_CALL, KIND_OSRT_SUMMARY, KIND_THREAD_TIME, KIND_CPU_SAMPLE}};
+		[PROFILE_OFFCPU] = {KIND_OSRT_CALL, KIND_OSRT_SUMMARY, KIND_THREAD_TIME,
+			KIND_WAIT_LOOK},
+		[PROFILE_WALL] = {KIND_OSRT_CALL, KIND_OSRT_SUMMARY, KIND_THREAD_TIME,
+			KIND_WAIT_LOOK, KIND_CPU_SAMPLE}};
 	static const uint32_t over_time[] = {
 		KIND_OSRT_CALL, KIND_GIL_WAIT, KIND_NVTX_RANGE, KIND_CUDA_API, KIND_CODEXL_CALL, 0};
-	uint32_t carried[10] = {0}, count = 0; /* of both lists, and a 0 at the end */
+	uint32_t carried[12] = {0}, count = 0; /* of both lists, and a 0 at the end */
 	for (const uint32_t *kind = over_time; with_slices && *kind; kind++)
 		carried[count++] = *kind;
 	for (const uint32_t *kind = by_callchain[p->source]; *kind; kind++)

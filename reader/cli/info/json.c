@@ -73,6 +73,7 @@ static void print_thread_time(FILE *out, const Libtrace__ThreadTimeReceipt *t)
 	fprintf(out, ", \"thread_time\": {\"threads\": %" PRIu64, t->threads);
 	number_member(out, "readings", t->readings);
 	number_member(out, "inexact", t->inexact);
+	number_member(out, "looks", t->looks);
 	text_member(out, "off", t->off);
 	fputs("}", out);
 }

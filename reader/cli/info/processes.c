@@ -168,6 +168,7 @@ static void print_thread_time(FILE *out, const Libtrace__ThreadTimeReceipt *t, u
 	fprintf(out, "%*sthread times: %" PRIu64 " thread%s", (int)indent, "", t->threads,
 		t->threads == 1 ? "" : "s");
 	print_part(out, t->readings, "readings while they lived");
+	print_part(out, t->looks, "looks at sleeping threads");
 	print_part(out, t->inexact, "with an inexact runnable time at their end");
 	if (t->off) {
 		fputs("; no readings: ", out);
@@ -348,6 +349,7 @@ static void add_thread_time(Libtrace__ThreadTimeReceipt *sum, const Libtrace__Th
 	sum->threads += t->threads;
 	sum->readings += t->readings;
 	sum->inexact += t->inexact;
+	sum->looks += t->looks;
 }
 
 /* Print the sum of all receipts. */

@@ -4,7 +4,7 @@
 -- Processor time and time without a CPU are differences of the kernel's counters, from the thread's first reading to its
 -- last. What remains of its life is off-CPU time; of that, the part within recorded calls is their time less the
 -- processor time in them, which CPU samples measure. Time without a CPU counts as outside of calls as far as there is
--- off-CPU time outside of calls.
+-- off-CPU time outside of calls. What is left is off-CPU time outside of calls, which looks at the sleeping thread name.
 
 -- The life of a program's thread: from THREAD_START to THREAD_END. A thread that executes another program begins again.
 DROP TABLE IF EXISTS temp.THREAD_LIVES;
@@ -84,7 +84,15 @@ FROM (SELECT globalTid, nameId, sum("end" - start) AS ns, count(*) AS calls, max
       UNION ALL SELECT globalTid, nameId, sum(total), sum(count), NULL, NULL FROM LIBTRACE_OSRT_SUMMARY GROUP BY globalTid, nameId) AS t
 GROUP BY t.globalTid, t.nameId;
 
--- The parts of each life add up to it.
+-- What each thread was seen to wait for while no call of it was recorded; `ns` is the time that the looks stand for.
+DROP TABLE IF EXISTS temp.LOOKED_WAITS;
+CREATE TEMP TABLE LOOKED_WAITS AS
+SELECT l.globalTid, '[asleep' || coalesce(' in ' || coalesce(nullif(c.value, ''), nullif(k.value, '')), '') || ']' AS name, sum(l.standsFor) AS ns
+FROM LIBTRACE_WAIT_LOOK AS l LEFT JOIN StringIds AS c ON c.id = l.systemCallId LEFT JOIN StringIds AS k ON k.id = l.kernelFunctionId
+GROUP BY 1, 2;
+
+-- The parts of each life add up to it. `looked` is the time off the CPUs, in no recorded call, that looks account for: all of
+-- it if they stand for at least half of it, else as much as they stand for.
 DROP TABLE IF EXISTS temp.THREAD_ACCOUNT;
 CREATE TEMP TABLE THREAD_ACCOUNT AS
 WITH calls AS MATERIALIZED (SELECT globalTid, sum(ns) AS ns, sum(cpu) AS cpu FROM CALL_TIMES GROUP BY globalTid),
@@ -104,12 +112,16 @@ known AS MATERIALIZED (
 outside AS MATERIALIZED (
   SELECT *, max(0, life - cpu - max(0, in_calls - cpu_in_calls)) AS off FROM known),
 parts AS MATERIALIZED (
-  SELECT *, max(0, off - runnable - max(0, stop - stop_in_calls)) AS unknown FROM outside)
+  SELECT *, max(0, off - runnable - max(0, stop - stop_in_calls)) AS unknown FROM outside),
+seen AS MATERIALIZED (SELECT globalTid, sum(ns) AS ns FROM LOOKED_WAITS GROUP BY globalTid),
+named AS MATERIALIZED (
+  SELECT p.*, CASE WHEN 2 * coalesce(s.ns, 0) >= p.unknown THEN p.unknown ELSE coalesce(s.ns, 0) END AS looked
+  FROM parts AS p LEFT JOIN seen AS s ON s.globalTid = p.globalTid)
 SELECT globalTid, globalTid >> 24 & 0xffffff AS pid, globalTid & 0xffffff AS tid, start, "end", life, cpu, min(cpu, cpu_in_calls) AS cpu_in_calls,
        min(runnable, life - cpu - unknown) AS runnable, max(0, min(stop, life - cpu - unknown - runnable)) AS stopped,
        max(0, life - cpu - unknown - runnable - max(0, min(stop, life - cpu - unknown - runnable))) AS blocked,
-       unknown, voluntary, involuntary, minor, major, readings
-FROM parts;
+       looked, unknown - looked AS unknown, voluntary, involuntary, minor, major, readings
+FROM named;
 
 -- Time in calls by thread and function: `blocked` is what of the thread's blocked time was in them, in proportion to
 -- their time less the processor time in them.
@@ -124,4 +136,6 @@ DROP VIEW IF EXISTS temp.OTHER_WAITS;
 CREATE TEMP VIEW OTHER_WAITS AS
 SELECT globalTid, '[runnable, no CPU]' AS name, runnable AS ns FROM THREAD_ACCOUNT
 UNION ALL SELECT globalTid, '[stopped]', stopped FROM THREAD_ACCOUNT
+UNION ALL SELECT w.globalTid, w.name, a.looked * (1.0 * w.ns / sum(w.ns) OVER (PARTITION BY w.globalTid))
+          FROM LOOKED_WAITS AS w JOIN THREAD_ACCOUNT AS a ON a.globalTid = w.globalTid
 UNION ALL SELECT globalTid, '[unknown]', unknown FROM THREAD_ACCOUNT;
