@@ -145,6 +145,17 @@ static void rest_print(const struct sql_report *rule, uint64_t rows, uint64_t sh
 		rows - shown >= ROWS_COUNTED ? "at least " : "", rows - shown, rule->name);
 }
 
+/* Print that a rule found nothing, or which data it needs and the file lacks. */
+static void nothing_print(const struct sql_report *rule, bool skipped)
+{
+	char *data = report_header(rule, "data");
+	if (skipped)
+		printf("%s: no data%s%s\n", rule->name, data ? ": " : "", data ? data : "");
+	else
+		printf("%s: nothing found\n", rule->name);
+	free(data);
+}
+
 /* Print a rule. Returns 0, or a negative errno after a message. */
 static int rule_print(struct analysis *a, struct stats_database *d, const struct sql_report *rule,
 	const char *given)
@@ -168,7 +179,7 @@ static int rule_print(struct analysis *a, struct stats_database *d, const struct
 			rest_print(rule, outcome.rows, form.rows_most);
 		putchar('\n');
 	} else if (!error)
-		printf("%s: %s\n", rule->name, outcome.skipped ? "no data" : "nothing found");
+		nothing_print(rule, outcome.skipped);
 	a->any = true;
 	a->found |= !error && outcome.rows && severity_rank(finding.severity) >= a->fail_on;
 	snprintf(what, sizeof(what), "run the rule %s", rule->name);

@@ -213,7 +213,8 @@ def times_of_nsight_compute():
 
 def text():
     out = trace("analyze", os.path.join(PLACE, "convoy.rep")).out.decode()
-    tap.ok(" ** Lock Convoys (lock_convoy): warning" in out and "split it." in out and "No CUDA data: " in out and "tiny_io: nothing found" in out,
+    tap.ok(" ** Lock Convoys (lock_convoy): warning" in out and "split it." in out and "No CUDA data: " in out and "tiny_io: nothing found" in out
+           and "hot_function: no data: CPU samples (--sample)\n" in out and "cpu_waits: no data: threads' counters (--thread-time)\n" in out,
            "text prints findings with advice, and one line for each rule without findings", out)
     rules = trace("analyze", "--list").out.decode().splitlines()
     tap.ok(len(rules) == 16 and any(line.split()[:2] == ["gpu_gaps", "warning"] for line in rules), "the rules are listed", rules)

@@ -3,7 +3,7 @@
 -- severity: info
 -- columns: Self (%), +- (%), CPU Time (ns), PID, Function text, Module text, Most Frequent Callchain text
 -- needs: SAMPLING_CALLCHAINS
--- data: CPU samples
+-- data: CPU samples (--sample)
 -- arguments: rows
 -- advice: One function itself used more than half of the process's processor time, by at least 50 CPU samples and with two standard errors.
 -- advice: Improve this function first (algorithm, vector instructions, more threads); the callchain shows its callers.
