@@ -18,6 +18,7 @@ import termios
 import threading
 import xml.etree.ElementTree as xml
 
+import _made_database
 import lib
 import lib_compare as made
 from lib import tap
@@ -151,6 +152,20 @@ def items_that_become_one_are_added():
     tap.ok(run.items == {two: profile.Item(3, 90, 30.0, lines={"a.py:1"})}, "two items that are called the same are one with the counts of both", run.items)
 
 
+def ranges_that_cross_are_beside_each_other():
+    """Check ranges of one thread that begin in another and end after it, as profilers of JAX record Python beside TraceMe: no time is counted twice."""
+    path = os.path.join(lib.folder(), "crossing.sqlite")
+    d = _made_database.Made(path)
+    d.row("PROCESSES", globalPid=_made_database.P1, pid=1000, name="python3")
+    ranges = (("outer", 0, 1000), ("init", 100, 300), ("inner", 120, 280), ("step", 250, 900), ("forward", 260, 800))
+    for text, start, end in ranges:
+        d.row("NVTX_EVENTS", start=start, end=end, eventType=59, text=text, globalTid=_made_database.T1, domainId=0)
+    d.finish()
+    items = {(key.path, key.name): item.total_ns for key, item in profile.read(path, "run").items.items() if key.kind == "range"}
+    wanted = {("", ":outer"): 200, (":outer", ":init"): 70, (":outer/:init", ":inner"): 160, (":outer", ":step"): 110, (":outer/:step", ":forward"): 540}
+    tap.ok(items == wanted, "a range that ends after the one it begins in is not a part of it, and no time is negative", (items, wanted))
+
+
 def reads_databases_of_old_versions():
     """Check databases of schema 2.9, which has no ENUM tables, its own numbers of waits, and a second row of calls with a callchain."""
     folder = lib.folder()
@@ -230,7 +245,15 @@ def says_what_cannot_be_known():
     tap.ok(result.status == 2 and b"the variation between runs is unknown" in result.out and b":solve" in result.out, "with one run on each side (two files need no --) diff prints what differs, and that chance is not excluded", result.err)
     base, other = made.runs(folder, "b3", 3, 3), made.runs(folder, "o3", 3, 4, solve_ns=80000)
     status, found, _ = as_json(base, other)
-    tap.ok(status == 2 and "record more runs" in found["reason"], "with three runs on each side no difference is distinguishable from chance", found["reason"])
+    tap.ok(status == 2 and "record at least 6 runs a side" in found["reason"], "with three runs on each side no difference is distinguishable from chance", found["reason"])
+    base, other = made.runs(folder, "b5", 5, 3), made.runs(folder, "o5", 5, 4, solve_ns=80000)
+    status, found, _ = as_json(base, other, "--all")
+    solve = [f for f in found["findings"] if f["name"].endswith("solve") and f["metric"].startswith("typical")]
+    tap.ok(status == 2 and [(f["result"], f["why"]) for f in solve] == [("untested", "too few runs")], "with five runs a change is not called equal", solve)
+    shown = diff(base, other).out.decode()
+    tap.ok("record at least 6 runs a side, better 10" in shown and "untested" in shown and "solve" in shown, "it is printed, with the number of runs that is enough", shown[:1500])
+    status, found, _ = as_json(made.runs(folder, "b6", 6, 3), made.runs(folder, "o6", 6, 4, solve_ns=80000))
+    tap.ok(status == 1 and "solve" in str(places(found, "worse")), "with six runs it is decided", found["reason"])
 
 
 def on_a_terminal(columns, *arguments):
@@ -406,7 +429,9 @@ for n in range(150):
         low, high = s.interval(values[:10, 4], values[10:, 4], rng)
         floors += low <= 1.03 <= high
 family = s.test_family(numpy.arange(5.)[:, None] * numpy.ones((1, 40)), numpy.arange(5., 10.)[:, None] * numpy.ones((1, 40)), 0.01, rng)
-print(alarms, found, floors, round(float(family.p[0]), 4), s.test_family(numpy.ones((3, 1)), 2 * numpy.ones((3, 1)), 0.01, rng).reachable)
+print(alarms, found, floors, round(float(family.p[0]), 4), s.test_family(numpy.ones((3, 1)), 2 * numpy.ones((3, 1)), 0.01, rng).reachable,
+      all(s.test_family(numpy.ones((n, 1)), 2 * numpy.ones((n, 1)), a, rng).reachable == (s.least_runs(a) <= n) for a in (0.005, 0.05, 0.1) for n in (2, 3, 5, 6)),
+      s.least_runs(1e-6))
 """
 
 
@@ -416,15 +441,16 @@ def holds_its_error_rate():
     """
     result = lib.run([sys.executable, "-c", STATISTICS], env=lib.clean_env(PYTHONPATH=made.PACKAGES))
     words = result.out.split()
-    tap.ok(result.status == 0 and len(words) == 5, "the statistics run on generated data", result.err)
-    alarms, found, covered, p, reachable = words
+    tap.ok(result.status == 0 and len(words) == 7, "the statistics run on generated data", result.err)
+    alarms, found, covered, p, reachable, agrees, never = words
     tap.ok(int(alarms) <= 14, "false findings among correlated, skewed metrics: at most 5 % of families and what chance adds (99 %)", alarms)
     tap.ok(int(found) >= 28, "a shift of 3 % over noise of 1 % is found in three of four families of 30 metrics", found)
     tap.ok(int(covered) >= 32, "the 95 % interval holds the true effect in most cases (medians of ten runs)", covered)
     tap.ok(float(p) == round(2 / 252, 4) and reachable == b"False", "exact p of sides that do not overlap; three runs a side cannot reach it", words)
+    tap.ok(agrees == b"True" and never == b"None", "the least number of runs is the one from which a difference can be found", words)
 
 
 lib.main(finds_planted_changes, compares_databases_of_nsys, tells_new_vanished_and_renamed, compares_captures_of_pytorch, renamed_ranges_cost_what_is_in_them,
-         items_that_become_one_are_added, reads_databases_of_old_versions, long_names_have_a_budget,
+         items_that_become_one_are_added, ranges_that_cross_are_beside_each_other, reads_databases_of_old_versions, long_names_have_a_budget,
          shows_progress_after_a_second, fits_the_terminal, says_what_cannot_be_known, refuses_what_must_not_be_compared, build_ids_differ_where_both_are_known,
          children_have_the_name_of_a_program, prints_five_formats, one_line_for_each_error, finds_counts_in_reports, holds_its_error_rate)

@@ -73,6 +73,7 @@ class Comparison:
     problems: list[tuple[str, str, str]] = dataclasses.field(default_factory=list)  # (side, path, text)
     notes: list[str] = dataclasses.field(default_factory=list)
     tested: int = 0
+    decidable: bool = True  # whether enough runs were compared to find a metric whose sides do not overlap
     verdict: int = OK
     reason: str = ""
 
@@ -260,11 +261,21 @@ def test(comparison: Comparison, table: Table, nights: Sequence[int]) -> bool:
     for n, i in enumerate(columns):
         f = table.findings[i]
         judge(f, *table.columns[i], family.p[n], floors[n], options, rng)
+        if f.result == "equal" and not family.reachable:
+            f.result, f.why = "untested", "too few runs"
         f.impact_ns = impact(f, comparison.other if f.other >= f.base else comparison.base)
     return family.reachable
 
 
-def reason_of(comparison: Comparison, reachable: bool) -> tuple[int, str]:
+def runs_advice(alpha: float) -> str:
+    """Return how many runs to record."""
+    least = statistics.least_runs(alpha)
+    if least is None:
+        return f"no number of runs is enough at alpha {alpha:g}: choose a larger one"
+    return f"record at least {least} runs a side, better {max(10, 2 * least - 2)}"
+
+
+def reason_of(comparison: Comparison) -> tuple[int, str]:
     """Return the verdict, and its reason in words."""
     runs = min(len(comparison.base), len(comparison.other))
     worse = comparison.of("worse")
@@ -277,13 +288,13 @@ def reason_of(comparison: Comparison, reachable: bool) -> tuple[int, str]:
     if runs < 2:
         return CANNOT_TELL, (
             "with one run a side, the variation between runs is unknown, so no difference can be distinguished from "
-            "chance: record at least 5 runs a side, better 10"
+            "chance: " + runs_advice(comparison.options.alpha)
         )
-    if not reachable:
+    if not comparison.decidable:
         return CANNOT_TELL, (
             f"with {len(comparison.base)} and {len(comparison.other)} runs, no difference can be distinguished from "
-            f"chance among {comparison.tested} metrics at alpha {comparison.options.alpha:g}: record more runs; 10 a "
-            "side are usually enough"
+            f"chance among {comparison.tested} metrics at alpha {comparison.options.alpha:g}: "
+            + runs_advice(comparison.options.alpha)
         )
     return OK, f"nothing is worse among {comparison.tested} metrics"
 
@@ -339,12 +350,12 @@ def compare(
             "the other: too many have the same count and NVTX path, so any of them may be renamed and not new"
         )
     table = Table(base, other, renamed.formerly)
-    reachable = test(c, table, nights) if min(len(base), len(other)) > 1 else False
+    c.decidable = min(len(base), len(other)) > 1 and test(c, table, nights)
     c.findings = sorted(table.findings, key=lambda f: (not is_cause(f), -f.impact_ns))
     if min(len(base), len(other)) < 2:
         for f in c.findings:
             f.why = f.why or "one run a side"
-    c.verdict, c.reason = reason_of(c, reachable)
+    c.verdict, c.reason = reason_of(c)
     return c
 
 

@@ -65,13 +65,13 @@ def row(f: Finding) -> tuple[str, ...]:
 
 
 def chosen(comparison: Comparison, everything: bool) -> tuple[list[Finding], int]:
-    """Return the findings to print: changed items, then new, vanished and renamed ones; with one run per side, all
-    differences.
+    """Return the findings to print: changed items, then new, vanished and renamed ones; with too few runs to decide,
+    all differences.
     """
     order = {"worse": 0, "better": 1, "changed": 2}
     changed = sorted(comparison.of("worse", "better", "changed"), key=lambda f: order[f.result])
     rest = [f for f in comparison.findings if f.result not in order]
-    if min(len(comparison.base), len(comparison.other)) < 2:
+    if not comparison.decidable:
         rest = [f for f in rest if everything or f.base != f.other]
     elif not everything:
         rest = [f for f in rest if f.presence]

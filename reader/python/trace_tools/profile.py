@@ -196,10 +196,7 @@ class Timeline:
     """The NVTX path that is open at a time, on one thread."""
 
     def __init__(self, times: list[int], paths: list[int]) -> None:
-        order = numpy.argsort(
-            numpy.asarray(times, numpy.int64), kind="stable"
-        )  # ranges that overlap crosswise are not in order
-        self.times, self.paths = numpy.asarray(times, numpy.int64)[order], numpy.asarray(paths, numpy.int64)[order]
+        self.times, self.paths = numpy.asarray(times, numpy.int64), numpy.asarray(paths, numpy.int64)
 
     def at(self, times: Integers) -> Integers:
         if not len(self.times):
@@ -326,7 +323,8 @@ class Reader:
 
     def nest(self, tid: int, ranges: list[tuple[int, int, str]]) -> None:
         """Process the ranges of a thread in order: compute paths, times without children, and the path open at each
-        time.
+        time. A range that ends after the one in which it begins (another domain's, or Python's beside TraceMe's) is not
+        a part of it, and the time that both share is not counted twice in the range around them.
         """
         ranges.sort(key=lambda r: r[:2])
         own: collections.defaultdict[int, list[int]] = collections.defaultdict(list)
@@ -334,23 +332,24 @@ class Reader:
         times: list[int] = []
         paths: list[int] = []
 
-        def close() -> None:
+        def close(now: int) -> None:
             end, path, children, begin = stack.pop()
             own[path].append(end - begin - children)
             if stack:
-                stack[-1][2] += end - begin
-            times.append(end)
+                stack[-1][2] += min(end, now) - begin
+            times.append(min(end, now))
             paths.append(stack[-1][1] if stack else 0)
 
         for begin, negative_end, name in ranges:
-            while stack and stack[-1][0] <= begin:
-                close()
+            end = max(-negative_end, begin)
+            while stack and (stack[-1][0] <= begin or stack[-1][0] < end):
+                close(begin)
             path = self.paths.add(f"{self.paths.texts[stack[-1][1]]}/{name}" if stack else name)
-            stack.append([max(-negative_end, begin), path, 0, begin])
+            stack.append([end, path, 0, begin])
             times.append(begin)
             paths.append(path)
         while stack:
-            close()
+            close(stack[-1][0])
         self.threads[tid] = Timeline(times, paths)
         for path, ns in own.items():
             outer, _, name = split_path(self.paths.texts[path])

@@ -84,6 +84,17 @@ def test_family(base: Reals, other: Reals, alpha: float, rng: numpy.random.Gener
     return Family(p, bool(best_p <= alpha))
 
 
+def least_runs(alpha: float) -> int | None:
+    """Return the least number of runs a side with which a metric whose sides do not overlap can be found; None if no
+    number is enough.
+    """
+    for runs in range(2, PERMUTATIONS.bit_length()):
+        ways = math.comb(2 * runs, runs)
+        if (2 / ways if ways <= PERMUTATIONS else 1 / (PERMUTATIONS + 1)) <= alpha:
+            return runs
+    return None
+
+
 def log_ratio(base: Reals, other: Reals) -> float:
     """Return Hodges and Lehmann's shift of the logarithms: the median over all pairs of runs."""
     return float(numpy.median(numpy.subtract.outer(numpy.log(other), numpy.log(base))))
