@@ -145,15 +145,30 @@ static void rest_print(const struct sql_report *rule, uint64_t rows, uint64_t sh
 		rows - shown >= ROWS_COUNTED ? "at least " : "", rows - shown, rule->name);
 }
 
-/* Print that a rule found nothing, or which data it needs and the file lacks. */
-static void nothing_print(const struct sql_report *rule, bool skipped)
+static int reason_print(void *user, const struct sql_value *values, int count)
 {
-	char *data = report_header(rule, "data");
-	if (skipped)
-		printf("%s: no data%s%s\n", rule->name, data ? ": " : "", data ? data : "");
-	else
-		printf("%s: nothing found\n", rule->name);
-	free(data);
+	(void)user;
+	if (count == 1 && values[0].type == SQL_TEXT)
+		printf(": %s", values[0].text);
+	return 0;
+}
+
+/* Print a line for a rule without rows: what it lacks, or that there is nothing. The statement
+ * `few:` of a rule returns a text if there is too little data to find anything. Returns 0 or a
+ * negative errno. */
+static int nothing_print(struct sql *s, const struct sql_report *rule, bool skipped)
+{
+	const struct sql_visitor visitor = {NULL, NULL, reason_print};
+	char *about = report_header(rule, skipped ? "data" : "few");
+	int error = 0;
+	printf("%s: %s", rule->name, skipped ? "no data" : "nothing found");
+	if (skipped && about && *about)
+		printf(": %s", about);
+	else if (about && *about)
+		error = sql_run(s, about, &visitor);
+	putchar('\n');
+	free(about);
+	return error;
 }
 
 /* Print a rule. Returns 0, or a negative errno after a message. */
@@ -179,7 +194,7 @@ static int rule_print(struct analysis *a, struct stats_database *d, const struct
 			rest_print(rule, outcome.rows, form.rows_most);
 		putchar('\n');
 	} else if (!error)
-		nothing_print(rule, outcome.skipped);
+		error = nothing_print(&d->sql, rule, outcome.skipped);
 	a->any = true;
 	a->found |= !error && outcome.rows && severity_rank(finding.severity) >= a->fail_on;
 	snprintf(what, sizeof(what), "run the rule %s", rule->name);

@@ -47,6 +47,14 @@ static uint64_t row_end_ns(const struct event_row *row)
 	return (uint64_t)row->values[0] + (duration > 0 ? (uint64_t)row->values[duration] : 0);
 }
 
+/* Return whether the callchain of a row begins with the instruction that a CPU sample interrupted. */
+static bool is_interrupted(const struct event_row *row)
+{
+	int flags = schema_column(row->event, FIELD_KIND_FLAGS);
+	return row->event->number == KIND_CPU_SAMPLE && flags > 0 &&
+		!(row->values[flags] & RECORD_IN_STEP);
+}
+
 /* Print a name, demangled if possible, as a JSON string. */
 static void print_symbol(FILE *out, struct string_ref text)
 {
@@ -234,8 +242,9 @@ void event_print_text(const struct event_printer *p, const struct event_row *row
 		if (field->kind == FIELD_KIND_BYTES)
 			print_size(p, (uint32_t)row->values[i]);
 		else if (field->kind == FIELD_KIND_CALLCHAIN)
-			chain_print_text(out, p->symbols, row->process, (uint32_t)row->values[i],
-				row_end_ns(row));
+			chain_print_text(out, p->symbols, row->process,
+				&(struct printed_chain){(uint32_t)row->values[i],
+					is_interrupted(row), row_end_ns(row)});
 		else if (field->kind == FIELD_KIND_PAYLOAD)
 			print_payload(p, row, i);
 		else if (row->event->number == KIND_OSRT_CALL &&
@@ -306,8 +315,9 @@ void event_print_json(const struct event_printer *p, const struct event_row *row
 		fputs_unlocked(field->column, out);
 		fputs_unlocked("\":", out);
 		if (field->kind == FIELD_KIND_CALLCHAIN)
-			chain_print_json(
-				out, p->symbols, row->process, (uint32_t)value, row_end_ns(row));
+			chain_print_json(out, p->symbols, row->process,
+				&(struct printed_chain){(uint32_t)value, is_interrupted(row),
+					row_end_ns(row)});
 		else if (field->kind == FIELD_KIND_PAYLOAD)
 			print_json_payload(p, row, i);
 		else

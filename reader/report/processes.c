@@ -275,6 +275,14 @@ uint64_t process_dropped(const struct process *p)
 	return sum;
 }
 
+uint64_t processes_apart(const struct process_list *l)
+{
+	uint64_t count = 0;
+	for (size_t i = 0; i < l->count; i++)
+		count += !l->rows[i]->facts->has_previous_id;
+	return count;
+}
+
 uint64_t processes_unended(const struct process_list *l)
 {
 	uint64_t count = 0;

@@ -85,6 +85,9 @@ void process_label(
 /* Return the number of dropped events, from the receipt or, without a receipt, from GAP rows. */
 uint64_t process_dropped(const struct process *p);
 
+/* Return the number of processes: one that executed other programs counts once. */
+uint64_t processes_apart(const struct process_list *l);
+
 /* Return the number of traced processes without a receipt. */
 uint64_t processes_unended(const struct process_list *l);
 

@@ -55,6 +55,15 @@ enum profile_source profile_source_named(const char *name)
 	return PROFILE_OSRT;
 }
 
+const char *profile_source_advice(enum profile_source source)
+{
+	if (source == PROFILE_CPU)
+		return "record with --sample process-tree";
+	return source == PROFILE_OFFCPU || source == PROFILE_WALL
+		? "record with --thread-time process-tree"
+		: NULL;
+}
+
 int profile_init(struct profile *p, struct contents *contents, struct symbols *symbols,
 	const struct cursor_filter *filter, enum profile_source source, bool by_thread)
 {
@@ -120,29 +129,32 @@ static uint32_t child_find(
 	return node;
 }
 
-static const char *unknown_name(struct profile *p, const struct symbol *symbol, uint64_t address)
+/* Return the name of an address without a function. `back` is 1 for an interrupted instruction,
+ * whose address is stored with 1 added; else 0. */
+static const char *unknown_name(
+	struct profile *p, const struct symbol *symbol, uint64_t address, unsigned back)
 {
 	char text[512];
 	const char *slash = symbol->module ? strrchr(symbol->module, '/') : NULL;
 	if (symbol->module)
 		snprintf(text, sizeof(text), "%.400s+0x%llx", slash ? slash + 1 : symbol->module,
-			(unsigned long long)symbol->offset);
+			(unsigned long long)(symbol->offset - back));
 	else
-		snprintf(text, sizeof(text), "0x%llx", (unsigned long long)address);
+		snprintf(text, sizeof(text), "0x%llx", (unsigned long long)(address - back));
 	return pool_text(&p->symbols->pool, text, sizeof(text));
 }
 
 /* Return the node below `node` for an address, after adding nodes for its inlined functions.
  * Returns 0 on error, which is stored in *ret_error. */
 static uint32_t address_node(struct profile *p, const struct process *process, uint32_t node,
-	uint64_t address, uint64_t ns, struct time_span *span, int *ret_error)
+	uint64_t address, unsigned back, uint64_t ns, struct time_span *span, int *ret_error)
 {
 	const struct symbol *symbol = symbols_find(p->symbols, process, address, ns, span);
 	*ret_error = -ENOMEM;
 	for (uint32_t i = symbol ? symbol->frame_count : 0; node && i-- > 0;) {
 		const struct symbol_frame *f = &symbol->frames[i];
 		const struct profile_frame frame = {
-			f->function ? f->function : unknown_name(p, symbol, address),
+			f->function ? f->function : unknown_name(p, symbol, address, back),
 			symbol->module, f->file, f->line};
 		node = child_find(p, node, &frame, ret_error);
 	}
@@ -166,19 +178,23 @@ static int cached_put(
 	return error;
 }
 
+#define INTERRUPTED (UINT64_C(1) << 63) /* in keys of the cache: above the bits of a root */
+
 /* Return the node for a callchain below its root. The result for a caller's node is cached while
- * the same modules are mapped. Returns 0 on error, which is stored in *ret_error. */
+ * the same modules are mapped. `back` is 1 if the innermost frame is an interrupted instruction.
+ * Returns 0 on error, which is stored in *ret_error. */
 static uint32_t chain_node(struct profile *p, const struct process *process, uint32_t root,
-	uint32_t id, uint64_t ns, int *ret_error)
+	uint32_t id, unsigned back, uint64_t ns, int *ret_error)
 {
 	static const char missing[] = "[not in the file]";
 	uint32_t ids[CALLCHAIN_FRAMES_MAX], count = 0, parent;
 	uint64_t address, start = (uint64_t)root << 32 | process->id;
 	struct cached_chain at = {root, {0, UINT64_MAX}};
 	struct profile_tables *t = p->tables;
+	const uint64_t leaf = back ? start | INTERRUPTED : start;
 	*ret_error = 0;
 	for (; id && count < CALLCHAIN_FRAMES_MAX; id = parent) {
-		uint32_t known = map_get(&t->chains, start, id);
+		uint32_t known = map_get(&t->chains, count ? start : leaf, id);
 		const struct cached_chain *chain = known ? &t->cached[known - 1] : NULL;
 		if (chain && chain->span.from_ns <= ns && ns < chain->span.until_ns) {
 			at = *chain;
@@ -195,8 +211,9 @@ static uint32_t chain_node(struct profile *p, const struct process *process, uin
 	}
 	while (at.node && count-- > 0) {
 		callchain_node(&process->memory->callchains, ids[count], &parent, &address);
-		at.node = address_node(p, process, at.node, address, ns, &at.span, ret_error);
-		if (at.node && cached_put(t, start, ids[count], &at)) {
+		at.node = address_node(p, process, at.node, address, count ? 0 : back, ns, &at.span,
+			ret_error);
+		if (at.node && cached_put(t, count ? start : leaf, ids[count], &at)) {
 			*ret_error = -ENOMEM;
 			return 0;
 		}
@@ -213,7 +230,7 @@ int profile_callers(struct profile *p, const struct process *process, uint32_t *
 		return 0;
 	if (!*root)
 		*root = node_new(p, 0, 0, &error);
-	uint32_t inner = *root ? chain_node(p, process, *root, chain, ns, &error) : 0;
+	uint32_t inner = *root ? chain_node(p, process, *root, chain, 0, ns, &error) : 0;
 	for (uint32_t node = inner; node && node != *root && *ret_count < PROFILE_CHAIN_MAX;
 		node = p->nodes[node].parent)
 		ret_frames[(*ret_count)++] = p->nodes[node].frame;
@@ -262,6 +279,7 @@ struct call {
 	uint32_t name, domain, chain;
 	bool in_domain; /* the name is "domain:text" of NVTX */
 	bool is_sample; /* has no name: its callchain ends in the function that was running */
+	unsigned back;  /* 1: the innermost frame is an interrupted instruction */
 };
 
 /* Return the name of the event itself in the tree. */
@@ -284,7 +302,9 @@ static int call_add(
 	const uint32_t range =
 		p->ranges ? range_paths_find(p->ranges, process->id, tid, ns) : 0;
 	struct profile_root *root = root_of(p, process, tid, range, &error);
-	uint32_t node = root ? chain_node(p, process, root->node, c->chain, c->end_ns, &error) : 0;
+	uint32_t node = root
+		? chain_node(p, process, root->node, c->chain, c->back, c->end_ns, &error)
+		: 0;
 	if (!node)
 		return error;
 	if (!c->is_sample) {
@@ -388,6 +408,7 @@ static int calls_add(struct profile *p, const struct process *process, const str
 	for (uint32_t i = 0; !error && i < n; i++, v++) {
 		struct call c = {.chain = (uint32_t)v[CHAIN * n]};
 		c.is_sample = p->source == PROFILE_CPU;
+		c.back = c.is_sample && !(v[FLAGS * n] & RECORD_IN_STEP);
 		c.name = c.is_sample ? 0 : (uint32_t)v[NAME * n];
 		c.in_domain = fields->field[DOMAIN];
 		c.domain = c.in_domain ? (uint32_t)v[DOMAIN * n] : 0;

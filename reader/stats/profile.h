@@ -74,6 +74,9 @@ struct profile {
 /* Return the source with this name: osrt, nvtx, cpu, offcpu or wall; NULL = osrt. */
 enum profile_source profile_source_named(const char *name);
 
+/* Return how to record events of a source that are not recorded by default, or NULL. */
+const char *profile_source_advice(enum profile_source source);
+
 /*
  * Initialize. `contents` (filled by profile_read()), `symbols` and the pattern of the filter must
  * outlive `p`. Of the filter, pid, tid and name (of a function, or NVTX text) are used. by_thread:

@@ -18,7 +18,8 @@ static void part(FILE *out, const char *text)
 	print_json_part(out, text, strlen(text));
 }
 
-static void frame_text(FILE *out, const struct symbol *symbol, uint32_t frame, uint64_t address)
+static void frame_text(FILE *out, const struct symbol *symbol, uint32_t frame, uint64_t address,
+	unsigned back)
 {
 	const char *function = symbol->frames[frame].function,
 		   *slash = symbol->module ? strrchr(symbol->module, '/') : NULL;
@@ -27,9 +28,9 @@ static void frame_text(FILE *out, const struct symbol *symbol, uint32_t frame, u
 	} else if (symbol->module) {
 		part(out, slash ? slash + 1 : symbol->module);
 		putc_unlocked('+', out);
-		print_hex(out, symbol->offset);
+		print_hex(out, symbol->offset - back);
 	} else {
-		print_hex(out, address);
+		print_hex(out, address - back);
 	}
 }
 
@@ -39,16 +40,17 @@ static void member(FILE *out, const char *name, const char *text)
 	print_json_string(out, text);
 }
 
-static void frame_json(FILE *out, const struct symbol *symbol, uint32_t frame, uint64_t address)
+static void frame_json(FILE *out, const struct symbol *symbol, uint32_t frame, uint64_t address,
+	unsigned back)
 {
 	const struct symbol_frame *f = &symbol->frames[frame];
 	bool inlined = frame + 1 < symbol->frame_count;
-	fprintf(out, "{\"address\":\"0x%llx\"", (unsigned long long)address);
+	fprintf(out, "{\"address\":\"0x%llx\"", (unsigned long long)(address - back));
 	member(out, "function", f->function);
 	if (inlined)
 		fputs_unlocked(",\"offset\":null", out);
 	else
-		fprintf(out, ",\"offset\":%llu", (unsigned long long)symbol->offset);
+		fprintf(out, ",\"offset\":%llu", (unsigned long long)(symbol->offset - back));
 	member(out, "module", symbol->module);
 	member(out, "file", f->file);
 	fputs_unlocked(",\"line\":", out);
@@ -73,7 +75,9 @@ static void address_json(FILE *out, uint64_t address)
 
 struct style {
 	const char *between; /* separator of frames */
-	void (*frame)(FILE *out, const struct symbol *symbol, uint32_t frame, uint64_t address);
+	/* back: 1 for an interrupted instruction, whose address is stored with 1 added; else 0 */
+	void (*frame)(FILE *out, const struct symbol *symbol, uint32_t frame, uint64_t address,
+		unsigned back);
 	void (*address)(FILE *out, uint64_t address); /* prints a frame without a name */
 };
 
@@ -83,22 +87,24 @@ static const struct style style_text = {" <- ", frame_text, print_hex},
 /* Print the frames of a callchain, innermost first. Returns their number; *ret_whole: the callchain
  * is complete. */
 static uint32_t frames_print(FILE *out, const struct style *style, struct symbols *symbols,
-	const struct process *p, uint32_t id, uint64_t ns, bool *ret_whole)
+	const struct process *p, const struct printed_chain *c, bool *ret_whole)
 {
 	uint64_t addresses[CALLCHAIN_FRAMES_MAX];
 	uint32_t count = callchain_addresses(
-		&p->memory->callchains, id, addresses, CALLCHAIN_FRAMES_MAX, ret_whole);
+		&p->memory->callchains, c->node, addresses, CALLCHAIN_FRAMES_MAX, ret_whole);
 	for (uint32_t i = 0; i < count; i++) {
 		const struct symbol *symbol =
-			symbols ? symbols_find(symbols, p, addresses[i], ns, NULL) : NULL;
+			symbols ? symbols_find(symbols, p, addresses[i], c->ns, NULL) : NULL;
+		const unsigned back =
+			!i && c->is_interrupted && !(addresses[i] & ADDRESS_PYTHON) ? 1 : 0;
 		if (i)
 			fputs_unlocked(style->between, out);
 		if (!symbol)
-			style->address(out, addresses[i]);
+			style->address(out, addresses[i] - back);
 		for (uint32_t n = 0; symbol && n < symbol->frame_count; n++) {
 			if (n)
 				fputs_unlocked(style->between, out);
-			style->frame(out, symbol, n, addresses[i]);
+			style->frame(out, symbol, n, addresses[i], back);
 		}
 	}
 	return count;
@@ -128,24 +134,24 @@ static void place_text(
 	}
 }
 
-void chain_print_text(
-	FILE *out, struct symbols *symbols, const struct process *p, uint32_t id, uint64_t ns)
+void chain_print_text(FILE *out, struct symbols *symbols, const struct process *p,
+	const struct printed_chain *c)
 {
 	bool is_whole;
 	putc_unlocked('"', out);
-	uint32_t count = frames_print(out, &style_text, symbols, p, id, ns, &is_whole);
+	uint32_t count = frames_print(out, &style_text, symbols, p, c, &is_whole);
 	if (!is_whole)
 		fputs_unlocked(count ? " <- ?" : "?", out);
 	putc_unlocked('"', out);
 	if (symbols)
-		place_text(out, symbols, p, id, ns);
+		place_text(out, symbols, p, c->node, c->ns);
 }
 
-void chain_print_json(
-	FILE *out, struct symbols *symbols, const struct process *p, uint32_t id, uint64_t ns)
+void chain_print_json(FILE *out, struct symbols *symbols, const struct process *p,
+	const struct printed_chain *c)
 {
 	bool is_whole;
 	putc_unlocked('[', out);
-	frames_print(out, &style_json, symbols, p, id, ns, &is_whole);
+	frames_print(out, &style_json, symbols, p, c, &is_whole);
 	putc_unlocked(']', out);
 }

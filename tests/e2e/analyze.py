@@ -83,6 +83,15 @@ def on_samples():
         tap.skip("a thread that migrates", "needs two CPUs")
 
 
+def says_why_nothing_is_found():
+    """Check that a rule without data names the option that records it, and that a rule with too few samples says so."""
+    text = trace("analyze", traced("calm")).out.decode()
+    tap.ok("hot_function: no data: CPU samples (--sample process-tree)\n" in text and "page_faults: no data: threads' counters (--thread-time process-tree)\n" in text,
+           "a rule without data says how to record it", text)
+    text = trace("analyze", "-r", "hot_function", traced("even", "few", LIBTRACE_SAMPLE="process-tree", LIBTRACE_SAMPLING_FREQUENCY="1")).out.decode()
+    tap.ok("hot_function: nothing found: no process has 50 CPU samples, which are needed to tell; the most are " in text, "with too few samples nothing can be found", text)
+
+
 def by_the_counters():
     """Check the rule about more threads than CPUs, by the kernel's counters: a thread that wants no CPU does not count, although it is in no recorded call."""
     report = traced("crowd", "crowd-counted", LIBTRACE_THREAD_TIME="process-tree")
@@ -214,7 +223,7 @@ def times_of_nsight_compute():
 def text():
     out = trace("analyze", os.path.join(PLACE, "convoy.rep")).out.decode()
     tap.ok(" ** Lock Convoys (lock_convoy): warning" in out and "split it." in out and "No CUDA data: " in out and "tiny_io: nothing found" in out
-           and "hot_function: no data: CPU samples (--sample)\n" in out and "cpu_waits: no data: threads' counters (--thread-time)\n" in out,
+           and "hot_function: no data: CPU samples (--sample process-tree)\n" in out and "cpu_waits: no data: threads' counters (--thread-time process-tree)\n" in out,
            "text prints findings with advice, and one line for each rule without findings", out)
     rules = trace("analyze", "--list").out.decode().splitlines()
     tap.ok(len(rules) == 16 and any(line.split()[:2] == ["gpu_gaps", "warning"] for line in rules), "the rules are listed", rules)
@@ -351,4 +360,4 @@ def nsys_itself():
         tap.ok(ours == theirs and theirs, f"{rule} of nsys itself: {len(theirs)} rows", (ours[:3], theirs[:3], done.err))
 
 
-main(on_programs, on_samples, by_the_counters, convoy_told, sleepers_do_not_run, time_after_the_last_call_counts, no_word_of_cuda, short_processes, convoy_of_nsys, exit_status, times_of_nsight_compute, text, texts_are_folded, later_rows_are_folded, rows_are_counted, on_databases, on_fixtures, nsys_itself)
+main(on_programs, on_samples, says_why_nothing_is_found, by_the_counters, convoy_told, sleepers_do_not_run, time_after_the_last_call_counts, no_word_of_cuda, short_processes, convoy_of_nsys, exit_status, times_of_nsight_compute, text, texts_are_folded, later_rows_are_folded, rows_are_counted, on_databases, on_fixtures, nsys_itself)

@@ -2,11 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 600
 """Check CPU samples: shares of functions, uninterrupted calls, programs that behave as without them, and the receipt of what was not sampled."""
+import collections
 import csv
 import io
 import json
 import math
 import os
+import re
 import resource
 import sqlite3
 import sys
@@ -84,7 +86,32 @@ def shares():
     chains = [r["callchain"] for r in rows]
     whole = [c for c in chains if "_start" in c and "main" in c]
     tap.ok(len(whole) >= 0.99 * len(chains), "callchains are whole", f"{len(whole)} of {len(chains)}")
+    leaves(s)
+    without_symbols(s)
     ways(s, rows, names)
+
+
+def leaves(s):
+    """Check that text and JSON have the addresses of the interrupted instructions, as the export to SQLite has."""
+    base = os.path.join(folder(), "leaves.sqlite")
+    trace("export", "-t", "sqlite", "-o", base, s.path)
+    query = "SELECT printf('0x%x', originalIP) FROM SAMPLING_CALLCHAINS WHERE originalIP NOT NULL GROUP BY id HAVING min(stackDepth) = stackDepth"
+    wanted = collections.Counter(row[0] for row in sqlite3.connect(base).execute(query))
+    chains = [json.loads(r["callchain"]) for r in s.samples()]
+    have = collections.Counter(c[0]["address"] for c in chains if c)
+    lines = trace("dump", "--no-symbols", "--kind", "cpu_sample", s.path).out.decode()
+    shown = collections.Counter(re.findall(r'callchain="(0x[0-9a-f]+)', lines))
+    tap.ok(wanted and have == wanted == shown, "the innermost address of a sample is that of the interrupted instruction", (wanted - have, have - wanted, shown - wanted))
+
+
+def without_symbols(s):
+    """Check that functions without symbols are one row for each module, since their addresses differ between instructions and processes."""
+    base = os.path.join(folder(), "stripped.sqlite")
+    trace("export", "-t", "sqlite", "--no-symbols", "-o", base, s.path)
+    rows = stats(base, "cpu_by_function")
+    modules = [row["Module"] for row in rows]
+    tap.ok({row["Name"] for row in rows} == {"[no symbol]"} and len(modules) == len(set(modules)) > 1 and abs(sum(float(row["Self (%)"]) for row in rows) - 100) < 0.5,
+           "functions without symbols are one row for each module", rows[:4])
 
 
 def ways(s, rows, names):

@@ -275,6 +275,17 @@ def nothing_recorded():
     tap.ok(b"torn tail: " in info.out and b"has no events" not in info.out + stats.err, "a report that is cut off is not said to hold no events", (info, stats))
 
 
+def processes_are_counted_once():
+    """Check that a process that executes another program is one process, in the last line of run and in info."""
+    for command, wanted in (("exec true", b"processes: 1, with 2 program images\n"), ("true & wait", b"processes: 2, with 3 program images\n"), (":", b"processes: 1\n")):
+        report = os.path.join(folder(), "counted.rep")
+        done = trace("run", "-o", report, "--", "sh", "-c", command)
+        count = int(wanted.split()[1].rstrip(b","))
+        said = f" {count} process{'' if count == 1 else 'es'}; complete".encode()
+        text = trace("info", report).out
+        tap.ok(wanted in text and said in done.err, f"sh -c '{command}': {count} process{'' if count == 1 else 'es'}", (text, done.err))
+
+
 def ncu_verdict():
     path = os.path.join(fixtures("ncu"), "path_tracer-2025.4.1.ncu-rep")
     if not os.path.exists(path):
@@ -284,5 +295,5 @@ def ncu_verdict():
     tap.ok(b"verdict:   a report of Nsight Compute, not written by libtrace" in info.out and b"'trace details'" in info.out, "a report of Nsight Compute: info says so, and what reads it", info)
 
 
-main(nothing_recorded, ncu_verdict, unknown_options, mistakes, every_help, nothing_matches, dry_runs, dry_runs_find_as_runs_do, unknown_names, files_that_are_no_reports, imports_of_other_files, closed_pipes, full_disks,
+main(nothing_recorded, processes_are_counted_once, ncu_verdict, unknown_options, mistakes, every_help, nothing_matches, dry_runs, dry_runs_find_as_runs_do, unknown_names, files_that_are_no_reports, imports_of_other_files, closed_pipes, full_disks,
      unknown_options_have_neighbors, a_run_nobody_listens_to)

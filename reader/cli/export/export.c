@@ -30,6 +30,7 @@
 #include "reader/cli/base/stop.h"
 #include "reader/export/output.h"
 #include "reader/export/sqlite/export.h"
+#include "reader/stats/profile.h"
 
 #define LIST_COLUMNS 160u /* width of `--list` if the terminal's width is unknown */
 
@@ -153,7 +154,9 @@ static int export_to(struct cli_report *r, const struct options *o,
 		error = -ENODATA;
 	const bool is_full = error == -EFBIG || error == -ENOSPC || error == -EDQUOT;
 	if (error == -ENODATA)
-		export_found_nothing(r, format->name);
+		export_found_nothing(r, format->name,
+			profile_source_advice(
+				profile_source_named(o->value[OPT_export_source])));
 	else if (is_full)
 		cli_write_failed(name, error,
 			"no room for a temporary file; set TMPDIR to use another folder");

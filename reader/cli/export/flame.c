@@ -5,29 +5,63 @@
 #include "reader/cli/export/flame.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 
+#include "reader/cli/base/message.h"
 #include "reader/cli/export/timeline.h"
 #include "reader/cli/stats/wall.h"
 #include "reader/export/exporters.h"
 
+/* Kinds of events whose callchains a source has. */
+static const uint32_t by_callchain[][6] = {[PROFILE_OSRT] = {KIND_OSRT_CALL},
+	[PROFILE_NVTX] = {KIND_NVTX_RANGE, KIND_NVTX_START_END, KIND_NVTX_MARK},
+	[PROFILE_CPU] = {KIND_CPU_SAMPLE},
+	[PROFILE_OFFCPU] = {KIND_OSRT_CALL, KIND_OSRT_SUMMARY, KIND_THREAD_TIME, KIND_WAIT_LOOK},
+	[PROFILE_WALL] = {KIND_OSRT_CALL, KIND_OSRT_SUMMARY, KIND_THREAD_TIME, KIND_WAIT_LOOK,
+		KIND_CPU_SAMPLE}};
+#define SOURCES (sizeof(by_callchain) / sizeof(by_callchain[0]))
+#define KINDS_MOST 24u /* of all lists, and a 0 at the end */
+
+static bool is_in(const uint32_t *kinds, uint32_t kind)
+{
+	while (*kinds && *kinds != kind)
+		kinds++;
+	return *kinds;
+}
+
+/* Print the counts of events that another --source has, and add their kinds to `carried`. */
+static void note_other_sources(
+	const struct cli_report *r, const struct contents *c, uint32_t *carried, uint32_t count)
+{
+	char text[500] = "";
+	size_t at = 0;
+	for (size_t source = 0; source < SOURCES; source++)
+		for (const uint32_t *kind = by_callchain[source]; *kind; kind++) {
+			const struct schema_event *event = schema_event(*kind);
+			if (is_in(carried, *kind) || !event)
+				continue;
+			carried[count++] = *kind;
+			if (c->selected[*kind] && at < sizeof(text) - 100)
+				at += (size_t)snprintf(text + at, sizeof(text) - at,
+					"%s%" PRIu64 " %.60s", at ? ", " : "", c->selected[*kind],
+					event->name);
+		}
+	if (at)
+		cli_note("'%s': left out: %s; another --source has them", r->path, text);
+}
+
 static void notes_print(
 	const struct cli_report *r, const char *format, const struct profile *p, bool with_slices)
 {
-	static const uint32_t by_callchain[][6] = {[PROFILE_OSRT] = {KIND_OSRT_CALL},
-		[PROFILE_NVTX] = {KIND_NVTX_RANGE, KIND_NVTX_START_END, KIND_NVTX_MARK},
-		[PROFILE_CPU] = {KIND_CPU_SAMPLE},
-		[PROFILE_OFFCPU] = {KIND_OSRT_CALL, KIND_OSRT_SUMMARY, KIND_THREAD_TIME,
-			KIND_WAIT_LOOK},
-		[PROFILE_WALL] = {KIND_OSRT_CALL, KIND_OSRT_SUMMARY, KIND_THREAD_TIME,
-			KIND_WAIT_LOOK, KIND_CPU_SAMPLE}};
 	static const uint32_t over_time[] = {
 		KIND_OSRT_CALL, KIND_GIL_WAIT, KIND_NVTX_RANGE, KIND_CUDA_API, KIND_CODEXL_CALL, 0};
-	uint32_t carried[12] = {0}, count = 0; /* of both lists, and a 0 at the end */
+	uint32_t carried[KINDS_MOST] = {0}, count = 0;
 	for (const uint32_t *kind = over_time; with_slices && *kind; kind++)
 		carried[count++] = *kind;
 	for (const uint32_t *kind = by_callchain[p->source]; *kind; kind++)
 		carried[count++] = *kind;
+	note_other_sources(r, p->contents, carried, count);
 	export_note_others(r->path, format, p->contents, carried);
 	export_note_results(r->path, format, p->contents);
 	stats_note_left_out(r->path, p, with_slices ? " of the profiles by callchain" : "");

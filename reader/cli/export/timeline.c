@@ -15,10 +15,11 @@
 #include "reader/export/timeline/perfetto.h"
 #include "reader/export/xplane/xplane.h"
 
-void export_found_nothing(const struct cli_report *r, const char *format)
+void export_found_nothing(const struct cli_report *r, const char *format, const char *advice)
 {
 	cli_notes_drop();
-	cli_error("'%s': nothing to export as %s", r->path, format);
+	cli_error("'%s': nothing to export as %s%s%s", r->path, format, advice ? ": " : "",
+		advice ? advice : "");
 }
 
 void export_note_left_out(const char *path, const char *format, const uint64_t *by_kind)

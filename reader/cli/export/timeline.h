@@ -22,8 +22,8 @@ int export_timeline(FILE *out, struct cli_report *r, const struct options *o, co
 int export_tools_messages(FILE *const out[TOOLS_MESSAGES], struct cli_report *r,
 	const struct options *o, const struct contents_visitor *visitor);
 
-/* Print the error of an export that would have no row. */
-void export_found_nothing(const struct cli_report *r, const char *format);
+/* Print the error of an export that would have no row. `advice` is what to do, or NULL. */
+void export_found_nothing(const struct cli_report *r, const char *format, const char *advice);
 
 /* Print the counts of events by kind (SCHEMA_KINDS elements), if any is not 0, as events that the
  * format cannot store. */

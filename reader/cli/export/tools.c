@@ -160,7 +160,7 @@ static int export_to_folder(struct cli_report *r, const struct options *o, const
 		if (!stop_signal && error == -EPIPE)
 			folder_failed(name, failed ? failed : cause ? -cause : -EIO);
 		else if (!stop_signal && error == -ENODATA)
-			export_found_nothing(r, TOOLS_FORMAT);
+			export_found_nothing(r, TOOLS_FORMAT, NULL);
 		else if (!stop_signal)
 			cli_failed(r, error);
 		status = STATUS_FAILED;

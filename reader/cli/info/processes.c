@@ -145,8 +145,8 @@ static void print_receipt(FILE *out, const Libtrace__Receipt *r, unsigned indent
 /* Print what became of the CPU samples, and what was not sampled. */
 static void print_cpu(FILE *out, const Libtrace__CpuReceipt *c, unsigned indent)
 {
-	fprintf(out, "%*sCPU samples: %" PRIu64 " of %" PRIu64 " threads, %.3f s", (int)indent, "",
-		c->samples, c->threads, (double)c->sampled_ns / 1e9);
+	fprintf(out, "%*sCPU samples: %" PRIu64 " in %" PRIu64 " thread%s, %.3f s", (int)indent, "",
+		c->samples, c->threads, c->threads == 1 ? "" : "s", (double)c->sampled_ns / 1e9);
 	if (c->process_ns)
 		fprintf(out, " of %.3f s of processor time", (double)c->process_ns / 1e9);
 	fprintf(out, ", at %" PRIu64 " Hz", c->frequency);
@@ -402,7 +402,11 @@ void info_print_processes(FILE *out, const struct process_list *l, bool verbose)
 	size_t left = verbose ? SIZE_MAX : PROCESSES_SHOWN;
 	struct node *nodes = nodes_make(l);
 	if (nodes && !nodes_link(nodes, l->count)) {
-		fprintf(out, "\nprocesses: %zu\n", l->count);
+		const uint64_t apart = processes_apart(l);
+		fprintf(out, "\nprocesses: %" PRIu64, apart);
+		if (apart < l->count)
+			fprintf(out, ", with %zu program images", l->count);
+		putc('\n', out);
 		for (size_t n = 0; n < l->count; n++)
 			if (nodes[n].parent == SIZE_MAX)
 				print_tree(out, nodes, n, verbose, &left);

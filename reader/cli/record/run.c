@@ -233,9 +233,10 @@ static void verdict_message(const struct info *i, const char *report)
 {
 	char verdict[512];
 	bool is_complete = info_verdict(i, verdict, sizeof(verdict));
-	fprintf(stderr, "report: %s (%llu events, %zu process%s; %s%s%s%s)\n", report,
-		(unsigned long long)i->c.events_total, i->c.processes.count,
-		i->c.processes.count == 1 ? "" : "es", is_complete ? "complete" : verdict,
+	const uint64_t processes = processes_apart(&i->c.processes);
+	fprintf(stderr, "report: %s (%llu events, %llu process%s; %s%s%s%s)\n", report,
+		(unsigned long long)i->c.events_total, (unsigned long long)processes,
+		processes == 1 ? "" : "es", is_complete ? "complete" : verdict,
 		info_never_began(i) ? "; recording never began" : "",
 		is_complete && info_is_empty(i) && !info_never_began(i)
 			? ", but nothing was recorded; see 'trace info'"

@@ -3,8 +3,10 @@
 -- severity: info
 -- columns: Self (%), +- (%), CPU Time (ns), PID, Function text, Module text, Most Frequent Callchain text
 -- needs: SAMPLING_CALLCHAINS
--- data: CPU samples (--sample)
+-- data: CPU samples (--sample process-tree)
 -- arguments: rows
+-- few: SELECT 'no process has 50 CPU samples, which are needed to tell; the most are ' || max(n)
+-- few: FROM (SELECT count(*) AS n FROM COMPOSITE_EVENTS GROUP BY globalTid >> 24) HAVING max(n) < 50
 -- advice: One function itself used more than half of the process's processor time, by at least 50 CPU samples and with two standard errors.
 -- advice: Improve this function first (algorithm, vector instructions, more threads); the callchain shows its callers.
 
