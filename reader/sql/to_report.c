@@ -177,14 +177,17 @@ static int processes_append(struct to_report *w, const char *source)
 
 /* ---- callchains ---- */
 
-/* Return the address of a frame: its address in the database, or an invented address if it has none
- * or another function has the same. 0 = out of memory. */
+/* Return the address of a frame: its address in the database, or an invented address if it has
+ * none, is of the kernel (reports have addresses of programs, below 2^63), or another function has
+ * the same. 0 = out of memory. */
 static uint64_t frame_address(struct to_report *w, const struct sql_value *function,
 	const struct sql_value *module, const struct sql_value *address)
 {
 	struct converted_frame f = {.function = text_add(w, function),
 		.module = text_add(w, module),
-		.address = address->type == SQL_INTEGER ? (uint64_t)address->integer : 0};
+		.address = address->type == SQL_INTEGER && address->integer > 0
+			? (uint64_t)address->integer
+			: 0};
 	const uint64_t text = (uint64_t)f.function << 32 | f.module;
 	uint32_t known = map_get(&w->frames_by_text, text, f.address);
 	if (known)

@@ -261,6 +261,14 @@ static struct profile_root *root_of(struct profile *p, const struct process *pro
 	return *ret_error ? NULL : root;
 }
 
+enum profile_weight profile_weight_of(const struct profile *p, enum profile_weight weight)
+{
+	bool has_time = p->source != PROFILE_CPU || p->node_count <= 1;
+	for (uint32_t i = 1; !has_time && i < p->node_count; i++)
+		has_time = p->nodes[i].self_ns > 0;
+	return has_time ? weight : PROFILE_COUNT;
+}
+
 uint32_t profile_thread_name(const struct profile *p, const struct profile_root *root)
 {
 	const uint64_t of = (uint64_t)root->process->id << 32 | root->tid;

@@ -108,6 +108,9 @@ uint32_t profile_frame(struct profile *p, const struct profile_frame *frame);
 int profile_callers(struct profile *p, const struct process *process, uint32_t *root,
 	uint32_t chain, uint64_t ns, uint32_t ret_frames[PROFILE_CHAIN_MAX], uint32_t *ret_count);
 
+/* Return the weight to use instead of `weight`: samples of nsys have no time, so they are counted. */
+enum profile_weight profile_weight_of(const struct profile *p, enum profile_weight weight);
+
 /* Return the Strings id of the last name of a root's thread; by_thread only. */
 uint32_t profile_thread_name(const struct profile *p, const struct profile_root *root);
 

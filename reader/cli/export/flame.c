@@ -77,7 +77,7 @@ int export_flame(FILE *out, struct cli_report *r, const struct options *o, const
 	const struct cursor_filter all = {0};
 	const bool speedscope = !strcmp(format, "speedscope"), pprof = !strcmp(format, "pprof");
 	const char *slash = strrchr(r->path, '/');
-	const enum profile_weight weight =
+	enum profile_weight weight =
 		option_is(o, OPT_export_weight, "count") ? PROFILE_COUNT : PROFILE_TIME;
 	const enum profile_source source = profile_source_named(o->value[OPT_export_source]);
 	const struct stats_form form = {.symbol_path = o->value[OPT_export_symbol_path],
@@ -99,6 +99,7 @@ int export_flame(FILE *out, struct cli_report *r, const struct options *o, const
 		error = profile_batches(&profile, &r->report, visitor);
 	if (!error && wall_has(source))
 		error = wall_add(&profile, r->path, &form, o->value[OPT_export_no_symbols]);
+	weight = profile_weight_of(&profile, weight);
 	if (!error)
 		error = speedscope
 			? speedscope_write(out, &profile, &t, weight, slash ? slash + 1 : r->path)

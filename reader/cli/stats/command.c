@@ -130,8 +130,7 @@ static int sql_one(struct output *o, struct stats_database *d, const char *file,
 	size_t bytes)
 {
 	if (!stats_sql_knows(report, bytes)) {
-		cli_error("report %.*s is not available for %s", (int)bytes, report,
-			o->windowed ? "a time window" : "databases, only for reports");
+		cli_error("report %.*s is not available for a time window", (int)bytes, report);
 		return STATUS_FAILED;
 	}
 	if (o->form.filter.name) {
@@ -153,7 +152,7 @@ static int list_print(struct output *o, const char *file, bool is_database)
 		size_t bytes = strcspn(at, ",");
 		char *name = strndup(at, bytes);
 		int one = !name ? STATUS_FAILED
-			: !is_database && is_direct(o, at, bytes)
+			: is_direct(o, at, bytes) && !(is_database && stats_sql_knows(at, bytes))
 			? stats_print(file, name, &o->form, o->out, o->name)
 			: sql_one(o, &d, file, at, bytes);
 		free(name);

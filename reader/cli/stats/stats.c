@@ -18,6 +18,7 @@
 #include "reader/cli/stats/cells.h"
 #include "reader/cli/stats/chains.h"
 #include "reader/cli/stats/nvtx.h"
+#include "reader/cli/database/input.h"
 #include "reader/cli/stats/wall.h"
 #include "reader/cli/base/table.h"
 #include "reader/stats/osrt.h"
@@ -296,6 +297,7 @@ static int profile_gather(struct stats_data *d, struct cli_report *r, const stru
 		error = profile_read(&d->profile, &r->report, visitor);
 	if (!error && wall_has(form->source))
 		error = wall_add(&d->profile, r->path, form, form->no_symbols);
+	d->weight = profile_weight_of(&d->profile, d->weight);
 	if (!error)
 		stats_note_left_out(r->path, &d->profile, "");
 	return error;
@@ -362,7 +364,7 @@ int stats_print(const char *file, const char *list, const struct stats_form *for
 		.format = table_format_named(form->format),
 		.document = form->document,
 		.time = form->time};
-	if (cli_open_events(&r, file, form->no_wait))
+	if (input_open_events(&r, file, form->no_wait))
 		return STATUS_FAILED;
 	d.is_filtered =
 		form->filter.name || form->filter.pid || form->filter.tid || r.selection.asked;

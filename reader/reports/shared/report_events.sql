@@ -1,11 +1,16 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- The events of a database as rows of the events of reports (common/schema/events.def), for everything that reads reports. The name of the
--- first column is the kind of event; the other columns are named as in events.def. process: globalPid >> 24. callchain: twice the id in
--- OSRT_CALLCHAINS, or twice the id in CUDA_CALLCHAINS plus 1. A duration of NULL: the event did not end. Rows are in order of their start.
+-- first column is the kind of event; the other columns are named as in events.def. process: globalPid >> 24. callchain: four times the id in
+-- OSRT_CALLCHAINS, in CUDA_CALLCHAINS plus 1, or in SAMPLING_CALLCHAINS plus 2. A duration of NULL: the event did not end. Rows are in order of their start.
 
 SELECT 0 AS osrt_call, globalTid >> 24 AS process, tid, start AS start_ns, ns AS duration_ns, name AS function, returnValue AS return_value,
-       object, holder AS holder_tid, chain * 2 AS callchain
+       object, holder AS holder_tid, chain * 4 AS callchain
 FROM OSRT_CALLS ORDER BY start;
+
+SELECT 0 AS cpu_sample, c.globalTid >> 24 AS process, c.globalTid & 0xffffff AS tid, c.start AS time_ns, c.cpu, c.cpuCycles AS periods,
+       l.cpuTime AS cpu_time_ns, c.id * 4 + 2 AS callchain
+FROM COMPOSITE_EVENTS AS c LEFT JOIN LIBTRACE_CPU_SAMPLE AS l ON l.id = c.id
+WHERE c.globalTid IS NOT NULL ORDER BY c.start;
 
 SELECT 0 AS nvtx_range, e.globalTid >> 24 AS process, e.globalTid & 0xffffff AS tid, e.start AS start_ns, e."end" - e.start AS duration_ns,
        d.name AS domain, coalesce(e.text, s.value) AS text, e.category, e.color & 0xffffffff AS color,
@@ -64,7 +69,7 @@ ORDER BY m.start, m."end" DESC;
 
 SELECT 0 AS cuda_api, c.globalTid >> 24 AS process, c.tid, c.start AS start_ns, c.ns AS duration_ns, c.full_name AS function,
        c.returnValue AS return_value, c.correlationId AS correlation_id, c.full_name GLOB 'cu[A-Z]*' AS api,
-       nullif(c.callchainId, 0) * 2 + 1 AS callchain
+       nullif(c.callchainId, 0) * 4 + 1 AS callchain
 FROM API_CALLS AS c ORDER BY c.start, c."end" DESC;
 
 SELECT 0 AS cuda_kernel, k.globalPid >> 24 AS process, 0 AS tid, k.start AS start_ns, k."end" - k.start AS duration_ns,
