@@ -106,6 +106,15 @@ static bool is_direct(const struct output *o, const char *report, size_t bytes)
 	return !o->windowed && stats_direct(report, bytes);
 }
 
+/* Return whether a report is computed by passes over this file. A database, which is converted to a
+ * temporary report for that, has callchains but not the calls below the threshold. */
+static bool passes_over(
+	const struct output *o, const char *report, size_t bytes, bool is_database)
+{
+	return is_direct(o, report, bytes) &&
+		(!is_database || !strncmp(report, "callchain_", strlen("callchain_")));
+}
+
 /* Return whether all reports of the list are computed by passes over the file. */
 static bool all_direct(const struct output *o)
 {
@@ -130,7 +139,8 @@ static int sql_one(struct output *o, struct stats_database *d, const char *file,
 	size_t bytes)
 {
 	if (!stats_sql_knows(report, bytes)) {
-		cli_error("report %.*s is not available for a time window", (int)bytes, report);
+		cli_error("report %.*s is not available for %s", (int)bytes, report,
+			o->windowed ? "a time window" : "databases, only for reports");
 		return STATUS_FAILED;
 	}
 	if (o->form.filter.name) {
@@ -152,7 +162,7 @@ static int list_print(struct output *o, const char *file, bool is_database)
 		size_t bytes = strcspn(at, ",");
 		char *name = strndup(at, bytes);
 		int one = !name ? STATUS_FAILED
-			: is_direct(o, at, bytes) && !(is_database && stats_sql_knows(at, bytes))
+			: passes_over(o, at, bytes, is_database)
 			? stats_print(file, name, &o->form, o->out, o->name)
 			: sql_one(o, &d, file, at, bytes);
 		free(name);
