@@ -15,7 +15,7 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from lib import SRC, Report, app, folder, main, receipts_agree, run, spool_folder, tap, trace, traced_env, wait_spool_gone  # noqa: E402
-from python_chains import KNOWN, Traced, interpreters  # noqa: E402
+from python_chains import Traced, interpreters, is_known  # noqa: E402
 
 PROGRAM = os.path.join(SRC, "tests/apps/python_gil.py")
 ROUNDS = 20
@@ -63,7 +63,7 @@ class Waits:
 
 
 def known():
-    return {v: p for v, p in interpreters().items() if v.split()[-1] in KNOWN}
+    return {v: p for v, p in interpreters().items() if is_known(v)}
 
 
 def calls_of_waits(waited):
@@ -92,7 +92,7 @@ def calls_of_waits(waited):
 def truth():
     """Compare the waits with those that the program has seen."""
     for version, python in interpreters().items():
-        if version.split()[-1] not in KNOWN:
+        if not is_known(version):
             continue
         if version.split()[-1] == "3.6":
             waited = Waits(python, "pair")

@@ -17,7 +17,7 @@ from _browser import Browser, find  # noqa: E402
 from _packages import PACKAGES, SMALL, fetch  # noqa: E402
 from lib import BUILD, SRC, folder, main, run, tap, trace  # noqa: E402
 from libpeers import NSYS  # noqa: E402
-from python_chains import KNOWN, Traced, interpreters  # noqa: E402
+from python_chains import Traced, interpreters, is_known  # noqa: E402
 from _page import about, find_event, search, shows  # noqa: E402
 
 TRAIN = """
@@ -112,7 +112,7 @@ def line_of(source, text):
 
 
 def python():
-    known = {version: path for version, path in interpreters().items() if version.split()[-1] in KNOWN}
+    known = {version: path for version, path in interpreters().items() if is_known(version)}
     return known[sorted(known)[-1]]
 
 
