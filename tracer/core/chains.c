@@ -16,6 +16,7 @@
 #include "tracer/base/libc.h"
 #include "tracer/core/diagnostic.h"
 #include "tracer/core/python.h"
+#include "tracer/core/pytorch.h"
 #include "tracer/core/state.h"
 #include "tracer/core/spool_file.h"
 #include "unwind/callchain.h"
@@ -229,6 +230,7 @@ void chains_start(void)
 			limits[i] = session_ticks(c->backtrace_ns[i]);
 	limits_use();
 	python_start(setup.find_object);
+	pytorch_start();
 	is_on = true;
 }
 

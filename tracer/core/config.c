@@ -69,6 +69,7 @@ static const struct option options[] = {
 		UP_TO(CALLCHAIN_DEPTH_MAX, backtrace_depth)},
 	{"LIBTRACE_BACKTRACE", KIND_CHOICE, 0, "dwarf,fp,libunwind,check,none", AT(backtrace)},
 	{"LIBTRACE_PYTHON_BACKTRACE", KIND_CHOICE, 0, "auto,off", AT(python_backtrace)},
+	{"LIBTRACE_PYTORCH", KIND_CHOICE, 0, "none,autograd-nvtx", AT(pytorch)},
 	{"LIBTRACE_CUDA_BACKTRACE", KIND_CLASSES, 1, NULL, AT(backtrace_ns)},
 	{"LIBTRACE_CUDA_TRIVIAL", KIND_WORD, 0, "record", AT(cuda_all_calls)},
 	{"LIBTRACE_CUDA_GRAPH", KIND_WORD, 0, "node", AT(cuda_graph_nodes)},

@@ -18,6 +18,7 @@ enum backtrace {
 };
 
 enum python_backtrace { PYTHON_BACKTRACE_AUTO = 0, PYTHON_BACKTRACE_OFF };
+enum pytorch { PYTORCH_NONE = 0, PYTORCH_AUTOGRAD_NVTX };
 
 /* Classes of callchains: each has a threshold. Calls of the CUDA APIs are divided by what they
  * do. */
@@ -71,6 +72,7 @@ struct config {
 	const char *spool_dir;           /* LIBTRACE_SPOOL_DIR; NULL = /dev/shm */
 	/* LIBTRACE_PYTHON_BACKTRACE */
 	enum python_backtrace python_backtrace;
+	enum pytorch pytorch; /* LIBTRACE_PYTORCH */
 	uint64_t cut;    /* bit n: the value of the n-th option exceeded the maximum; the maximum is
 			    used */
 	const char *bad; /* the first variable with an invalid value; its default is used, and a

@@ -81,7 +81,7 @@ static uint64_t found_bytes(const char *name, uint64_t *ret_bytes)
 	return home ? rtld_find_in(home, name, ret_bytes) : rtld_find_global(name, ret_bytes);
 }
 
-static uint64_t found(const char *name)
+uint64_t python_symbol(const char *name)
 {
 	uint64_t bytes;
 	return found_bytes(name, &bytes);
@@ -99,7 +99,7 @@ static uint32_t number_take(const char **text)
  * started. */
 static uint32_t version_now(void)
 {
-	uint64_t word = found("Py_Version"), call = found("Py_GetVersion");
+	uint64_t word = python_symbol("Py_Version"), call = python_symbol("Py_GetVersion");
 	if (word)
 		return *(const uint32_t *)(uintptr_t)word >> 16;
 	const char *text = call ? ((const char *(*)(void))(uintptr_t)call)() : "";
@@ -133,16 +133,16 @@ static const char *setup_fill(void)
 	} else {
 		setup.layout = *known;
 	}
-	uint64_t finalizing = found("Py_IsFinalizing");
+	uint64_t finalizing = python_symbol("Py_IsFinalizing");
 	if (!finalizing)
-		finalizing = found("_Py_IsFinalizing");
-	last_state = (const uint64_t *)(uintptr_t)found("_Py_Finalizing");
+		finalizing = python_symbol("_Py_IsFinalizing");
+	last_state = (const uint64_t *)(uintptr_t)python_symbol("_Py_Finalizing");
 	if (!finalizing && last_state)
 		finalizing = (uint64_t)(uintptr_t)is_finalizing_36;
-	setup.code_type = found("PyCode_Type");
-	setup.text_type = found("PyUnicode_Type");
-	setup.bytes_type = found("PyBytes_Type");
-	setup.coroutine_type = found("PyCoro_Type");
+	setup.code_type = python_symbol("PyCode_Type");
+	setup.text_type = python_symbol("PyUnicode_Type");
+	setup.bytes_type = python_symbol("PyBytes_Type");
+	setup.coroutine_type = python_symbol("PyCoro_Type");
 	setup.is_finalizing = (int (*)(void))(uintptr_t)finalizing;
 	setup.define = define;
 	return finalizing && setup.code_type && setup.text_type && setup.bytes_type
@@ -183,7 +183,7 @@ void python_start(int (*given_find_object)(void *, void *))
 	if (session.config.python_backtrace != PYTHON_BACKTRACE_AUTO || session.restricted)
 		return;
 	find_object = given_find_object;
-	python_may_come = !interpreter_use(found(THREAD_STATE)) && find_object;
+	python_may_come = !interpreter_use(python_symbol(THREAD_STATE)) && find_object;
 }
 
 void python_look(uint64_t address, uint32_t generation)

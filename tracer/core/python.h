@@ -37,6 +37,9 @@ extern struct python_memory python_gil __attribute__((visibility("hidden")));
  */
 const struct python_layout *python_layout_now(uint64_t *ret_state);
 
+/* Return the address of a symbol of the interpreter; 0 = it has none. Any thread. */
+uint64_t python_symbol(const char *name);
+
 /* Look for the interpreter among the loaded objects. Once, when the session starts. `find_object`
  * is _dl_find_object(), or NULL if there is none. */
 void python_start(int (*find_object)(void *, void *));

@@ -15,6 +15,7 @@
 #include "tracer/cuda/row.h"
 #include "tracer/core/lane.h"
 #include "tracer/core/names.h"
+#include "tracer/core/pytorch.h"
 #include "tracer/session/fork.h"
 #include "tracer/session/window_calls.h"
 
@@ -142,6 +143,8 @@ static void call_exit(
 						kill, one of the two is found */
 	if (cuda.page)
 		__atomic_add_fetch(&cuda.page->api_calls, 1, __ATOMIC_RELAXED);
+	if (__builtin_expect(pytorch_may_come, 0))
+		pytorch_look(t);
 	thread_leave(t);
 	if (f->class == CHAIN_CUDA_SYNC)
 		cuda_clock_look(clock_monotonic_ns());

@@ -13,6 +13,7 @@
 #include "common/sys.h"
 #include "common/text.h"
 #include "tracer/core/chains.h"
+#include "tracer/core/pytorch.h"
 #include "tracer/session/spare.h"
 #include "tracer/osrt/hooks.h"
 
@@ -209,6 +210,14 @@ bool osrt_close(struct lane *lane, uint64_t tick)
 	return true;
 }
 
+/* Return true for functions that the interpreter does not call to take a lock of its own. */
+static bool takes_no_lock(uint64_t fn)
+{
+	return fn == FN_read || fn == FN_write || fn == FN_select || fn == FN_poll ||
+		fn == FN_ioctl || fn == FN_clock_nanosleep || fn == FN_nanosleep ||
+		fn == FN_epoll_wait || fn == FN_open64 || fn == FN_openat64 || fn == FN_open;
+}
+
 /* Publish the record of the chain and that of the call together. A call that was left has no
  * chain: the thread is elsewhere now. */
 static void put_with_chain(struct thread *t, const struct record *record)
@@ -235,6 +244,8 @@ static void put_with_chain(struct thread *t, const struct record *record)
 	if (found.is_wait)
 		gil_put(t, r, slots > 1 + waits, &found);
 	lane_publish(t, slots);
+	if (__builtin_expect(pytorch_may_come, 0) && takes_no_lock(fn))
+		pytorch_look(t);
 	if (slots > 1 + waits)
 		thread_long_call(t, record->tick, record->word >> RECORD_LENGTH_SHIFT);
 }
