@@ -42,7 +42,7 @@
 
 #define SPOOL_MAGIC 0x316c6f6f70536c54ull /* "TlSpool1" */
 #ifndef SPOOL_VERSION                     /* tests build a writer of another version */
-#define SPOOL_VERSION 10u
+#define SPOOL_VERSION 11u
 #endif
 #define RECORD_BYTES 32u
 #define CHUNK_BYTES 65536u /* 2048 records: a chunk switch costs about 40 ns for all of them */
@@ -189,6 +189,10 @@ enum thread_time_flag {
 	TIME_COUNTS = 8,  /* switches and faults are known */
 	TIME_STOPPED = 16 /* set by the writer: the process was stopped by a signal */
 };
+
+/* What is known about a context switch. Names in FORMAT.md. */
+enum switch_how { SWITCH_PREEMPTED = 1, SWITCH_ASSUMED = 2 };
+#define SWITCH_STATE_ENDED 5u /* nsys's number of a thread that has ended */
 
 /* The kernel's counters of a thread, since the kernel's start of that thread. */
 struct thread_time {
@@ -540,9 +544,9 @@ struct cpu_counts {
 /* Counts of the readings of threads' counters; written by the threads. */
 struct thread_time_counts {
 	uint32_t is_on;
-	uint32_t pad;
-	uint64_t threads; /* threads whose counters were read at their start */
-	uint64_t inexact; /* threads that ended without a reading of run_delay_ns */
+	uint32_t switches; /* 1 = the writer records context switches */
+	uint64_t threads;  /* threads whose counters were read at their start */
+	uint64_t inexact;  /* threads that ended without a reading of run_delay_ns */
 };
 
 struct python_definition {

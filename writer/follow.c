@@ -26,6 +26,7 @@
 #include "writer/diagnostics.h"
 #include "writer/process/process.h"
 #include "writer/sched/readings.h"
+#include "writer/sched/switches.h"
 #include "writer/spool/liveness.h"
 #include "writer/tree.h"
 #include "writer/windows.h"
@@ -265,6 +266,16 @@ static bool may_pass(int error)
 	return error == -ENOSPC || error == -EDQUOT || error == -EFBIG || error == -EIO;
 }
 
+/* Read what the kernel counts and records of threads. */
+static int counters_look(struct follow *f, uint64_t now)
+{
+	bool is_busy = false;
+	int error = switches_look(f->w, &is_busy);
+	if (is_busy)
+		f->quiet = 0;
+	return error ? error : readings_look(f->w, now);
+}
+
 /* Do one turn. Return 1 if the tree has ended, 0 to continue, or a permanent error. */
 static int turn(struct follow *f)
 {
@@ -286,7 +297,7 @@ static int turn(struct follow *f)
 	if (w->report.is_sealed)
 		error = writer_flush(w, false);
 	if (!error && !w->report.is_sealed)
-		error = readings_look(w, now);
+		error = counters_look(f, now);
 	if (!error && due)
 		error = pass(f);
 	if (!error && died)

@@ -23,6 +23,7 @@
 #include "writer/osrt/open.h"
 #include "writer/osrt/records.h"
 #include "writer/sched/readings.h"
+#include "writer/sched/switches.h"
 
 record_put *sources_record(uint32_t kind)
 {

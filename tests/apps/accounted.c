@@ -8,6 +8,7 @@
  *                than there are CPUs
  *   processes MS a forked child, and an executed program
  *   stopped MS   a child that is stopped for half of its life
+ *   killed MS    a child that is killed while it computes
  *   raw MS       a thread that waits in raw system calls
  *   alone MS     the main thread computes and sleeps
  *   crowd MS N   N threads that compute 0.1 ms in 10 ms; then 2,000 threads that do nothing, whose
@@ -306,6 +307,18 @@ static void stopped(void)
 	wait_for(pid, "a stopped child ends");
 }
 
+static void killed(void)
+{
+	int status = 0;
+	pid_t pid = fork();
+	if (!pid)
+		for (;;)
+			compute(1000000);
+	usleep((useconds_t)ms * 1000);
+	kill(pid, SIGKILL);
+	check(waitpid(pid, &status, 0) == pid && WIFSIGNALED(status), "a killed child ends");
+}
+
 int main(int argc, char **argv)
 {
 	const char *mode = argc > 1 ? argv[1] : "threads";
@@ -317,6 +330,8 @@ int main(int argc, char **argv)
 		processes(argv);
 	else if (!strcmp(mode, "stopped"))
 		stopped();
+	else if (!strcmp(mode, "killed"))
+		killed();
 	else if (!strcmp(mode, "crowd"))
 		crowd(argc > 3 ? atol(argv[3]) : 8);
 	else if (!strcmp(mode, "raw")) {

@@ -37,6 +37,7 @@ struct config {
 #define PRODUCER(name, ...) bool name; /* cpu: LIBTRACE_SAMPLE=process-tree, too */
 #include "tracer/producers.def"
 	uint64_t sample_hz;    /* LIBTRACE_SAMPLING_FREQUENCY */
+	bool cpuctxsw;         /* LIBTRACE_CPUCTXSW: record context switches */
 	bool overwrite;        /* LIBTRACE_FORCE_OVERWRITE */
 	bool filtered;         /* LIBTRACE_SECCOMP=trace: record under system call filters, too */
 	bool follow;           /* LIBTRACE_FOLLOW: trace children, too */
@@ -83,7 +84,7 @@ struct config {
 static inline bool config_has_source(const struct config *c)
 {
 #define PRODUCER(name, ...) || c->name
-	return false
+	return c->cpuctxsw
 #include "tracer/producers.def"
 		;
 }

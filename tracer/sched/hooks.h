@@ -8,7 +8,8 @@
 #include "common/spool.h"
 #include "tracer/core/thread.h"
 
-/* Store in the header of a new spool whether threads' counters are read. */
+/* Store in the header of a new spool whether threads' counters are read,
+ * and whether context switches are recorded. */
 void sched_describe(struct spool_header *spool);
 
 /* Read how long the main thread waited for a CPU before the program began. Once, by one thread. */

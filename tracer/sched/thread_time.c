@@ -156,6 +156,7 @@ static void last_put(struct thread *t, uint32_t others)
 void sched_describe(struct spool_header *spool)
 {
 	spool->thread_time.is_on = session.config.sched;
+	spool->thread_time.switches = session.config.cpuctxsw;
 }
 
 void sched_start(void)
@@ -171,6 +172,8 @@ void sched_thread_started(struct thread *t)
 {
 	struct thread_time time = {0};
 	uint64_t flags = TIME_FIRST;
+	if (session.spool && session.spool->thread_time.switches && t->lane)
+		lane_wake_writer(); /* it records the switches from when it sees the thread */
 	if (!may_read(t))
 		return;
 	flags |= usage_read(&time);

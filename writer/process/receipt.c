@@ -136,9 +136,21 @@ static void thread_time_fill(Libtrace__ThreadTimeReceipt *r, const struct spool 
 	r->off = (char *)(uintptr_t)spool->readings_off;
 }
 
+static void switches_fill(Libtrace__SwitchReceipt *r, const struct switch_counts *c)
+{
+	libtrace__switch_receipt__init(r);
+	r->has_threads = r->has_switches = 1;
+	r->threads = c->threads;
+	r->switches = c->rows;
+	r->has_lost = (r->lost = c->lost) != 0;
+	r->has_threads_refused = (r->threads_refused = c->refused) != 0;
+	r->off = (char *)(uintptr_t)c->off;
+}
+
 void receipt_put(struct writer *w, struct spool *spool, uint64_t unaccounted)
 {
 	Libtrace__ThreadTimeReceipt thread_time;
+	Libtrace__SwitchReceipt switches;
 	Libtrace__Receipt receipt = LIBTRACE__RECEIPT__INIT;
 	Libtrace__CpuReceipt cpu;
 	Libtrace__Drop drops[DROP_REASONS], *list[DROP_REASONS];
@@ -178,6 +190,10 @@ void receipt_put(struct writer *w, struct spool *spool, uint64_t unaccounted)
 	if (h->thread_time.is_on) {
 		thread_time_fill(&thread_time, spool);
 		receipt.thread_time = &thread_time;
+	}
+	if (h->thread_time.switches) {
+		switches_fill(&switches, &spool->switches);
+		receipt.switches = &switches;
 	}
 	put_receipt(w, &receipt, &sum, dropped);
 }

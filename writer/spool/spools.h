@@ -25,6 +25,15 @@ struct last_exec { /* the latest REC_EXEC */
 	char path[512];
 };
 
+/* Counts of the context switches of a process (writer/sched/). */
+struct switch_counts {
+	uint64_t threads; /* threads whose switches the kernel records */
+	uint64_t refused; /* threads whose switches it does not record: limits */
+	uint64_t rows;
+	uint64_t lost;   /* records that found no room in a ring */
+	const char *off; /* why none are recorded; NULL = they are */
+};
+
 struct spool {
 	char name[64];      /* name of the file */
 	uint32_t id;        /* Process.id */
@@ -60,6 +69,8 @@ struct spool {
 	uint64_t readings;        /* rows of the kernel's counters of threads (writer/sched/) */
 	uint64_t looks;           /* rows of threads that were seen asleep */
 	const char *readings_off; /* why the counters are no longer read; NULL = they are */
+
+	struct switch_counts switches;
 
 	/* limits against false claims */
 	uint64_t data_bytes;    /* data of the file at the last check, without holes */

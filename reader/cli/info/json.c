@@ -78,6 +78,16 @@ static void print_thread_time(FILE *out, const Libtrace__ThreadTimeReceipt *t)
 	fputs("}", out);
 }
 
+static void print_switches(FILE *out, const Libtrace__SwitchReceipt *s)
+{
+	fprintf(out, ", \"switches\": {\"threads\": %" PRIu64, s->threads);
+	number_member(out, "switches", s->switches);
+	number_member(out, "lost", s->lost);
+	number_member(out, "threads_refused", s->threads_refused);
+	text_member(out, "off", s->off);
+	fputs("}", out);
+}
+
 static void print_receipt(FILE *out, const Libtrace__Receipt *t)
 {
 	fprintf(out, ", \"receipt\": {\"produced\": %" PRIu64, t->produced);
@@ -106,6 +116,8 @@ static void print_receipt(FILE *out, const Libtrace__Receipt *t)
 		print_cpu(out, t->cpu);
 	if (t->thread_time)
 		print_thread_time(out, t->thread_time);
+	if (t->switches)
+		print_switches(out, t->switches);
 	fputs("}", out);
 }
 

@@ -177,6 +177,20 @@ static void print_thread_time(FILE *out, const Libtrace__ThreadTimeReceipt *t, u
 	fputs("\n", out);
 }
 
+/* Print what became of the context switches. */
+static void print_switches(FILE *out, const Libtrace__SwitchReceipt *s, unsigned indent)
+{
+	fprintf(out, "%*scontext switches: %" PRIu64 " of %" PRIu64 " thread%s", (int)indent, "",
+		s->switches, s->threads, s->threads == 1 ? "" : "s");
+	print_part(out, s->lost, "lost");
+	print_part(out, s->threads_refused, "threads not recorded");
+	if (s->off) {
+		fputs("; off: ", out);
+		print_text(out, s->off, strlen(s->off));
+	}
+	fputs("\n", out);
+}
+
 /* Return whether the short form should show this receipt, too. */
 static bool is_remarkable(const Libtrace__Receipt *r)
 {
@@ -232,6 +246,9 @@ static void print_process(FILE *out, const struct process *p, unsigned depth, bo
 		print_cpu(out, p->receipt->cpu, indent + 4);
 	if (p->receipt && p->receipt->thread_time && (verbose || p->receipt->thread_time->off))
 		print_thread_time(out, p->receipt->thread_time, indent + 4);
+	const Libtrace__SwitchReceipt *s = p->receipt ? p->receipt->switches : NULL;
+	if (s && (verbose || s->off || s->lost || s->threads_refused))
+		print_switches(out, s, indent + 4);
 }
 
 /* A process in order of start. Its parent is the latest earlier process with the parent's pid, so

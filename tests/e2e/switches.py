@@ -1,0 +1,168 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# timeout: 600
+"""Check context switches, recorded by the kernel, on programs that measure their own time, and where the kernel refuses to record them."""
+import collections
+import csv
+import io
+import json
+import os
+import re
+import sqlite3
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from lib import TORTURE, Report, app, clean_env, fixtures, folder, main, receipts_agree, run, spool_folder, tap, trace, traced_env, wait_spool_gone  # noqa: E402
+
+MS = "4000" if TORTURE else "1000"
+SLACK_NS = 3e6  # what a thread does before the writer has found it, and before and after its own measurement
+
+
+class Switched:
+    """A mode of tests/apps/accounted.c, run with context switches and nothing else of the scheduler."""
+
+    def __init__(self, *mode, under=(), **options):
+        self.folder, self.spool = folder(), spool_folder()
+        self.path = os.path.join(self.folder, "r.rep")
+        environment = {**traced_env(self.path, self.spool, **{"LIBTRACE_CPUCTXSW": "process-tree", **options}), "APP_FACTS": "1"}
+        argv = [app("accounted"), *mode]
+        if under:  # a program that is not traced itself
+            added = [f"{name}={value}" for name, value in environment.items() if os.environ.get(name) != value]
+            argv, environment = [*under, "env", *added, *argv], clean_env()
+        self.result = run(argv, env=environment, cwd=self.folder)
+        self.text = self.result.out.decode(errors="replace")
+        wait_spool_gone(self.spool, 30)
+        self.report = Report(self.path)
+        self.info = json.loads(trace("info", "--json", self.path).out or b"{}")
+        self.facts = [(name, *map(int, numbers)) for name, *numbers in re.findall(r"facts: (\w+) (\d+) (\d+) (\d+) (\d+)", self.text)]
+
+    def receipt(self):
+        return ((self.info.get("processes") or [{}])[0].get("receipt") or {}).get("switches") or {}
+
+    def wrong(self):
+        if self.result.hung or self.result.status not in (0, 7):
+            return f"status {self.result.status}\n{self.text}{self.result.err.decode(errors='replace')}"
+        return self.text if "FAIL" in self.text else receipts_agree(self.report)
+
+    def rows(self):
+        """Return the rows of each thread, in order of time."""
+        threads = collections.defaultdict(list)
+        for line in trace("dump", "--json", "--kind", "sched_switch", self.path).out.splitlines():
+            row = json.loads(line)
+            threads[row["tid"]].append(row)
+        return threads
+
+    def refusal(self, title):
+        """Skip a test where this system refuses perf_event_open(), which needs the receipt to say so."""
+        off = self.receipt().get("off")
+        if off:
+            tap.ok(not self.wrong() and not self.rows(), "context switches are refused: the report is sound", self.wrong())
+            tap.skip(title, f"not run: {off}")
+        return off
+
+
+def running_ns(rows):
+    """Return how long the thread was on a CPU between its switches."""
+    return sum(after["time_ns"] - row["time_ns"] for row, after in zip(rows, rows[1:]) if row["is_in"])
+
+
+def threads():
+    s = Switched("threads", MS, LIBTRACE_THREAD_TIME="process-tree")
+    if s.refusal("context switches of threads"):
+        return
+    rows, receipt = s.rows(), s.receipt()
+    tap.ok(not s.wrong() and s.report.check().status == 0, "the report is sound", s.wrong())
+    tap.ok(receipt["threads"] == len(rows) == 38 and receipt["switches"] == sum(map(len, rows.values())) and not receipt["lost"], "the receipt counts threads and switches", (receipt, len(rows)))
+    tap.ok(all(row["is_in"] == 1 - i % 2 for each in rows.values() for i, row in enumerate(each)), "the rows of a thread are in and out by turns")
+    tap.ok(all(a["time_ns"] <= b["time_ns"] for each in rows.values() for a, b in zip(each, each[1:])), "in order of time")
+    tap.ok(all([row["state"] for row in each] == [0] * (len(each) - 1) + [5] for each in rows.values()), "the last one is the thread's end",
+           [each[-3:] for each in rows.values() if not each or each[-1]["state"] != 5])
+    bad = [(name, tid, cpu, running_ns(rows[tid])) for name, tid, _, cpu, _ in s.facts if not -0.01 * cpu - SLACK_NS <= running_ns(rows[tid]) - cpu <= 0.01 * cpu + 2 * SLACK_NS]
+    tap.ok(len(s.facts) == 37 and not bad, "time on a CPU is the thread's processor time", bad or s.text)
+    table = {int(r["TID"]): r for r in stats(s.path, "sched_sum")}
+    outs = {tid: sum(not row["is_in"] for row in each) for tid, each in rows.items()}
+    tap.ok({tid: int(r["Switches"]) for tid, r in table.items()} == outs, "stats -r sched_sum counts them", (table, outs))
+    # The kernel counts since the thread's start; the writer may find the thread later. At its end, the thread leaves its CPU once more.
+    counted = {tid: (int(r["Voluntary Switches"]) + int(r["Involuntary Switches"]), outs[tid]) for tid, r in table.items() if r["Voluntary Switches"]}
+    tap.ok(counted and all(switches <= kernel + 3 for kernel, switches in counted.values()), "and no more than the kernel counts", counted)
+    cpus = {tid: len({row["cpu"] for row in each if row["is_in"]}) for tid, each in rows.items()}
+    tap.ok({tid: int(r["CPUs Seen"]) for tid, r in table.items()} == cpus, "with the CPUs", (table, cpus))
+    tables(s, rows)
+
+
+def tables(s, rows):
+    """Check SCHED_EVENTS, and the statistics of a database that has nothing else of the scheduler."""
+    database = os.path.join(s.folder, "r.sqlite")
+    trace("export", "-t", "sqlite", "-o", database, s.path)
+    with sqlite3.connect(database) as sql:
+        got = sql.execute("SELECT globalTid & 0xffffff, isSchedIn, cpu, threadState, threadBlock FROM SCHED_EVENTS ORDER BY globalTid, start, rowid").fetchall()
+        labels = dict(sql.execute("SELECT id, label FROM ENUM_SAMPLING_THREAD_STATE"))
+        spans = dict(sql.execute(
+            "SELECT tid, sum(CASE WHEN isSchedIn THEN following - start END) FROM (SELECT globalTid & 0xffffff AS tid, start, isSchedIn, "
+            "lead(start) OVER (PARTITION BY globalTid ORDER BY start, rowid) AS following FROM SCHED_EVENTS) GROUP BY tid").fetchall())
+    wanted = [(tid, row["is_in"], row["cpu"], row["state"], None) for tid in sorted(rows) for row in rows[tid]]
+    tap.ok(got == wanted and labels[5] == "Terminated", "SCHED_EVENTS has them", (len(got), len(wanted)))
+    tap.ok(spans == {tid: running_ns(each) for tid, each in rows.items()}, "with the times on CPUs")
+    older = os.path.join(s.folder, "older.sqlite")
+    trace("export", "-t", "sqlite", "--compat", "3.4", "-o", older, s.path)
+    with sqlite3.connect(older) as sql:
+        names = [row[1] for row in sql.execute("PRAGMA table_info(SCHED_EVENTS)")]
+    tap.ok(names == ["start", "cpu", "isSchedIn", "globalTid"], "with the columns of older exports", names)
+
+
+def stats(path, name):
+    return list(csv.DictReader(io.StringIO(trace("stats", "-r", name, "-f", "csv", path).out.decode())))
+
+
+def alone():
+    """Check switches without any other source, and a forked child."""
+    s = Switched("processes", MS, LIBTRACE_TRACE="none")
+    if s.refusal("context switches alone"):
+        return
+    rows = s.rows()
+    tap.ok(not s.wrong() and len(rows) == 3, "without other sources, with a forked child and an executed program", s.wrong() or list(rows))
+    table = {int(r["TID"]): r for r in stats(s.path, "sched_sum")}
+    tap.ok(rows and {tid: (int(r["Running (ns)"]), r["Runnable (ns)"]) for tid, r in table.items()} == {tid: (running_ns(each), "") for tid, each in rows.items()},
+           "stats -r sched_sum has the time between switches", table)
+
+
+def killed():
+    """Check that switches up to the kill are in the report."""
+    s = Switched("killed", "300")
+    if s.refusal("switches of a killed program"):
+        return
+    rows = s.rows()
+    last = [each[-1] for each in rows.values()]
+    tap.ok(s.result.status == 0 and len(last) == 2 and all(row["state"] == 5 for row in last), "a killed program's switches are recorded up to its end", (s.result.status, last))
+
+
+def refused():
+    """Check that only the switches are missing where perf_event_open() fails with EPERM, and that the receipt says so."""
+    s = Switched("alone", "200", under=[app("refuse")], LIBTRACE_SECCOMP="trace", LIBTRACE_THREAD_TIME="process-tree")
+    receipt = s.receipt()
+    tap.ok(not s.wrong() and not s.rows() and "perf_event_open" in (receipt.get("off") or ""), "refused: none are recorded, and the receipt says why", s.wrong() or receipt)
+    tap.ok(b"perf_event_open" in trace("info", s.path).out, "so does trace info")
+    tap.ok(len(stats(s.path, "thread_time_sum")) == 1, "the times of threads are known")
+    plain = Switched("alone", "20", LIBTRACE_CPUCTXSW="none")
+    tap.ok(not plain.wrong() and not plain.receipt() and not plain.rows(), "off by option", plain.wrong() or plain.receipt())
+
+
+def nsys():
+    """Check the statistics of a database of nsys, against sums by plain SQL."""
+    path = os.path.join(fixtures("nsys"), "nvtx_sampling-2023.3.1.sqlite")
+    if not os.path.exists(path):
+        tap.skip("a database of nsys with SCHED_EVENTS", "the fixture is missing")
+        return
+    with sqlite3.connect(f"file:{path}?mode=ro&immutable=1", uri=True) as sql:
+        events = sql.execute("SELECT globalTid, start, isSchedIn, cpu FROM SCHED_EVENTS ORDER BY globalTid, start").fetchall()
+    wanted = {}
+    for tid in {event[0] for event in events}:
+        own = [event for event in events if event[0] == tid]
+        wanted[tid & 0xffffff] = (sum(b[1] - a[1] for a, b in zip(own, own[1:]) if a[2]), sum(not event[2] for event in own), len({event[3] for event in own if event[2]}))
+    rows = stats(path, "sched_sum")
+    got = {int(r["TID"]): (int(r["Running (ns)"]), int(r["Switches"]), int(r["CPUs Seen"])) for r in rows}
+    tap.ok(got == wanted and len(got) == 8, "stats -r sched_sum of a database of nsys", (got, wanted))
+    tap.ok(all(not r[title] for r in rows for title in ("Runnable (ns)", "Voluntary Switches", "Involuntary Switches", "Minor Faults")), "what nsys does not record is empty", rows[:1])
+
+
+main(threads, alone, killed, refused, nsys)
