@@ -11,7 +11,7 @@ from typing import Sequence
 import numpy
 import numpy.typing as npt
 
-from . import fingerprint, renames, statistics
+from . import fingerprint, functions, renames, statistics
 from .fingerprint import Difference
 from .profile import KINDS, Item, Key, Profile, split_path
 from .renames import full_path, median_of, presence
@@ -24,14 +24,16 @@ COUNT, TYPICAL, TOTAL, BYTES = "count", "typical (ns)", "total (ns)", "bytes"
 # Metrics that are compared, by kind of item.
 METRICS: collections.defaultdict[str, tuple[str, ...]] = collections.defaultdict(
     lambda: (COUNT, TYPICAL, TOTAL),
-    process=(COUNT, TYPICAL),
+    process=(COUNT, TYPICAL, functions.CPU),
+    thread=(functions.CPU,),
+    function=(),  # functions.py compares them
     startup=(TYPICAL,),
     copy=(COUNT, TYPICAL, TOTAL, BYTES),
     wait=(COUNT, TOTAL),
 )
 # Time metrics of items with a smaller share of the run than this are not compared; decided over all runs of both sides,
 # so that it favors neither. Totals include occasional work of the tracer and the system, which matters in small items.
-LEAST_SHARE = {TYPICAL: 0.001, TOTAL: 0.01}
+LEAST_SHARE = {TYPICAL: 0.001, TOTAL: 0.01, functions.CPU: 0.01}
 
 
 @dataclasses.dataclass
@@ -61,6 +63,11 @@ class Finding:
     floor: float = math.nan
     exact: bool = False
     impact_ns: float = 0.0
+    samples: tuple[int, int] | None = None  # of a function, in all runs of each side
+
+    def has_too_few(self) -> bool:
+        """Return whether a function has too few samples for a result."""
+        return self.samples is not None and self.why.startswith(functions.TOO_FEW)
 
 
 @dataclasses.dataclass
@@ -74,6 +81,7 @@ class Comparison:
     notes: list[str] = dataclasses.field(default_factory=list)
     tested: int = 0
     decidable: bool = True  # whether enough runs were compared to find a metric whose sides do not overlap
+    functions: int = 0  # of `tested`
     verdict: int = OK
     reason: str = ""
 
@@ -115,7 +123,7 @@ def median_run(profiles: list[Profile]) -> Profile:
     return sorted(profiles, key=length_ns)[(len(profiles) - 1) // 2]
 
 
-FIELDS = {COUNT: "count", TYPICAL: "typical_ns", TOTAL: "total_ns", BYTES: "bytes"}
+FIELDS = {COUNT: "count", TYPICAL: "typical_ns", TOTAL: "total_ns", BYTES: "bytes", functions.CPU: "cpu_ns"}
 
 
 def values_of(profiles: list[Profile], keys: list[Key]) -> dict[str, Reals]:
@@ -154,7 +162,10 @@ class Table:
         values, split = values_of(base + other, keys), len(base)
         typical_totals = numpy.median(values[TOTAL], axis=0)
         missing: dict[str, npt.NDArray[numpy.bool_]] = {m: numpy.isnan(v) for m, v in values.items()}
-        nothing = {m: numpy.all(missing[m], axis=0) | ((m == BYTES) & ~v.any(axis=0)) for m, v in values.items()}
+        nothing = {
+            m: numpy.all(missing[m], axis=0) | ((m in (BYTES, functions.CPU)) & ~v.any(axis=0))
+            for m, v in values.items()
+        }
         partly = {m: numpy.any(v, axis=0) for m, v in missing.items()}
         with numpy.errstate(invalid="ignore"):
             before, after = (
@@ -233,10 +244,36 @@ def impact(f: Finding, profiles: list[Profile]) -> float:
     """Return the ns of a run that a finding accounts for; the report is ordered by it."""
     if f.metric == TYPICAL:
         return abs(f.other - f.base) * max(median_of(profiles, f.key, "count"), 1)
-    if f.metric == TOTAL:
+    if f.metric in (TOTAL, functions.CPU):
         return abs(f.other - f.base)
     total, count = (median_of(profiles, f.key, field) for field in ("total_ns", "count"))
     return total / count * abs(f.other - f.base) if f.metric == COUNT and count else 0.0
+
+
+def compare_functions(comparison: Comparison, nights: Sequence[int]) -> None:
+    """Add the findings about functions."""
+    c = comparison
+    moved = {
+        f.key.program: f.result
+        for f in c.of("worse", "better")
+        if f.key.kind == "process" and f.metric == functions.CPU
+    }
+    limits = functions.Limits(c.options.alpha, c.options.min_effect, c.options.seed)
+    for j in functions.judge(c.base, c.other, nights, moved, limits):
+        f = Finding(j.key, j.metric, j.base, j.other, j.result, j.why, j.presence(), j.formerly, j.lines)
+        f.p, f.ratio, f.interval, f.floor, f.samples = j.p, j.ratio, j.interval, j.floor, j.samples
+        f.impact_ns = abs(j.other - j.base) if j.metric == functions.CPU else 0.0
+        c.findings.append(f)
+        c.functions += not math.isnan(j.ratio)
+    c.tested += c.functions
+
+
+def rank(f: Finding) -> tuple[int, float, float]:
+    """Return the place of a finding in the report: counts that explain times, functions that explain other times, and
+    the rest, each by its part of the run.
+    """
+    is_function = f.key.kind == "function" and f.result in ("worse", "better")
+    return (0 if is_cause(f) else 1 if is_function else 2), -f.impact_ns, -abs(f.other - f.base) if is_function else 0.0
 
 
 def test(comparison: Comparison, table: Table, nights: Sequence[int]) -> bool:
@@ -342,6 +379,7 @@ def compare(
             f"of {len(summed)} OS runtime functions ({', '.join(sorted(summed)[:4])}{', ...' * (len(summed) > 4)}) "
             f"{SUMMED[all(p.facts.get('recorded by') == 'nsys' for p in base + other)]}"
         )
+    c.notes += functions.settle(base, other)
     renamed = renames.apply(base, other, progress)
     progress("testing the metrics")
     if renamed.left_alone:
@@ -351,7 +389,9 @@ def compare(
         )
     table = Table(base, other, renamed.formerly)
     c.decidable = min(len(base), len(other)) > 1 and test(c, table, nights)
-    c.findings = sorted(table.findings, key=lambda f: (not is_cause(f), -f.impact_ns))
+    c.findings = table.findings
+    compare_functions(c, nights)
+    c.findings.sort(key=rank)
     if min(len(base), len(other)) < 2:
         for f in c.findings:
             f.why = f.why or "one run a side"

@@ -58,6 +58,11 @@ REFUSING_EACH = re.compile(
 )
 # Facts that always differ a little: kept in the store, not reported as differences.
 RESTLESS = {"load"}
+# Options of nsys that are compared, and their facts.
+NSYS_OPTIONS = {
+    "OS_RUNTIME_OPTIONS:DURATION_THRESHOLD_NS": "option osrt_threshold",
+    "LINUX_PERF_OPTIONS:SAMPLING_PERIOD": "option sampling_period",
+}
 SECRET = re.compile(
     r"(?i)(?<![a-z0-9])(password|passwd|passphrase|secrets?|token|credentials?|authorization|apikey"
     r"|(api|access|private)[^a-z0-9]+key)(?![a-z0-9])"
@@ -96,8 +101,8 @@ def read(db: Database, profile: Profile) -> None:
             facts[f"option {option}"] = text
         elif name == "LIBTRACE_FACT":
             facts[option] = text
-        elif name == "OS_RUNTIME_OPTIONS:DURATION_THRESHOLD_NS" and not ours:
-            facts["option osrt_threshold"] = value
+        elif name in NSYS_OPTIONS and not ours:
+            facts[NSYS_OPTIONS[name]] = value
     arguments = [value or "" for name, value in capture if name.startswith("PROCESS_0:ARGUMENT_")]
     if arguments:
         facts["arguments"] = " ".join(redact(arguments))

@@ -9,7 +9,7 @@ import math
 import xml.etree.ElementTree as xml
 from typing import Callable
 
-from . import terminal
+from . import functions, terminal
 from .compare import VERDICTS, Comparison, Finding, title
 from .profile import KINDS
 
@@ -41,7 +41,16 @@ def noise(finding: Finding) -> str:
 
 
 def result_text(finding: Finding) -> str:
-    return finding.result + (f" ({finding.presence})" if finding.presence else "")
+    result = functions.TOO_FEW if finding.has_too_few() else finding.result
+    return result + (f" ({finding.presence})" if finding.presence else "")
+
+
+def metric_text(finding: Finding) -> str:
+    """Return the metric; of a function with the number of samples of each side."""
+    if not finding.samples:
+        return finding.metric
+    base, other = finding.samples
+    return f"{finding.metric}, {base:,} and {other:,} samples"
 
 
 COLUMNS = ("Result", "Kind", "NVTX Path", "Name", "Metric", "Base", "Other", "Change", "95 % Interval", "p", "Noise")
@@ -54,7 +63,7 @@ def row(f: Finding) -> tuple[str, ...]:
         KINDS[f.key.kind],
         path or "-",
         f.key.name + (f" at {f.lines}" if f.lines else ""),
-        f.metric,
+        metric_text(f),
         number(f.base),
         number(f.other),
         percent(f.ratio) if not math.isnan(f.ratio) else percent(f.other / f.base if f.base else math.nan),
@@ -80,13 +89,28 @@ def chosen(comparison: Comparison, everything: bool) -> tuple[list[Finding], int
 
 
 def sensitivity(comparison: Comparison) -> list[Finding]:
-    """Return the smallest detectable change of the largest items: [(item, noise floor)]."""
-    known = [
-        f
-        for f in comparison.findings
-        if f.metric == "typical (ns)" and not math.isnan(f.floor) and f.key.kind in ("process", "range", "kernel")
-    ]
-    return sorted(known, key=lambda f: (f.key.kind != "process", -f.base))[:4]
+    """Return the largest items, whose `floor` is the smallest detectable change."""
+    known = [f for f in comparison.findings if not math.isnan(f.floor)]
+    times = [f for f in known if f.metric == "typical (ns)" and f.key.kind in ("process", "range", "kernel")]
+    sampled = sorted((f for f in known if f.samples), key=lambda f: -f.base)
+    return sorted(times, key=lambda f: (f.key.kind != "process", -f.base))[:4] + sampled[:2]
+
+
+def function_lines(comparison: Comparison) -> list[str]:
+    """Return the line about functions: samples of both sides, and how many functions could be compared."""
+    found = [f for f in comparison.findings if f.samples]
+    if not found:
+        return []
+    base, other = (sum(p.samples for p in side) for side in (comparison.base, comparison.other))
+    few = [f for f in found if f.has_too_few()]
+    line = (
+        f"functions: {base:,} base and {other:,} other CPU samples; {comparison.functions} of the metrics, with a "
+        f"family-wise alpha of {comparison.options.alpha:g} of their own"
+    )
+    if not few:
+        return [line]
+    shown = [f"{f.key.name} ({f.samples[0]:,} and {f.samples[1]:,})" for f in few if f.samples][:3]
+    return [f"{line}; too few samples of {len(few)}: {', '.join(shown)}{', ...' * (len(few) > len(shown))}"]
 
 
 def head(comparison: Comparison) -> list[str]:
@@ -103,6 +127,7 @@ def head(comparison: Comparison) -> list[str]:
     ]
     lines += [f"{side} run '{path}': {text}" for side, path, text in comparison.problems]
     lines += [f"note: {note}" for note in comparison.notes]
+    lines += function_lines(comparison)
     floors = sensitivity(comparison)
     if floors:
         least = 100 * comparison.options.min_effect
@@ -149,6 +174,7 @@ def json_of(comparison: Comparison, chosen: list[Finding]) -> str:
             "name": f.key.name,
             "lines": f.lines or None,
             "metric": f.metric,
+            "samples": f.samples,
             "base": finite(f.base),
             "other": finite(f.other),
             "ratio": finite(f.ratio),
@@ -169,6 +195,10 @@ def json_of(comparison: Comparison, chosen: list[Finding]) -> str:
                 "alpha": comparison.options.alpha,
                 "min_effect": comparison.options.min_effect,
                 "tested": comparison.tested,
+                "functions": {
+                    "tested": comparison.functions,
+                    "samples": [sum(p.samples for p in side) for side in (comparison.base, comparison.other)],
+                },
                 "base": [p.path for p in comparison.base],
                 "other": [p.path for p in comparison.other],
                 "differences": [d._asdict() for d in comparison.differences],
@@ -212,14 +242,15 @@ def xml_text(value: str) -> str:
 
 def junit(comparison: Comparison, everything: bool) -> str:
     del everything
-    tested = [f for f in comparison.findings if f.result != "untested"]
+    few = [f for f in comparison.findings if f.has_too_few() and not math.isnan(f.p)]
+    tested = [f for f in comparison.findings if f.result != "untested"] + few
     suite = xml.Element(
         "testsuite",
         name="trace diff",
         tests=str(len(tested) + 1),
         failures=str(len(comparison.of("worse"))),
         errors=str(int(comparison.verdict == 2)),
-        skipped="0",
+        skipped=str(len(few)),
     )
     whole = xml.SubElement(suite, "testcase", classname="trace.diff", name="comparable")
     if comparison.verdict == 2:
@@ -229,6 +260,8 @@ def junit(comparison: Comparison, everything: bool) -> str:
         case = xml.SubElement(
             suite, "testcase", classname=f"trace.diff.{f.key.kind}", name=xml_text(f"{name}: {f.metric}")
         )
+        if f.result == "untested":
+            xml.SubElement(case, "skipped", message=xml_text(f.why))
         if f.result == "worse":
             failure = xml.SubElement(
                 case, "failure", message=xml_text(f"{number(f.base)} -> {number(f.other)}, {percent(f.ratio)}")

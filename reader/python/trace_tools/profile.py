@@ -37,6 +37,8 @@ class Key(NamedTuple):
 # kind: its name in reports. The order is that of reports.
 KINDS = {
     "process": "process",
+    "thread": "thread",
+    "function": "function",
     "startup": "start-up",
     "range": "NVTX range",
     "kernel": "kernel",
@@ -82,6 +84,7 @@ class Item:
     typical_ns: float = float("nan")  # median over the instances; for a range, the time without its children
     bytes: int = 0
     lines: set[str] = dataclasses.field(default_factory=set)  # of a callchain: "train.py:42", its innermost in Python
+    cpu_ns: int = 0  # processor time of a process, thread or function; count is the number of samples of a function
 
     def add(self, more: Item) -> None:
         """Add the instances of another item. The typical time is weighted by their number."""
@@ -94,6 +97,7 @@ class Item:
         self.typical_ns = typical_ns
         self.bytes += more.bytes
         self.lines |= more.lines
+        self.cpu_ns += more.cpu_ns
 
 
 @dataclasses.dataclass
@@ -105,6 +109,7 @@ class Profile:
     )  # names of functions whose calls were not all recorded one by one
     facts: dict[str, str] = dataclasses.field(default_factory=dict)  # fingerprint: name -> text
     problems: list[str] = dataclasses.field(default_factory=list)  # reasons why the run is not complete and valid
+    samples: int = 0  # CPU samples of all functions
 
 
 class Database:
@@ -596,7 +601,7 @@ def range_names(path: str, name: str) -> set[str]:
 
 def read(path: str, name: str, merge_numbers: bool = False) -> Profile:
     """Return the profile of the database `path`, which messages call `name`."""
-    from . import fingerprint
+    from . import fingerprint, samples
 
     reader = Reader(Database(path, name), merge_numbers)
     try:
@@ -606,6 +611,7 @@ def read(path: str, name: str, merge_numbers: bool = False) -> Profile:
         reader.read_api()
         reader.read_devices()
         reader.read_processes()
+        samples.read(reader)
         fingerprint.read(reader.db, reader.profile)
     except (TypeError, ValueError, AttributeError, OverflowError):
         raise Failure(f"'{name}': a table has values of the wrong type") from None

@@ -180,9 +180,8 @@ class Pairing:
         self.changed: dict[int, Entry] = {}  # entries that have changed since the last search for ranges
         self.scores: dict[Pair, Ranked | None] = {}  # None = not alike
         self.ranked: list[Ranked] = []  # of ranges
-        new, gone = presence(base, other)
-        self.insert(new, True)
-        self.insert(gone, False)
+        for keys, is_new in zip(presence(base, other), (True, False)):
+            self.insert((k for k in keys if k.kind != "function"), is_new)  # numbers of samples are never the same
 
     def insert(self, keys: Iterable[Key], is_new: bool) -> None:
         """Put items of the base runs, or those of the other runs (is_new), into the index."""

@@ -14,7 +14,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import math
-from typing import Sequence
+from typing import Callable, Sequence
 
 import numpy
 import numpy.typing as npt
@@ -143,13 +143,13 @@ def noise_floors(base: Reals, rng: numpy.random.Generator) -> Reals:
     return floors
 
 
-def noise_between(base: Reals, groups: Sequence[int]) -> Reals:
-    """Return for each metric how far the medians of two groups of runs that were recorded together are apart, at most.
-    Runs of one night share what differs between nights, so a change that is significant by exchanging runs may be
-    no more than another night.
+def noise_between(base: Reals, groups: Sequence[int], middle: Callable[..., Reals] = numpy.median) -> Reals:
+    """Return for each metric how far the medians (or means) of two groups of runs that were recorded together are
+    apart, at most. Runs of one night share what differs between nights, so a change that is significant by exchanging
+    runs may be no more than another night.
     """
     ends = numpy.cumsum(groups)
-    medians = numpy.array([numpy.median(base[end - count : end], axis=0) for count, end in zip(groups, ends)])
+    medians = numpy.array([middle(base[end - count : end], axis=0) for count, end in zip(groups, ends)])
     low, high = medians.min(axis=0), medians.max(axis=0)
     with numpy.errstate(divide="ignore", invalid="ignore"):
         return numpy.where(high > 0, numpy.where(low > 0, high / low - 1, numpy.inf), 0)

@@ -29,15 +29,17 @@ SCHEMA = (
       id {id}, night_id BIGINT NOT NULL REFERENCES night (id), number INTEGER NOT NULL, rank TEXT,
       is_traced INTEGER NOT NULL, outcome TEXT NOT NULL,
       exit_status INTEGER, signal INTEGER, wall_ns BIGINT, report TEXT, report_bytes BIGINT, facts TEXT,
-      problems TEXT, summed TEXT)""",
+      problems TEXT, summed TEXT, samples BIGINT NOT NULL DEFAULT 0)""",
     """CREATE TABLE IF NOT EXISTS item (
       run_id BIGINT NOT NULL REFERENCES run (id), kind TEXT NOT NULL, program TEXT NOT NULL, path TEXT NOT NULL,
       name TEXT NOT NULL, count BIGINT NOT NULL, total_ns BIGINT NOT NULL, typical_ns DOUBLE PRECISION,
-      bytes BIGINT NOT NULL)""",
+      bytes BIGINT NOT NULL, cpu_ns BIGINT NOT NULL DEFAULT 0)""",
     "CREATE INDEX IF NOT EXISTS night_by_benchmark ON night (benchmark, host, id)",
     "CREATE INDEX IF NOT EXISTS run_by_night ON run (night_id)",
     "CREATE INDEX IF NOT EXISTS item_by_run ON item (run_id)",
 )
+# Columns that older stores lack: (table, column).
+ADDED = (("run", "samples"), ("item", "cpu_ns"))
 WAIT_S = 60  # time to wait for other writers
 NIGHT = (
     "id",
@@ -68,7 +70,9 @@ RUN = (
     "facts",
     "problems",
     "summed",
+    "samples",
 )
+ITEM = ("run_id", "kind", "program", "path", "name", "count", "total_ns", "typical_ns", "bytes", "cpu_ns")
 
 
 def is_postgresql(url: str) -> bool:
@@ -117,6 +121,18 @@ class Store:
                 )  # otherwise, of two processes that create the tables at once, one fails
             for statement in SCHEMA:
                 self.connection.execute(statement.format(id=number))
+            for table, column in ADDED:
+                self.add_column(table, column)
+
+    def add_column(self, table: str, column: str) -> None:
+        """Add a column of numbers, 0 in existing rows, to a table of an older store that lacks it."""
+        if self.is_postgresql:
+            there = "information_schema.columns WHERE table_schema = current_schema() AND table_name = %s"
+            known = self.connection.execute(f"SELECT column_name FROM {there}", (table,))
+        else:
+            known = self.connection.execute("SELECT name FROM pragma_table_info(?)", (table,))
+        if column not in {row[0] for row in known.fetchall()}:
+            self.connection.execute(f"ALTER TABLE {table} ADD COLUMN {column} BIGINT NOT NULL DEFAULT 0")
 
     def transaction(self) -> ContextManager[object]:
         return self.connection.transaction() if self.is_postgresql else Transaction(self.connection)
@@ -239,8 +255,8 @@ class Store:
             with self.transaction():
                 run: int = self.execute(
                     "INSERT INTO run (night_id, number, rank, is_traced, outcome, exit_status, signal, wall_ns, "
-                    "report, report_bytes, facts, problems, summed) "
-                    "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id",
+                    "report, report_bytes, facts, problems, summed, samples) "
+                    "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id",
                     night,
                     number,
                     rank,
@@ -254,6 +270,7 @@ class Store:
                     facts,
                     problems,
                     summed,
+                    profile.samples if profile else 0,
                 ).fetchone()[0]
                 items = [
                     (
@@ -263,10 +280,11 @@ class Store:
                         i.total_ns,
                         i.typical_ns if i.typical_ns == i.typical_ns else None,
                         i.bytes,
+                        i.cpu_ns,
                     )
                     for key, i in (profile.items.items() if profile else ())
                 ]
-                sql = "INSERT INTO item VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+                sql = f"INSERT INTO item ({', '.join(ITEM)}) VALUES ({', '.join('?' * len(ITEM))})"
                 if self.is_postgresql:
                     with self.connection.cursor() as cursor:
                         cursor.executemany(sql.replace("?", "%s"), items)
@@ -290,9 +308,11 @@ class Store:
             if not run["is_traced"] or run["facts"] is None or (whole_only and run["outcome"] != "ok"):
                 continue
             items = {
-                Key(*row[:4]): Item(row[4], row[5], row[6] if row[6] is not None else float("nan"), row[7])
+                Key(*row[:4]): Item(
+                    row[4], row[5], row[6] if row[6] is not None else float("nan"), row[7], cpu_ns=row[8]
+                )
                 for row in self.execute(
-                    "SELECT kind, program, path, name, count, total_ns, typical_ns, bytes FROM item WHERE run_id = ?",
+                    f"SELECT {', '.join(ITEM[1:])} FROM item WHERE run_id = ?",
                     run["id"],
                 ).fetchall()
             }
@@ -303,6 +323,7 @@ class Store:
                     set(json.loads(run["summed"])),
                     json.loads(run["facts"]),
                     json.loads(run["problems"]),
+                    run["samples"],
                 )
             )
         return found

@@ -4,6 +4,8 @@ import { counted, element } from './dom.js';
 import { table } from './tables.js';
 
 const METRICS = [
+	['processor time (ns)', 'Processor time of a run'],
+	['samples', 'CPU samples of a run'],
 	['typical (ns)', 'Typical time of one'],
 	['total (ns)', 'Total time'],
 	['count', 'Number of events'],

@@ -1,0 +1,299 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The comparison of functions by CPU samples.
+
+Whole runs are exchanged between the sides, as for times (statistics.py), because the spread of a function between runs
+is that of the samples and that of the machine together: a permutation test needs a model of neither. A quasi-Poisson
+test found as much, and Mann and Whitney's ranks less, with 10 and 20 runs a side (docs/comparing.md has the figures).
+What differs from times: functions are a family of their own, with its own alpha; means are compared, since medians of
+counts waste a third of the samples; and the spread of the samples is no reason to distrust a change that the test
+found, so there is no noise floor within a side.
+
+If the processor time of a program changed, which is known exactly, some of its functions changed too. The alarm is
+raised by then, and what remains is to name the function: functions of this program that changed in the same direction
+are named at NAMING_ALPHA.
+"""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+import math
+import re
+from typing import Iterable, Sequence, TypeVar
+
+import numpy
+
+from . import renames, statistics
+from .profile import Item, Key, Profile
+from .statistics import Reals
+
+Value = TypeVar("Value")
+
+CPU, SAMPLES = "processor time (ns)", "samples"
+TOO_FEW = "too few samples"  # begins `why`
+NAMING_ALPHA = 0.05
+FEW = 3
+LEAST_SAMPLES = 50  # of a function, in all runs; a function with fewer is not compared
+MOST = 1000  # most functions that are compared
+MOST_RENAMED = 64  # most functions of each side that are compared by name
+EQUAL = 0.1  # a function is equal if a change of this size would have been found
+LEVEL = 0.95  # of intervals
+PERIODS = ("option sampling_frequency", "option sampling_period")  # facts that say what a sample stands for
+# Suffixes of the copies that compilers make of a function.
+CLONE = re.compile(r"( \[clone [^\]]*\]|\.(constprop|isra|part|cold|lto_priv|llvm|clone)(\.\d+)*)+(?= \(|$)")
+
+
+@dataclasses.dataclass
+class Judged:
+    """The comparison of one function. base, other: means over the runs."""
+
+    key: Key
+    metric: str
+    base: float
+    other: float
+    samples: tuple[int, int]  # of all runs of each side
+    result: str = "untested"
+    why: str = ""
+    p: float = math.nan
+    ratio: float = math.nan
+    interval: tuple[float, float] | None = None
+    floor: float = math.nan  # the smallest change that would have been found
+    formerly: str = ""
+    lines: str = ""
+
+    def presence(self) -> str:
+        """Return whether the function is new, vanished or renamed."""
+        if self.formerly:
+            return "renamed"
+        is_known = sum(self.samples) >= LEAST_SAMPLES
+        return "new" if is_known and not self.samples[0] else "vanished" if is_known and not self.samples[1] else ""
+
+
+@dataclasses.dataclass
+class Limits:
+    """What a change must have to count: see compare.Options."""
+
+    alpha: float
+    min_effect: float
+    seed: int
+
+
+def pair_of(values: Iterable[Value]) -> tuple[Value, Value]:
+    """Return the values of the base and of the other runs as a pair."""
+    base, other = values
+    return base, other
+
+
+def drop(profiles: Iterable[Profile], kind: str) -> None:
+    """Remove all items of a kind."""
+    for profile in profiles:
+        for key in [k for k in profile.items if k.kind == kind]:
+            del profile.items[key]
+
+
+def merge_clones(profiles: Iterable[Profile]) -> None:
+    """Add the copies that the compiler made of a function to the function."""
+    for profile in profiles:
+        for key in [k for k in profile.items if k.kind == "function" and CLONE.search(k.name)]:
+            whole = profile.items.setdefault(key._replace(name=CLONE.sub("", key.name)), Item())
+            whole.add(profile.items.pop(key))
+
+
+def settle_functions(runs: list[Profile]) -> list[str]:
+    """Remove the functions if some runs cannot have them, or count them by another period. Return notes about that."""
+    without = sum(not p.samples for p in runs)
+    periods = {tuple(p.facts.get(name) for name in PERIODS) for p in runs}
+    is_exact = all(item.cpu_ns for p in runs for key, item in p.items.items() if key.kind == "function")
+    note = ""
+    if 0 < without < len(runs):
+        note = f"{without} of {len(runs)} runs have no CPU samples, so functions are not compared"
+    elif not without and not is_exact and len(periods) > 1:
+        note = "the sampling periods of the runs differ, so functions are not compared"
+    if without or note:
+        drop(runs, "function")
+    merge_clones(runs)
+    return [note] if note else []
+
+
+def settle_times(runs: list[Profile]) -> list[str]:
+    """Remove processor times that some runs lack, and the only thread of a program, whose time is that of the process.
+    Return notes about that.
+    """
+    timed = [any(k.kind == "thread" for k in p.items) for p in runs]
+    names: collections.defaultdict[str, set[Key]] = collections.defaultdict(set)
+    for key in set().union(*(p.items for p in runs)):
+        if key.kind == "thread":
+            names[key.program].add(key)
+    for keys in names.values():
+        for profile in runs if len(keys) == 1 else ():
+            profile.items.pop(next(iter(keys)), None)
+    if all(timed) or not any(timed):
+        return []
+    drop(runs, "thread")
+    for profile in runs:
+        for item in profile.items.values():
+            item.cpu_ns = 0
+    return [f"{timed.count(False)} of {len(runs)} runs have no times of threads, so processor time is not compared"]
+
+
+def settle(base: list[Profile], other: list[Profile]) -> list[str]:
+    """Remove items that cannot be compared, because some runs lack them. Return notes about that."""
+    return settle_times(base + other) + settle_functions(base + other)
+
+
+def rename(base: list[Profile], counts: dict[Key, tuple[int, int]]) -> dict[Key, str]:
+    """Give functions of the base runs the name that they have in the other runs, if one with a similar name and time
+    vanished and one is new. Return {key: former name}.
+    """
+    gone, new = (
+        sorted(
+            (k for k, c in counts.items() if not c[1 - side] and c[side] >= LEAST_SAMPLES),
+            key=lambda k: -counts[k][side],
+        )[:MOST_RENAMED]
+        for side in (0, 1)
+    )
+    alike = renames.Likeness()
+    pairs = sorted(
+        (-alike(old.name, key.name), old, key)
+        for old in gone
+        for key in new
+        if old.program == key.program
+        and max(counts[old][0], counts[key][1]) <= 2 * min(counts[old][0], counts[key][1])
+        and alike(old.name, key.name) >= renames.LEAST_LIKENESS
+    )
+    formerly: dict[Key, str] = {}
+    taken: set[Key] = set()
+    for _, old, key in pairs:
+        if old in taken or key in formerly:
+            continue
+        taken.add(old)
+        formerly[key] = old.name
+        counts[key] = (counts.pop(old)[0], counts[key][1])
+        for profile in base:
+            if old in profile.items:
+                profile.items[key] = profile.items.pop(old)
+    return formerly
+
+
+def line_of(profiles: list[Profile], key: Key) -> str:
+    """Return the line of a function of Python that is the hottest one in most of the runs."""
+    found = collections.Counter(line for p in profiles if key in p.items for line in p.items[key].lines)
+    return min(found, key=lambda line: (-found[line], line), default="")
+
+
+def lines_text(base: list[Profile], other: list[Profile], key: Key) -> str:
+    was, now = line_of(base, key), line_of(other, key)
+    return f"{now} (was {was})" if was and now and was != now else now or was
+
+
+def ratios(base: Reals, other: Reals, alpha: float) -> list[tuple[float, tuple[float, float] | None, float]]:
+    """Return the ratio of the means of each function, its interval, and the smallest change that would be found among
+    so many functions. The error of a mean is that between the runs, as in a quasi-Poisson model.
+    """
+    import scipy.stats
+
+    before, after = base.mean(axis=0), other.mean(axis=0)
+    freedom = len(base) + len(other) - 2
+    errors = numpy.hypot(*(scipy.stats.sem(v, axis=0) / numpy.maximum(v.mean(axis=0), 1e-9) for v in (base, other)))
+    wide, strict = (scipy.stats.t.isf(p / 2, freedom) for p in (1 - LEVEL, alpha / base.shape[1]))
+    found: list[tuple[float, tuple[float, float] | None, float]] = []
+    for a, b, error in zip(before, after, errors):
+        if a and b:
+            around = math.exp(min(wide * error, 700))
+            found.append((b / a, (b / a / around, b / a * around), math.expm1(min(strict * error, 700))))
+        else:
+            found.append((math.inf if b else 0.0, None, math.nan))
+    return found
+
+
+def corrected(values: tuple[Reals, Reals], columns: list[int], alpha: float, seed: int) -> Reals:
+    """Return the corrected p-values of some of the functions, as one family."""
+    base, other = (side[:, columns] for side in values)
+    return statistics.test_family(base, other, alpha, numpy.random.default_rng(seed)).p
+
+
+def naming(judged: list[Judged], values: tuple[Reals, Reals], moved: dict[str, str], seed: int) -> set[int]:
+    """Return the functions that are named as those that changed the processor time of their program. At least one of
+    its functions changed, so at most all but one did not: of few functions, this is the better correction (Shaffer's).
+    """
+    named: set[int] = set()
+    for program, result in moved.items():
+        columns = [i for i, j in enumerate(judged) if j.key.program == program]
+        if columns:
+            others = max(len(columns) - 1, 1)
+            if others < FEW:
+                p = numpy.concatenate([corrected(values, [i], NAMING_ALPHA, seed) * others for i in columns])
+            else:
+                p = corrected(values, columns, NAMING_ALPHA, seed)
+            named |= {
+                i for i, q in zip(columns, p) if q <= NAMING_ALPHA and (judged[i].ratio > 1) == (result == "worse")
+            }
+    return named
+
+
+def decide(j: Judged, is_found: bool, min_effect: float, between: float) -> None:
+    """Set the result of a function that was tested."""
+    effect = max(j.ratio, 1 / j.ratio) - 1 if j.ratio > 0 else math.inf
+    if not is_found:
+        if j.floor <= EQUAL:
+            j.result = "equal"
+        else:
+            j.why = f"{TOO_FEW}: a change of less than {100 * j.floor:.0f} % would not have been found"
+        return
+    j.result = "equal"
+    if effect <= min_effect:
+        j.why = "less than --min-effect"
+    elif effect <= between:
+        j.why = "less than the noise between nights"
+    elif j.interval and j.interval[0] <= 1 <= j.interval[1]:
+        j.why = "the interval of the effect includes 'no change'"
+    else:
+        j.result = "worse" if j.ratio > 1 else "better"
+
+
+def columns_of(profiles: list[Profile], keys: list[Key], field: str) -> Reals:
+    """Return an array of runs x functions; 0 for a function that is not in a run."""
+    return numpy.array([[getattr(p.items.get(k, Item()), field) for k in keys] for p in profiles], float)
+
+
+def listed(base: list[Profile], other: list[Profile]) -> tuple[list[Judged], tuple[Reals, Reals]]:
+    """Return all functions, those with most samples first, and arrays of runs x functions with their metric."""
+    keys = {k for p in base + other for k in p.items if k.kind == "function"}
+    counts = {k: pair_of(sum(p.items[k].count for p in side if k in p.items) for side in (base, other)) for k in keys}
+    formerly = rename(base, counts)
+    order = sorted(counts, key=lambda k: (-sum(counts[k]), k))
+    is_timed = all(p.items[k].cpu_ns for p in base + other for k in order if k in p.items)
+    values = pair_of(columns_of(side, order, "cpu_ns" if is_timed else "count") for side in (base, other))
+    found: list[Judged] = []
+    for key, before, after in zip(order, *(v.mean(axis=0) for v in values)):
+        j = Judged(key, CPU if is_timed else SAMPLES, float(before), float(after), counts[key])
+        j.formerly, j.lines = formerly.get(key, ""), lines_text(base, other, key)
+        few = sum(j.samples) < LEAST_SAMPLES
+        j.why = (
+            f"{TOO_FEW}: fewer than {LEAST_SAMPLES}" if few else "" if len(found) < MOST else "not among the largest"
+        )
+        found.append(j)
+    return found, values
+
+
+def judge(
+    base: list[Profile], other: list[Profile], nights: Sequence[int], moved: dict[str, str], limits: Limits
+) -> list[Judged]:
+    """Compare the functions of the runs, which settle() has prepared. nights: as for compare.compare(). moved: the
+    result of the processor time of each program for which it changed.
+    """
+    found, values = listed(base, other)
+    judged = [j for j in found if not j.why]
+    if min(len(base), len(other)) < 2 or not judged:
+        return found
+    values = values[0][:, : len(judged)], values[1][:, : len(judged)]
+    for j, facts in zip(judged, ratios(*values, limits.alpha)):
+        j.ratio, j.interval, j.floor = facts
+    everything = list(range(len(judged)))
+    p = corrected(values, everything, limits.alpha, limits.seed)
+    between = statistics.noise_between(values[0], nights, numpy.mean) if len(nights) > 1 else numpy.zeros(len(judged))
+    named = naming(judged, values, moved, limits.seed)
+    for i, j in enumerate(judged):
+        j.p = float(p[i])
+        decide(j, j.p <= limits.alpha or i in named, limits.min_effect, float(between[i]))
+    return found

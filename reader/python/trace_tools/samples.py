@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The processor time of a run: of processes and threads by the kernel's counters, of functions by CPU samples.
+
+A function is an item with its name and the base name of its module. A sample counts for the function that was running,
+and, if that is native code called by Python, for the innermost function of Python as well. The processor time of a
+function is its share of the samples of each thread, times the exact processor time of the thread. Databases of nsys
+have samples, and no exact time.
+"""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+import os
+from typing import TYPE_CHECKING, Iterable
+
+from .profile import NUMBER, PYTHON_FRAME, Item, Key, frame_name
+
+if TYPE_CHECKING:
+    from .profile import Reader, Row
+
+FUNCTIONS = 2000  # most functions of a run; those with the fewest samples are left out
+THREADS = 200  # most names of threads of a run
+
+
+@dataclasses.dataclass
+class Share:
+    """The samples of one function in one thread."""
+
+    tid: int
+    key: Key
+    line: str
+    samples: int
+    ns: int
+
+
+def function_name(symbol: str, module: str) -> tuple[str, str]:
+    """Return the name of a function with its module (of Python: its file), and the line that was running, if it is
+    Python of the program itself.
+    """
+    name, line = frame_name(symbol, module)
+    is_whole = bool(PYTHON_FRAME.fullmatch(symbol)) or not module or symbol.startswith("0x")
+    return (name if is_whole else f"{name} ({os.path.basename(module)})"), line
+
+
+def is_python(symbol: str, module: str) -> bool:
+    """Return whether a frame is a function of Python: its module is the file that its symbol names."""
+    frame = PYTHON_FRAME.fullmatch(symbol)
+    return bool(frame and frame[2] == os.path.basename(module))
+
+
+def exact_ns(reader: Reader) -> dict[int, int]:
+    """Return the exact processor time of each thread that has one."""
+    return dict(
+        reader.db.rows(
+            "LIBTRACE_THREAD_TIME",
+            "SELECT globalTid, max(cpuTime) - min(cpuTime) FROM LIBTRACE_THREAD_TIME "
+            "WHERE globalTid IS NOT NULL GROUP BY globalTid",
+        )
+    )
+
+
+def python_frames(reader: Reader) -> list[int]:
+    """Return the numbers of the texts that name functions of Python in callchains of samples."""
+    return [
+        symbol
+        for symbol, module in reader.db.rows(
+            "SAMPLING_CALLCHAINS", "SELECT DISTINCT symbol, module FROM SAMPLING_CALLCHAINS"
+        )
+        if is_python(reader.text(symbol), reader.text(module))
+    ]
+
+
+def shares(reader: Reader) -> Iterable[Share]:
+    """Return the samples of each function and thread: of the innermost frame, and of the innermost one of Python."""
+    if not {"COMPOSITE_EVENTS", "SAMPLING_CALLCHAINS"} <= reader.db.tables:
+        return
+    frames = {"leaf": "SELECT id, symbol, module, stackDepth FROM SAMPLING_CALLCHAINS WHERE stackDepth = 0"}
+    python = python_frames(reader)
+    if python:
+        frames["python"] = (
+            "SELECT id, symbol, module, min(stackDepth) AS stackDepth FROM SAMPLING_CALLCHAINS "
+            f"WHERE symbol IN ({', '.join(map(str, map(int, python)))}) GROUP BY id"
+        )
+    ns, join = ("0", "")
+    if "LIBTRACE_CPU_SAMPLE" in reader.db.tables:
+        ns, join = "sum(coalesce(l.cpuTime, 0))", "LEFT JOIN LIBTRACE_CPU_SAMPLE AS l ON l.id = c.id "
+    for which, sql in frames.items():
+        beyond = " WHERE f.stackDepth > 0" if which == "python" else ""  # the innermost frame is counted already
+        rows: list[Row] = reader.db.rows(
+            "COMPOSITE_EVENTS",
+            f"WITH frames AS ({sql}) SELECT c.globalTid, f.symbol, f.module, sum(c.cpuCycles), {ns} "
+            f"FROM COMPOSITE_EVENTS AS c JOIN frames AS f ON f.id = c.id {join}{beyond} GROUP BY 1, 2, 3",
+        )
+        for tid, symbol, module, samples, spent in rows:
+            name, line = function_name(reader.text(symbol), reader.text(module))
+            yield Share(
+                tid,
+                Key("function", reader.program(tid >> 24), "", name),
+                line,
+                max(int(samples), 0),
+                max(int(spent), 0),
+            )
+
+
+def sampled_ns(reader: Reader) -> dict[int, int]:
+    """Return the processor time that the samples of each thread represent."""
+    return dict(
+        reader.db.rows(
+            "LIBTRACE_CPU_SAMPLE",
+            "SELECT c.globalTid, sum(l.cpuTime) FROM COMPOSITE_EVENTS AS c "
+            "JOIN LIBTRACE_CPU_SAMPLE AS l ON l.id = c.id GROUP BY 1",
+        )
+        if "COMPOSITE_EVENTS" in reader.db.tables
+        else ()
+    )
+
+
+def read_functions(reader: Reader, exact: dict[int, int]) -> None:
+    """Add the functions to the profile."""
+    sampled = sampled_ns(reader)
+    found: collections.defaultdict[Key, Item] = collections.defaultdict(Item)
+    lines: collections.defaultdict[Key, collections.Counter[str]] = collections.defaultdict(collections.Counter)
+    for share in shares(reader):
+        item, whole = found[share.key], sampled.get(share.tid, 0)
+        item.count += share.samples
+        item.cpu_ns += round(share.ns * exact.get(share.tid, whole) / whole) if whole else 0
+        if share.line:
+            lines[share.key][share.line] += share.samples
+    for key in sorted(found, key=lambda k: (-found[k].count, k))[:FUNCTIONS]:
+        found[key].lines = {line for line, _ in lines[key].most_common(1)}
+        reader.profile.items[key] = found[key]
+    reader.profile.samples = sum(
+        row[0] or 0 for row in reader.db.rows("COMPOSITE_EVENTS", "SELECT sum(cpuCycles) FROM COMPOSITE_EVENTS")
+    )
+
+
+def read_times(reader: Reader, exact: dict[int, int]) -> None:
+    """Add the processor time of processes, and of threads by their name; numbers in names are merged."""
+    names: dict[int, int] = dict(
+        reader.db.rows("ThreadNames", "SELECT globalTid, nameId FROM ThreadNames WHERE globalTid IS NOT NULL")
+    )
+    threads: collections.defaultdict[Key, Item] = collections.defaultdict(Item)
+    for tid, ns in exact.items():
+        program = reader.program(tid >> 24)
+        name = NUMBER.sub("#", reader.text(names[tid])) if tid in names else program
+        threads[Key("thread", program, "", name)].add(Item(1, ns, cpu_ns=ns))
+        process = Key("process", program, "", program)
+        if process in reader.profile.items:
+            reader.profile.items[process].cpu_ns += ns
+    for key in sorted(threads, key=lambda k: (-threads[k].cpu_ns, k))[:THREADS]:
+        reader.profile.items[key] = threads[key]
+
+
+def read(reader: Reader) -> None:
+    """Add functions, threads, and the processor time of processes to the profile, after its processes."""
+    exact = exact_ns(reader)
+    read_functions(reader, exact)
+    read_times(reader, exact)

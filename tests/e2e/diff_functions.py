@@ -1,0 +1,357 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Check `trace diff` and `trace nightly` on CPU samples: they name the function that takes longer, and nothing where nothing changed or samples are too few.
+
+Samples are drawn from known distributions by fixed seeds, so the load of the machine does not matter. One comparison is of real runs, with a change that is
+much larger than any noise.
+"""
+import contextlib
+import io
+import json
+import os
+import sqlite3
+import sys
+import xml.etree.ElementTree as xml
+
+import lib
+import lib_compare as made
+from lib import tap
+
+made.enter_interpreter("trace diff of CPU samples")
+import numpy  # noqa: E402
+import trace_tools  # noqa: E402
+from trace_tools import compare, diff as trace_diff, functions, nightly, profile, samples, store  # noqa: E402
+
+PERIOD_NS = 10_309_278
+SOLVE, TRANSFORM = ("solve", "/opt/app"), ("transform", "/opt/app")
+OTHER_TID = made.GLOBAL_TID + 1
+
+
+class Sampled(made.Run):
+    """One run with CPU samples: draws functions by their share of the processor time."""
+
+    def __init__(self, seed, host="here", options=("sample=process-tree",)):
+        super().__init__(seed, host, options)
+        self.samples = []  # (globalTid, frames, ns)
+        self.exact = {}  # processor time of each thread
+        self.names = {made.GLOBAL_TID: "app"}
+        self.with_samples = self.with_times = True
+
+    def work_in(self, times_ns, tid=made.GLOBAL_TID):
+        """Use the processor: {frames: ns}. A frame is (symbol, module), the innermost one first."""
+        spread = self.chance.lognormvariate(0, 0.005)
+        total = int(sum(times_ns.values()) * spread)
+        drawn = self.chance.choices(list(times_ns), list(times_ns.values()), k=total // PERIOD_NS)
+        self.samples += [(tid, frames, PERIOD_NS) for frames in drawn]
+        self.exact[tid] = self.exact.get(tid, 0) + total
+        self.now += total
+
+    def write(self, path, of_libtrace=True):
+        rows, chains = [], []
+        for number, (tid, frames, ns) in enumerate(self.samples if self.with_samples else (), 1):
+            rows.append((number, 1000 * number, 0, 1, tid, 1, ns))
+            chains += [(number, self.id(symbol), self.id(module), depth) for depth, (symbol, module) in enumerate(frames)]
+        names = [(self.id(name), tid) for tid, name in self.names.items()]
+        super().write(path, of_libtrace)
+        with contextlib.closing(sqlite3.connect(path)) as c, c:
+            if rows:
+                c.execute("CREATE TABLE COMPOSITE_EVENTS (id INTEGER PRIMARY KEY, start INTEGER, cpu INTEGER, threadState INTEGER, globalTid INTEGER, cpuCycles INTEGER)")
+                c.execute("CREATE TABLE SAMPLING_CALLCHAINS (id INTEGER, symbol INTEGER, module INTEGER, specialEntry INTEGER, stackDepth INTEGER, PRIMARY KEY (id, stackDepth))")
+                c.executemany("INSERT INTO COMPOSITE_EVENTS VALUES (?, ?, ?, ?, ?, ?)", [r[:6] for r in rows])
+                c.executemany("INSERT INTO SAMPLING_CALLCHAINS VALUES (?, ?, ?, NULL, ?)", chains)
+            if rows and of_libtrace:
+                c.execute("CREATE TABLE LIBTRACE_CPU_SAMPLE (id INTEGER PRIMARY KEY, cpuTime INTEGER)")
+                c.executemany("INSERT INTO LIBTRACE_CPU_SAMPLE VALUES (?, ?)", [(r[0], r[6]) for r in rows])
+            if of_libtrace and self.with_times:
+                c.execute("CREATE TABLE LIBTRACE_THREAD_TIME (timestamp INTEGER, globalTid INTEGER, which INTEGER, cpuTime INTEGER)")
+                c.executemany("INSERT INTO LIBTRACE_THREAD_TIME VALUES (?, ?, 1, ?)", [row for tid, ns in self.exact.items() for row in ((0, tid, 5000), (self.now, tid, ns + 5000))])
+            c.execute("CREATE TABLE ThreadNames (nameId INTEGER, priority INTEGER, globalTid INTEGER)")
+            c.executemany("INSERT INTO ThreadNames VALUES (?, 0, ?)", names)
+        return path
+
+
+def numeric(run, solve=1.0, transform=1.0, more=None, seconds=4):
+    """Add the program of two numeric functions. more: {frames: seconds}."""
+    below = (("main", "/opt/app"),)
+    run.work_in({(SOLVE, *below): solve * seconds * 5e8, (TRANSFORM, *below): transform * seconds * 5e8,
+                 **{frames: 1e9 * s for frames, s in (more or {}).items()}})
+    return run
+
+
+def runs(folder, name, count, seed, make=numeric, of_libtrace=True, **what):
+    """Write `count` databases; return their paths. with_samples, with_times: what they have."""
+    paths = []
+    for number in range(count):
+        run = Sampled(seed * 1000 + number)
+        run.with_samples, run.with_times = what.get("with_samples", True), what.get("with_times", True)
+        make(run, **{k: v for k, v in what.items() if not k.startswith("with_")})
+        paths.append(run.write(os.path.join(folder, f"{name}-{number}.sqlite"), of_libtrace))
+    return paths
+
+
+def as_json(base, other, *options):
+    """Return (exit status, the JSON, what failed) of a comparison within this process."""
+    out = io.StringIO()
+    try:
+        with contextlib.redirect_stdout(out):
+            status = trace_diff.main([*(f"--base={b}" for b in base), *(f"--other={o}" for o in other), "--format=json", *options])
+    except trace_tools.Failure as failure:
+        return 2, None, str(failure)
+    return status, json.loads(out.getvalue()), ""
+
+
+def of_functions(found, *results):
+    return [f for f in found["findings"] if f["kind"] == "function" and (not results or f["result"] in results)]
+
+
+def names_the_slower_function():
+    folder = lib.folder()
+    base, same = runs(folder, "base", 10, 1), runs(folder, "same", 10, 2)
+    status, found, err = as_json(base, runs(folder, "slow", 10, 3, solve=1.15))
+    worse = [f for f in found["findings"] if f["result"] == "worse"]
+    tap.ok(status == 1 and worse[0]["kind"] == "function" and worse[0]["name"] == "solve (app)", "the function that takes 15 % longer is named first", f"{err} {worse}")
+    tap.ok([f["name"] for f in of_functions(found, "worse", "better")] == ["solve (app)"], "and no other function", of_functions(found))
+    first = worse[0]
+    tap.ok(first["interval"][0] <= 1.15 <= first["interval"][1] and first["interval"][0] > 1, "its interval holds the true change", first)
+    counted = [sum(made_of["solve"] for made_of in map(leaves, side)) for side in (base, [os.path.join(folder, f"slow-{i}.sqlite") for i in range(10)])]
+    tap.ok(first["samples"] == counted, "it has the number of its samples on each side", (first["samples"], counted))
+    tap.ok(first["metric"] == "processor time (ns)" and abs(first["base"] - 2e9) < 0.2e9, "its processor time is that of a run", first)
+    tap.ok(any(f["kind"] == "process" and f["metric"] == "processor time (ns)" for f in worse), "the processor time of the process is worse, too", worse)
+    tap.ok(not any(f["kind"] == "thread" for f in found["findings"]), "the only thread of a program is no item beside it")
+    status, found, err = as_json(base, same)
+    tap.ok(status == 0 and not of_functions(found, "worse", "better"), "runs of the same program have no function that changed", f"{err} {found['reason']}")
+    status, found, err = as_json(base, runs(folder, "fast", 10, 4, solve=0.8))
+    better = of_functions(found, "better")
+    tap.ok(status == 0 and [f["name"] for f in better] == ["solve (app)"], "a faster function is better, and not a failure", f"{err} {better}")
+
+
+def leaves(path):
+    """Return the number of samples of each innermost function of a database."""
+    with contextlib.closing(sqlite3.connect(path)) as c:
+        return dict(c.execute("SELECT s.value, count(*) FROM SAMPLING_CALLCHAINS AS f JOIN StringIds AS s ON s.id = f.symbol WHERE f.stackDepth = 0 GROUP BY 1"))
+
+
+def refuses_too_few_samples():
+    folder = lib.folder()
+    rare, some = (("rare", "/opt/app"),), (("some", "/opt/app"),)
+    more = {rare: 0.02, some: 0.15}
+    base = runs(folder, "base", 10, 1, more=more)
+    status, found, err = as_json(base, runs(folder, "other", 10, 2, more={rare: 0.022, some: 0.16}))
+    by = {f["name"]: f for f in of_functions(found)}
+    tap.ok(by["rare (app)"]["result"] == "untested" and by["rare (app)"]["why"].startswith("too few samples: fewer than"), "a function with few samples is not compared", f"{err} {by['rare (app)']}")
+    tap.ok(by["some (app)"]["result"] == "untested" and "would not have been found" in by["some (app)"]["why"], "one whose change could be large is not called equal", by["some (app)"])
+    tap.ok(by["some (app)"]["interval"] and by["some (app)"]["noise_floor"] > functions.EQUAL, "its interval is printed", by["some (app)"])
+    long_base, long_same = (runs(folder, name, 10, seed, seconds=20) for name, seed in (("long", 3), ("long-same", 4)))
+    status, found, err = as_json(long_base, long_same)
+    by = {f["name"]: f for f in of_functions(found)}
+    tap.ok(status == 0 and by["solve (app)"]["result"] == "equal" and by["solve (app)"]["noise_floor"] <= functions.EQUAL, "with enough samples it is equal", f"{err} {by['solve (app)']}")
+
+
+def compares_what_all_runs_have():
+    folder = lib.folder()
+    base = runs(folder, "base", 6, 1)
+    status, found, err = as_json(base, runs(folder, "bare", 6, 2, with_samples=False))
+    tap.ok(status == 0 and not of_functions(found) and any("6 of 12 runs have no CPU samples" in note for note in found["notes"]), "runs without samples: functions are not compared, with a note", f"{err} {found and found['notes']}")
+    status, found, err = as_json(base, runs(folder, "timeless", 6, 3, with_times=False))
+    tap.ok(of_functions(found)[0]["metric"] == "samples" and any("no times of threads" in note for note in found["notes"]) and not any(f["metric"] == "processor time (ns)" for f in found["findings"]),
+           "runs without times of threads: samples are compared, with a note", f"{err} {found['notes']}")
+    status, found, err = as_json(made.runs(folder, "plain", 6, 4), made.runs(folder, "plain-other", 6, 5))
+    tap.ok(not of_functions(found) and not found["notes"] and found["functions"] == {"tested": 0, "samples": [0, 0]}, "reports without samples: as before", f"{err} {found['notes']}")
+    said = made.command("diff", *made.runs(folder, "p", 6, 4), "--", *made.runs(folder, "q", 6, 5)).out
+    tap.ok(b"functions:" not in said and b"processor time" not in said, "and no word about functions", said)
+
+
+def compares_databases_of_nsys():
+    folder = lib.folder()
+    base = runs(folder, "base", 10, 1, of_libtrace=False, seconds=4)
+    status, found, err = as_json(base, runs(folder, "slow", 10, 2, of_libtrace=False, solve=1.5, seconds=4))
+    worse = of_functions(found, "worse")
+    tap.ok(status == 1 and [(f["name"], f["metric"]) for f in worse] == [("solve (app)", "samples")], "databases of nsys: samples are compared", f"{err} {of_functions(found)}")
+    other = runs(folder, "period", 10, 3, of_libtrace=False)
+    for path, period in [(p, 1000000) for p in base] + [(p, 2000000) for p in other]:
+        with contextlib.closing(sqlite3.connect(path)) as c, c:
+            c.execute("INSERT INTO META_DATA_CAPTURE VALUES ('LINUX_PERF_OPTIONS:SAMPLING_PERIOD', ?)", (str(period),))
+    status, found, err = as_json(base, other)
+    tap.ok(not of_functions(found) and any("sampling periods" in note for note in found["notes"]), "not if their sampling periods differ", f"{err} {found['notes']}")
+
+
+def aligns_functions():
+    folder = lib.folder()
+    train = "/src/train.py"
+    kernel = ("sgemm_kernel", "/usr/lib/libblas.so.3")
+
+    def python(run, line, slower=1.0):
+        run.work_in({(kernel, (f"Net.forward (train.py:{line})", train), (f"main (train.py:{line + 50})", train)): slower * 6e8,
+                     ((f"Net.step (train.py:{line + 9})", train), (f"main (train.py:{line + 50})", train)): 9e8})
+
+    base = runs(folder, "py", 10, 1, python, line=10)
+    status, found, err = as_json(base, runs(folder, "py-slow", 10, 2, python, line=14, slower=1.6))
+    by = {f["name"]: f for f in of_functions(found)}
+    tap.ok(set(by) == {"Net.forward (train.py)", "Net.step (train.py)", "sgemm_kernel (libblas.so.3)"}, "functions of Python have their qualified name and file", f"{err} {sorted(by)}")
+    tap.ok({n for n, f in by.items() if f["result"] == "worse"} == {"Net.forward (train.py)", "sgemm_kernel (libblas.so.3)"}, "native code counts for the function of Python that calls it, too", by)
+    tap.ok(by["Net.forward (train.py)"]["lines"] == "train.py:14 (was train.py:10)", "a function that moved is the same, with both lines", by["Net.forward (train.py)"])
+    clone, template = (("solve.constprop.0", "/opt/app"),), (("reduce<float>", "/opt/app"),)
+    base = runs(folder, "cc", 10, 3, more={template: 0.6})
+    other = runs(folder, "cc-new", 10, 4, solve=0.001, more={clone: 1.0, (("reduce<double>", "/opt/app"),): 0.6})
+    status, found, err = as_json(base, other)
+    by = {f["name"]: f for f in of_functions(found)}
+    tap.ok(status == 0 and by["solve (app)"]["result"] != "worse" and not any("constprop" in name for name in by), "copies that the compiler made belong to their function", f"{err} {sorted(by)}")
+    tap.ok(by["reduce<double> (app)"]["presence"] == "renamed" and by["reduce<double> (app)"]["formerly"] == "reduce<float> (app)", "a function with another name is the same one", by)
+    fresh = (("validate_everything", "/opt/app"),)
+    status, found, err = as_json(base, runs(folder, "cc-more", 10, 5, more={template: 0.6, fresh: 0.5}))
+    by = {f["name"]: f for f in of_functions(found)}
+    tap.ok(status == 1 and by["validate_everything (app)"]["result"] == "worse" and by["validate_everything (app)"]["presence"] == "new" and by["validate_everything (app)"]["ratio"] == "inf",
+           "a new function is worse, from 0", f"{err} {by['validate_everything (app)']}")
+
+
+def bounds_the_items():
+    folder = lib.folder()
+    many = {((f"f{i}", "/opt/app"),): 0.05 for i in range(3000)}
+    path, = runs(folder, "many", 1, 1, more=many)
+    found = profile.read(path, "many")
+    names = [k for k in found.items if k.kind == "function"]
+    tap.ok(len(names) == samples.FUNCTIONS and {"solve (app)", "transform (app)"} <= {k.name for k in names}, "a run has a bounded number of functions, those with most samples", len(names))
+    judged = compare.compare([profile.read(path, "a")] * 2, [profile.read(path, "b")] * 2, compare.Options())
+    tap.ok(0 < judged.functions <= functions.MOST, "and a comparison", judged.functions)
+
+
+def tells_threads_apart():
+    folder = lib.folder()
+
+    def two(run, loader=1.0):
+        numeric(run)
+        run.names[OTHER_TID] = "loader-7"
+        run.work_in({(("read_block", "/opt/app"),): loader * 1e9}, OTHER_TID)
+
+    status, found, err = as_json(runs(folder, "two", 10, 1, two), runs(folder, "two-slow", 10, 2, two, loader=1.3))
+    worse = {(f["kind"], f["name"]) for f in found["findings"] if f["result"] == "worse" and f["metric"] == "processor time (ns)"}
+    tap.ok(worse == {("thread", "loader-#"), ("process", "app"), ("function", "read_block (app)")}, "threads have their processor time, numbers in their names are merged", f"{err} {worse}")
+
+
+def prints_all_formats():
+    folder = lib.folder()
+    base, other = runs(folder, "base", 10, 1, more={(("rare", "/opt/app"),): 0.02, (("some", "/opt/app"),): 0.15}), runs(folder, "slow", 10, 3, solve=1.15, more={(("some", "/opt/app"),): 0.15})
+    files = {kind: os.path.join(folder, f"out.{kind}") for kind in ("markdown", "junit", "html")}
+    result = made.command("diff", *base, "--", *other, *(f"--format={kind}:{file}" for kind, file in files.items()), "-f", "text", "--all")
+    text = result.out.decode()
+    head = next(line for line in text.splitlines() if line.startswith("functions:"))
+    tap.ok(" base and " in head and " other CPU samples" in head and "too few samples of" in head and "rare (app)" in head, "text: the samples of each side, and functions with too few", head)
+    rows = [line for line in text.splitlines() if "solve (app)" in line and line.startswith("worse")]
+    tap.ok(len(rows) == 1 and " samples" in rows[0] and "% .. +" in rows[0], "text: a row with samples, change and interval", text)
+    tap.ok(any(line.startswith("too few samples") and "some (app)" in line for line in text.splitlines()), "text: too few samples, not equal", text)
+    suite = xml.parse(files["junit"]).getroot().find("testsuite")
+    cases = {c.get("name"): c for c in suite.iter("testcase")}
+    tap.ok(cases["solve (app): processor time (ns)"].find("failure") is not None and cases["some (app): processor time (ns)"].find("skipped") is not None
+           and suite.get("skipped") == str(sum(c.find("skipped") is not None for c in cases.values())), "junit: a failure; too few samples are skipped", sorted(cases))
+    for kind in ("markdown", "html"):
+        with open(files[kind], encoding="utf-8") as file:
+            said = file.read()
+        tap.ok("solve (app)" in said and "CPU samples" in said and "and no" not in said, f"{kind}: the function, and the samples", said[:2000])
+    page = os.path.join(folder, "page.html")
+    result = made.command("diff", "--html", page, *base, "--", *other)
+    with open(page, encoding="utf-8") as file:
+        said = file.read()
+    tap.ok(result.status == 1 and "solve (app)" in said, "--html: the page has the function", result.err)
+
+
+def night_of(kept, number, run_paths):
+    """Store a night of runs as `trace nightly` does."""
+    night = kept.night_begin("job", "here", f"2026-03-{number:02}T03:00:00", None, "/none")
+    for index, path in enumerate(run_paths):
+        kept.run_add(night, index, None, True, "ok", 0, None, 1, path, 1, profile.read(path, path))
+    return night
+
+
+def compares_nights():
+    folder = lib.folder()
+    url = os.path.join(folder, "nightly.sqlite")
+    kept = store.Store(url)
+    nights = [night_of(kept, n, runs(folder, f"night{n}", 8, 10 + n, solve=1.3 if n == 4 else 1.0)) for n in (1, 2, 3, 4)]
+    rows = [n for n in kept.nights("job", "here") if n["id"] in nights]
+    given = nightly.parse(["run", "--name=job", f"--folder={folder}", "--host=here", "--", "true"])[0]
+    comparison = trace_tools.night.compare_night(given, kept, nights[3], rows[:3])
+    worse = comparison.of("worse")
+    tap.ok(comparison.verdict == compare.WORSE and worse[0].key.name == "solve (app)" and worse[0].samples[0] > 1000, "nightly: the function is named first", [f.key for f in worse])
+    comparison = trace_tools.night.compare_night(given, kept, nights[2], rows[:2])
+    tap.ok(comparison.verdict == compare.OK and not comparison.of("worse"), "nightly: an unchanged night is ok", comparison.reason)
+    profiles = kept.profiles(nights[0])
+    read = profile.read(os.path.join(folder, "night1-0.sqlite"), "x")
+    tap.ok(profiles[0].samples == read.samples and {k: (i.count, i.cpu_ns) for k, i in profiles[0].items.items()} == {k: (i.count, i.cpu_ns) for k, i in read.items.items()}, "the store keeps samples and processor time")
+    kept.close()
+    with contextlib.closing(sqlite3.connect(url)) as old, old:
+        old.execute("ALTER TABLE item DROP COLUMN cpu_ns")
+        old.execute("ALTER TABLE run DROP COLUMN samples")
+        old.execute("DELETE FROM item WHERE kind IN ('function', 'thread')")
+    kept = store.Store(url)
+    new = night_of(kept, 5, runs(folder, "night5", 8, 15))
+    comparison = trace_tools.night.compare_night(given, kept, new, rows[:3])
+    tap.ok(comparison.verdict == compare.OK and any("no CPU samples" in note for note in comparison.notes), "a store of an older version gets the columns; its nights have no samples", (comparison.reason, comparison.notes))
+    kept.close()
+
+
+def holds_its_error_rate():
+    """Check false alarms of the family of functions, at an alpha of 0.05 so that few comparisons suffice, and what is named of a program that changed."""
+    chance = numpy.random.default_rng(5)
+    shares = numpy.array([0.4, 0.3, 0.1, 0.1, 0.05, 0.05])
+
+    def side(count, factor=1.0):
+        found = []
+        for _ in range(count):
+            weights = shares * ([factor] + [1] * 5)
+            total = weights.sum() * 4e9 * chance.lognormal(0, 0.01)
+            counts = chance.multinomial(int(total / PERIOD_NS), weights / weights.sum())
+            items = {profile.Key("function", "app", "", f"f{i} (app)"): profile.Item(int(n), cpu_ns=int(total * n / counts.sum())) for i, n in enumerate(counts) if n}
+            found.append(profile.Profile("run", items, samples=int(counts.sum())))
+        return found
+
+    def changed(base, other, moved, alpha):
+        return {j.key.name for j in functions.judge(base, other, (), moved, functions.Limits(alpha, 0.01, 1)) if j.result in ("worse", "better")}
+
+    usual, functions.statistics.PERMUTATIONS = functions.statistics.PERMUTATIONS, 2000
+    alarms = sum(bool(changed(side(10), side(10), {}, 0.05)) for _ in range(150))
+    tap.ok(alarms <= 14, "false alarms among functions: at most 5 % of families and what chance adds (99 %)", alarms)
+    named = [changed(side(10), side(10, 1.15), {"app": "worse"}, 0.005) for _ in range(60)]
+    tap.ok(sum("f0 (app)" in n for n in named) >= 48, "of a program whose processor time changed, the function is named in most cases", named)
+    tap.ok(sum(bool(n - {"f0 (app)"}) for n in named) <= 9, "and others in at most 5 % of cases and what chance adds (99 %)", named)
+    functions.statistics.PERMUTATIONS = usual
+
+
+def reads_hostile_samples():
+    folder = lib.folder()
+    good = runs(folder, "good", 1, 1)
+    cases = {"text": "UPDATE LIBTRACE_CPU_SAMPLE SET cpuTime = 'soon' WHERE id = 3", "null": "UPDATE COMPOSITE_EVENTS SET globalTid = NULL",
+             "large": "UPDATE COMPOSITE_EVENTS SET cpuCycles = 9223372036854775807", "negative": "UPDATE LIBTRACE_CPU_SAMPLE SET cpuTime = -5",
+             "no chains": "DROP TABLE SAMPLING_CALLCHAINS", "no samples": "DROP TABLE COMPOSITE_EVENTS", "no column": "ALTER TABLE COMPOSITE_EVENTS DROP COLUMN cpuCycles",
+             "names": "UPDATE StringIds SET value = NULL"}
+    for what, statement in cases.items():
+        path = os.path.join(folder, f"{what}.sqlite")
+        with open(good[0], "rb") as source, open(path, "wb") as target:
+            target.write(source.read())
+        with contextlib.closing(sqlite3.connect(path)) as c, c:
+            with contextlib.suppress(sqlite3.IntegrityError):
+                c.execute(statement)
+        status, found, err = as_json(good, [path])
+        tap.ok(status == 2 and (found or (err and "\n" not in err)), f"hostile samples ({what}): a comparison or one line", f"{status} {err}")
+
+
+def names_a_function_of_reports():
+    """Check real runs, one side of which calls one function four times as long."""
+    folder = lib.folder()
+    reports = {}
+    for number in range(6):
+        for percent in ("0", "300"):
+            report = os.path.join(folder, f"{percent}-{number}.rep")
+            result = lib.trace("run", "-t", "none", "--sample=process-tree", "-o", report, "--", lib.app("numeric"), percent, "1000", "100")
+            reports.setdefault(percent, []).append(report)
+            if result.status:
+                tap.ok(False, "each run is recorded", result.err)
+    if b"cpu_sample" not in lib.trace("info", "-v", reports["0"][0]).out:
+        tap.skip("a function of reports is named", "no CPU samples on this system")
+        return
+    status, found, err = as_json(reports["0"], reports["300"])
+    worse = [f for f in found["findings"] if f["result"] == "worse"]
+    tap.ok(status == 1 and worse[0]["name"] == "solve (numeric)" and worse[0]["kind"] == "function", "reports: the function is named first", f"{status} {err} {worse[:2]}")
+
+
+lib.main(names_the_slower_function, refuses_too_few_samples, compares_what_all_runs_have, compares_databases_of_nsys, aligns_functions, bounds_the_items,
+         tells_threads_apart, prints_all_formats, compares_nights, holds_its_error_rate, reads_hostile_samples, names_a_function_of_reports)
