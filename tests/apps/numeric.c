@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * numeric.c - a benchmark of two numeric functions without annotations, one of which may take longer
- * (tests/proof/functions.py, tests/e2e/diff_functions.py).
+ * numeric.c - a benchmark of two numeric functions without annotations, one of which may take
+ * longer (tests/proof/functions.py, tests/e2e/diff_functions.py).
  *
  *     numeric PERCENT STEPS SWEEPS
  *
- * Each of STEPS calls transform() and solve(), each with SWEEPS passes over a small array; solve() does
- * PERCENT more of them.
+ * Each of STEPS calls transform() and solve(), each with SWEEPS passes over a small array; solve()
+ * does PERCENT more of them.
  */
 #include "app.h"
 

@@ -13,7 +13,7 @@ Cases (all by default): RUNS of each side that a try compares, processor time of
 
 Recording 100 tries anew would take hours of processor time. So each case records a pool of runs once (POOL runs of each side, in rounds of random order,
 beside --busy processes that never sleep), and each try draws its runs from the pool without replacement; a null comparison draws both sides from the
-runs of the unchanged program. Tries share runs, so the figures have more chance in them than 100 independent tries. --pool DIR keeps the reports and
+runs of the unchanged program (RUNS of each, or half of the pool). Tries share runs, so the figures have more chance in them than 100 independent tries. --pool DIR keeps the reports and
 records only those that it lacks; --most N uses only the first N of each side.
 
 - A change is found if the verdict is "worse" and solve() is among what is worse. It is named first if it is the first item of the report, and named alone
@@ -102,9 +102,10 @@ def tries(case, base, slow, count, chance):
 def nulls(case, base, count, chance):
     """Return how many comparisons of runs of the same program are not "ok", and how many name a function."""
     alarms = named = 0
+    runs = min(case.runs, len(base) // 2)
     for _ in range(count):
-        drawn = chance.sample(base, 2 * case.runs)
-        verdict, worse = compared(drawn[:case.runs], drawn[case.runs:])
+        drawn = chance.sample(base, 2 * runs)
+        verdict, worse = compared(drawn[:runs], drawn[runs:])
         alarms += verdict != compare.OK
         named += any(kind == "function" for kind, _ in worse)
     return alarms, named
@@ -135,13 +136,10 @@ def measure(name, given, chance):
           f"processor time of the process {spread(base, 'numeric', 'cpu_ns'):.1f} %, of {CHANGED} {spread(base, CHANGED, 'cpu_ns'):.1f} %, its samples {spread(base, CHANGED, 'count'):.1f} %")
     found, first, alone = tries(case, base, slow, given.tries, chance)
     print(f"{name}: found in {found} of {given.tries}, named first in {first}, and no other function in {alone}")
-    alarms = named = null = 0
-    if len(base) >= 2 * case.runs:
-        null = given.null
-        alarms, named = nulls(case, base, null, chance)
-        print(f"{name} equal: {alarms} false alarms in {null} comparisons, {named} of them name a function")
+    alarms, named = nulls(case, base, given.null, chance)
+    print(f"{name} equal: {alarms} false alarms in {given.null} comparisons of {min(case.runs, len(base) // 2)} runs a side, {named} of them name a function")
     print(f"{name}: {time.monotonic() - begun:.0f} s", flush=True)
-    return first >= case.goal * given.tries and alarms <= 0.01 * null
+    return first >= case.goal * given.tries and alarms <= 0.01 * given.null
 
 
 def main():

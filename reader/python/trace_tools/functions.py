@@ -32,7 +32,7 @@ Value = TypeVar("Value")
 CPU, SAMPLES = "processor time (ns)", "samples"
 TOO_FEW = "too few samples"  # begins `why`
 NAMING_ALPHA = 0.05
-FEW = 3
+FEW = 3  # functions of a program; for more, the test of all of them together is better than Shaffer's correction
 LEAST_SAMPLES = 50  # of a function, in all runs; a function with fewer is not compared
 MOST = 1000  # most functions that are compared
 MOST_RENAMED = 64  # most functions of each side that are compared by name
@@ -220,8 +220,8 @@ def naming(judged: list[Judged], values: tuple[Reals, Reals], moved: dict[str, s
     for program, result in moved.items():
         columns = [i for i, j in enumerate(judged) if j.key.program == program]
         if columns:
-            others = max(len(columns) - 1, 1)
-            if others < FEW:
+            if len(columns) <= FEW:
+                others = max(len(columns) - 1, 1)
                 p = numpy.concatenate([corrected(values, [i], NAMING_ALPHA, seed) * others for i in columns])
             else:
                 p = corrected(values, columns, NAMING_ALPHA, seed)
