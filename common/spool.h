@@ -103,7 +103,8 @@ struct clock_point {
  * Word 1 of every record: duration_ticks << 16 | flags << 12 | kind. Kinds from 1 to FN_MAX - 1 are
  * row numbers of schema/libc.def, counted from 1 (an OS runtime call; 0 is not a function); all
  * other kinds are enum record_kind, and there the upper 48 bits are the length in bytes of a
- * payload that follows in as many further slots as it needs.
+ * payload that follows in as many further slots as it needs; but a REC_FUNCTION has a duration
+ * there, and no payload.
  */
 #define RECORD_KIND_MASK 0xfffu
 #define RECORD_FLAGS_SHIFT 12
@@ -125,6 +126,9 @@ enum record_flag {
 };
 
 enum record_kind {
+	REC_FUNCTION = 0x800, /* call of a library's function: the kind is REC_FUNCTION plus the
+				 level, at most FUNCTION_LEVEL_MAX; a = return word, b = name of the
+				 library << 32 | name of the function */
 	REC_PAD = 0xf00,          /* skip to the end of the chunk */
 	REC_THREAD_START = 0xf01, /* a = tid, b = pid; payload struct thread_start: the records that
 				     follow are this thread's */
@@ -175,6 +179,15 @@ enum record_kind {
 	REC_THREAD_TIME = 0xf31 /* a = enum thread_time_flag, b = ns of processor time of the
 				   thread; payload struct thread_time */
 };
+
+#define FUNCTION_LEVEL_MAX 255u
+
+/* Return the kind of a record without the level of a function's call. */
+static inline uint32_t record_kind_of(uint64_t word)
+{
+	uint32_t kind = (uint32_t)(word & RECORD_KIND_MASK);
+	return kind - REC_FUNCTION <= FUNCTION_LEVEL_MAX ? REC_FUNCTION : kind;
+}
 
 /* The sample was taken at the end of a call, because the timer was overdue: the thread never ran at
  * the kernel's tick. It is not known what ran; only that it was the call's caller, its callers, or
@@ -431,6 +444,26 @@ struct cuda_open {
 	uint16_t api; /* API row of schema/cuda.def */
 };
 
+/* A call of a library's function that has begun. */
+struct function_open {
+	uint64_t tick; /* 0 = none: it has ended; stored last */
+	uint64_t sp;   /* where its return address is stored */
+	uint64_t names;       /* as in records */
+	uint64_t recorded_at; /* not 0: position where its record ends; the record counts once head
+				 has reached it */
+};
+
+/* The open calls of a lane's thread, at lane.functions. */
+struct function_stack {
+	uint64_t depth; /* calls in progress, also those without an entry */
+	uint64_t pad[3];
+	struct function_open open[];
+};
+#define FUNCTION_STACK_BYTES 16384u
+#define FUNCTION_STACK_MAX                                          \
+	((FUNCTION_STACK_BYTES - (uint32_t)sizeof(struct function_stack)) / \
+		(uint32_t)sizeof(struct function_open))
+
 struct lane {
 	/* written by the producer */
 	uint64_t head;
@@ -459,6 +492,7 @@ struct lane {
 	uint32_t ranges_pad;
 	struct cuda_open cuda_open; /* the CUDA API call in progress, the outermost if nested */
 	uint64_t chunk[LANE_CHUNKS_MAX]; /* see lane_chunk_entry() */
+	uint64_t functions;              /* file offset of a struct function_stack; 0 = none */
 	uint64_t thread_waits;           /* the thread's voluntary switches at thread_tick */
 	/* The thread's counters when another thread ended the process: tick (0 = not read, stored
 	 * last), ns of processor time, run_delay_ns */
@@ -549,6 +583,19 @@ struct thread_time_counts {
 	uint64_t inexact;  /* threads that ended without a reading of run_delay_ns */
 };
 
+/* Counts of the source of library functions; written by the process. */
+struct function_counts {
+	uint32_t is_on;
+	uint32_t functions;  /* functions that are recorded when they are called through a slot */
+	uint64_t modules;    /* modules whose slots were looked at */
+	uint64_t slots;      /* slots looked at */
+	uint64_t patched;    /* slots that lead to the tracer */
+	uint64_t addresses;  /* imports of a wanted function's address: left alone */
+	uint64_t unresolved; /* wanted slots that could not be resolved or changed */
+	uint64_t no_room;    /* slots of functions beyond the maximum */
+	uint64_t excluded;   /* slots of functions that are never recorded */
+};
+
 struct python_definition {
 	uint32_t table; /* the line table, as a name of the spool; 0 = none */
 	uint32_t lines; /* enum python_lines */
@@ -603,6 +650,7 @@ struct spool_header {
 	uint64_t cuda_offset; /* offset of struct cuda_page; 0 = CUDA was not used */
 	struct cpu_counts cpu;
 	struct thread_time_counts thread_time;
+	struct function_counts function;
 };
 _Static_assert(sizeof(struct spool_header) <= SPOOL_HEADER_BYTES,
 	"the header must fit SPOOL_HEADER_BYTES");

@@ -45,6 +45,29 @@ static inline const char *text_base_name(const char *path)
 	return base;
 }
 
+/* Return true if the whole of `s` matches the pattern, in which '*' matches any characters, and '?'
+ * any one. `end` is the end of the pattern. */
+static inline bool text_matches(const char *s, const char *pattern, const char *end)
+{
+	const char *star = NULL, *from = NULL;
+	while (*s) {
+		if (pattern < end && *pattern == '*') {
+			star = ++pattern;
+			from = s;
+		} else if (pattern < end && (*pattern == '?' || *pattern == *s)) {
+			pattern++, s++;
+		} else if (star) {
+			pattern = star;
+			s = ++from;
+		} else {
+			return false;
+		}
+	}
+	while (pattern < end && *pattern == '*')
+		pattern++;
+	return pattern == end;
+}
+
 /* Return the first occurrence of `part` in `s`, or NULL. */
 static inline const char *text_find(const char *s, const char *part)
 {

@@ -28,8 +28,8 @@ static uint32_t unwritten_add(struct segment *s)
  * cannot be a record, or s->error is set. */
 static uint32_t record_add(struct segment *s, const struct record *r, uint64_t word)
 {
-	uint64_t bytes = word >> RECORD_LENGTH_SHIFT;
-	uint32_t kind = (uint32_t)(word & RECORD_KIND_MASK), left = s->end - s->at;
+	uint32_t kind = record_kind_of(word), left = s->end - s->at;
+	uint64_t bytes = kind == REC_FUNCTION ? 0 : word >> RECORD_LENGTH_SHIFT;
 	if (kind == REC_PAD) {
 		s->overhead += left;
 		return left;

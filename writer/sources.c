@@ -11,6 +11,7 @@
 #include "writer/cuda/open.h"
 #include "writer/cuda/results.h"
 #include "writer/cuda/rows.h"
+#include "writer/functions/calls.h"
 #include "writer/lane/callchains.h"
 #include "writer/lane/gaps.h"
 #include "writer/lane/modules.h"

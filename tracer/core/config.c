@@ -90,6 +90,9 @@ static const struct option options[] = {
 	{"LIBTRACE_CAPTURE_RANGE_END", KIND_TEXT, 0, NULL, AT(capture_range_end)},
 	{"LIBTRACE_NVTX_DOMAIN_INCLUDE", KIND_TEXT, 0, NULL, AT(nvtx_domain_include)},
 	{"LIBTRACE_NVTX_DOMAIN_EXCLUDE", KIND_TEXT, 0, NULL, AT(nvtx_domain_exclude)},
+	{"LIBTRACE_FUNCTIONS", KIND_TEXT, 0, NULL, AT(function_patterns)},
+	{"LIBTRACE_FUNCTIONS_BACKTRACE_THRESHOLD", KIND_LIMIT, 1, NULL,
+		AT(backtrace_ns[CHAIN_FUNCTION])},
 	{"LIBTRACE_OUTPUT", KIND_TEXT, 0, NULL, AT(output)},
 	{"LIBTRACE_TREE", KIND_TEXT, 0, NULL, AT(tree)},
 	{"LIBTRACE_SPOOL_DIR", KIND_TEXT, 0, NULL, AT(spool_dir)},
@@ -283,6 +286,7 @@ void config_read(struct config *c, char **envp)
 		if (value && !option_apply(c, &options[i], value) && !c->bad)
 			c->bad = options[i].name;
 	}
+	c->functions = c->function_patterns != NULL;
 	if (!config_lookup(envp, "LIBTRACE_THREAD_TIME"))
 		c->sched |= c->cpu;
 	if (!c->sample_hz) {

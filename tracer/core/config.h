@@ -25,6 +25,7 @@ enum pytorch { PYTORCH_NONE = 0, PYTORCH_AUTOGRAD_NVTX };
 enum chain_class {
 	CHAIN_OSRT,
 	CHAIN_NVTX,
+	CHAIN_FUNCTION, /* functions of libraries */
 	CHAIN_CUDA_KERNEL, /* launches */
 	CHAIN_CUDA_MEMORY, /* allocation, copies, sets */
 	CHAIN_CUDA_SYNC,   /* waiting for the device */
@@ -68,6 +69,7 @@ struct config {
 	const char *capture_range_end; /* LIBTRACE_CAPTURE_RANGE_END */
 	const char *nvtx_domain_include; /* LIBTRACE_NVTX_DOMAIN_INCLUDE */
 	const char *nvtx_domain_exclude; /* LIBTRACE_NVTX_DOMAIN_EXCLUDE */
+	const char *function_patterns;   /* LIBTRACE_FUNCTIONS */
 	const char *output;              /* LIBTRACE_OUTPUT; NULL = default */
 	const char *tree;                /* LIBTRACE_TREE; NULL = start one */
 	const char *spool_dir;           /* LIBTRACE_SPOOL_DIR; NULL = /dev/shm */

@@ -147,8 +147,26 @@ static void switches_fill(Libtrace__SwitchReceipt *r, const struct switch_counts
 	r->off = (char *)(uintptr_t)c->off;
 }
 
+/* Copy the source's counts. */
+static void functions_fill(Libtrace__FunctionReceipt *r, const struct function_counts *counts)
+{
+	const struct function_counts c = *counts;
+	libtrace__function_receipt__init(r);
+#define FILL(member) r->has_##member = (r->member = c.member) != 0
+	FILL(functions);
+	FILL(modules);
+	FILL(slots);
+	FILL(patched);
+	FILL(addresses);
+	FILL(unresolved);
+	FILL(no_room);
+	FILL(excluded);
+#undef FILL
+}
+
 void receipt_put(struct writer *w, struct spool *spool, uint64_t unaccounted)
 {
+	Libtrace__FunctionReceipt functions;
 	Libtrace__ThreadTimeReceipt thread_time;
 	Libtrace__SwitchReceipt switches;
 	Libtrace__Receipt receipt = LIBTRACE__RECEIPT__INIT;
@@ -194,6 +212,10 @@ void receipt_put(struct writer *w, struct spool *spool, uint64_t unaccounted)
 	if (h->thread_time.switches) {
 		switches_fill(&switches, &spool->switches);
 		receipt.switches = &switches;
+	}
+	if (h->function.is_on) {
+		functions_fill(&functions, &h->function);
+		receipt.functions = &functions;
 	}
 	put_receipt(w, &receipt, &sum, dropped);
 }

@@ -88,6 +88,19 @@ static void print_switches(FILE *out, const Libtrace__SwitchReceipt *s)
 	fputs("}", out);
 }
 
+static void print_functions(FILE *out, const Libtrace__FunctionReceipt *f)
+{
+	fprintf(out, ", \"functions\": {\"functions\": %" PRIu64, f->functions);
+	number_member(out, "modules", f->modules);
+	number_member(out, "slots", f->slots);
+	number_member(out, "patched", f->patched);
+	number_member(out, "addresses", f->addresses);
+	number_member(out, "unresolved", f->unresolved);
+	number_member(out, "no_room", f->no_room);
+	number_member(out, "excluded", f->excluded);
+	fputs("}", out);
+}
+
 static void print_receipt(FILE *out, const Libtrace__Receipt *t)
 {
 	fprintf(out, ", \"receipt\": {\"produced\": %" PRIu64, t->produced);
@@ -118,6 +131,8 @@ static void print_receipt(FILE *out, const Libtrace__Receipt *t)
 		print_thread_time(out, t->thread_time);
 	if (t->switches)
 		print_switches(out, t->switches);
+	if (t->functions)
+		print_functions(out, t->functions);
 	fputs("}", out);
 }
 

@@ -191,6 +191,20 @@ static void print_switches(FILE *out, const Libtrace__SwitchReceipt *s, unsigned
 	fputs("\n", out);
 }
 
+/* Print which functions of libraries could be recorded, and which calls cannot be seen. */
+static void print_functions(FILE *out, const Libtrace__FunctionReceipt *f, unsigned indent)
+{
+	fprintf(out,
+		"%*sfunctions of libraries: %" PRIu64 " matched, %" PRIu64 " of %" PRIu64
+		" slots of %" PRIu64 " modules patched",
+		(int)indent, "", f->functions, f->patched, f->slots, f->modules);
+	print_part(out, f->addresses, "imports of addresses, not seen");
+	print_part(out, f->unresolved, "slots not resolved");
+	print_part(out, f->no_room, "slots beyond the maximum of functions");
+	print_part(out, f->excluded, "slots of functions that are never recorded");
+	fputs("\n", out);
+}
+
 /* Return whether the short form should show this receipt, too. */
 static bool is_remarkable(const Libtrace__Receipt *r)
 {
@@ -249,6 +263,9 @@ static void print_process(FILE *out, const struct process *p, unsigned depth, bo
 	const Libtrace__SwitchReceipt *s = p->receipt ? p->receipt->switches : NULL;
 	if (s && (verbose || s->off || s->lost || s->threads_refused))
 		print_switches(out, s, indent + 4);
+	if (p->receipt && p->receipt->functions &&
+		(verbose || !p->receipt->functions->patched || p->receipt->functions->no_room))
+		print_functions(out, p->receipt->functions, indent + 4);
 }
 
 /* A process in order of start. Its parent is the latest earlier process with the parent's pid, so
@@ -369,12 +386,25 @@ static void add_thread_time(Libtrace__ThreadTimeReceipt *sum, const Libtrace__Th
 	sum->looks += t->looks;
 }
 
+static void add_functions(Libtrace__FunctionReceipt *sum, const Libtrace__FunctionReceipt *f)
+{
+	sum->functions += f->functions;
+	sum->modules += f->modules;
+	sum->slots += f->slots;
+	sum->patched += f->patched;
+	sum->addresses += f->addresses;
+	sum->unresolved += f->unresolved;
+	sum->no_room += f->no_room;
+	sum->excluded += f->excluded;
+}
+
 /* Print the sum of all receipts. */
 static void print_total(FILE *out, const struct process_list *l)
 {
 	Libtrace__Receipt total = LIBTRACE__RECEIPT__INIT;
 	Libtrace__CpuReceipt cpu = LIBTRACE__CPU_RECEIPT__INIT;
 	Libtrace__ThreadTimeReceipt times = LIBTRACE__THREAD_TIME_RECEIPT__INIT;
+	Libtrace__FunctionReceipt functions = LIBTRACE__FUNCTION_RECEIPT__INIT;
 	uint64_t drops[REASONS_PRINTED + 1] = {0}, receipts = 0;
 	for (size_t n = 0; n < l->count; n++) {
 		const Libtrace__Receipt *r = l->rows[n]->receipt;
@@ -400,6 +430,8 @@ static void print_total(FILE *out, const struct process_list *l)
 			add_cpu(&cpu, r->cpu);
 		if (r->thread_time)
 			add_thread_time(&times, r->thread_time);
+		if (r->functions)
+			add_functions(&functions, r->functions);
 	}
 	fputs("\nall processes together:\n", out);
 	if (receipts) {
@@ -408,6 +440,8 @@ static void print_total(FILE *out, const struct process_list *l)
 			print_cpu(out, &cpu, 2);
 		if (times.threads)
 			print_thread_time(out, &times, 2);
+		if (functions.modules)
+			print_functions(out, &functions, 2);
 		print_drops(out, drops);
 	} else {
 		fputs("  receipt: none\n", out);

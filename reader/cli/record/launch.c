@@ -18,6 +18,7 @@
 #include "common/text.h"
 #include "reader/cli/base/message.h"
 #include "reader/cli/base/options.h"
+#include "reader/cli/record/functions.h"
 
 const char *launch_value(const struct launch *l, enum option_id id)
 {
@@ -82,7 +83,9 @@ static const char *variable_value(const char *name, void *launch)
 {
 	const struct launch *l = launch;
 	for (uint32_t i = 0; i < OPTIONS; i++)
-		if (option_rows[i].command == CMD_run && option_rows[i].variable &&
+		if (i == OPT_run_functions && !strcmp(option_rows[i].variable, name))
+			return l->functions;
+		else if (option_rows[i].command == CMD_run && option_rows[i].variable &&
 			!strcmp(option_rows[i].variable, name))
 			return launch_value(l, (enum option_id)i);
 	return getenv(name);
@@ -143,6 +146,9 @@ int launch_check(struct launch *l)
 	l->lock_fd = -1;
 	l->makes_tree = !pattern || !strstr(pattern, "%p");
 	int error = capture_options_read(l);
+	if (!error)
+		error = functions_join(launch_value(l, OPT_run_functions),
+			l->options->value[OPT_run_functions_file], &l->functions);
 	if (!error)
 		error = home_find(&l->home);
 	if (error)
@@ -224,6 +230,8 @@ static void environment_fill(const struct launch *l)
 	for (uint32_t i = 0; i < OPTIONS; i++)
 		if (option_rows[i].command == CMD_run && option_rows[i].variable && o->value[i])
 			setenv(option_rows[i].variable, o->value[i], 1);
+	if (l->functions)
+		setenv("LIBTRACE_FUNCTIONS", l->functions, 1);
 	if (l->makes_tree)
 		setenv("LIBTRACE_TREE", l->tree, 1);
 	else
@@ -308,6 +316,8 @@ pid_t launch_writer(struct launch *l, bool foreground)
 void launch_undo(struct launch *l)
 {
 	char path[TREE_PATH_BYTES + 16];
+	free(l->functions);
+	l->functions = NULL;
 	if (l->lock_fd >= 0)
 		close(l->lock_fd);
 	l->lock_fd = -1;

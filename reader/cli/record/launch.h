@@ -25,6 +25,7 @@ struct launch {
 	bool makes_tree; /* false: every process creates its own tree (%p in the name of the report)
 			  */
 	struct capture_spec capture;
+	char *functions; /* patterns of library functions; NULL = none */
 	char output[4096];
 	char tree[TREE_PATH_BYTES];
 	struct tree_control *control;

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * functions.c - the entry of the source `functions`: before the constructors of each module.
+ *
+ * The start-up code of every module (crti.o) calls __gmon_start__(), if anybody has it, when the
+ * module is relocated and before its constructors run. So the tables of each module are patched in
+ * time, also those that dlopen() loads, and no function has to be exported in front of a library's.
+ * A program built with -pg has a __gmon_start__() of its own, which its modules call instead.
+ */
+#define _GNU_SOURCE
+#include "inject/fn.h"
+
+#include "tracer/functions/functions.h"
+
+extern const char function_stubs[] __attribute__((visibility("hidden"), weak));
+extern char **environ;
+
+enum wish { WISH_UNKNOWN = 0, WISH_NONE, WISH_SOME };
+
+/* Start the session, if functions are wanted. Modules without libc may call before libc has set
+ * `environ`: nothing is decided then. */
+static enum wish wish_find(void)
+{
+	if (!environ)
+		return WISH_UNKNOWN;
+	if (!config_lookup(environ, "LIBTRACE_FUNCTIONS"))
+		return WISH_NONE;
+	function_stubs_begin = function_stubs;
+	preload_early();
+	if (session.state == SESSION_NEW)
+		return WISH_UNKNOWN;
+	if (session.state != SESSION_ON || !function_tables)
+		return WISH_NONE;
+	functions_patch_all();
+	return WISH_SOME;
+}
+
+__attribute__((visibility("default"))) void __gmon_start__(void);
+
+void __gmon_start__(void)
+{
+	static enum wish wish;
+	if (__builtin_expect(wish == WISH_NONE, 1))
+		return;
+	int error = errno;
+	if (wish == WISH_SOME)
+		functions_patch_module_at(__builtin_return_address(0));
+	else
+		wish = wish_find();
+	errno = error;
+}

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * call.c - the hot path of calls of library functions.
+ *
+ * Compiled with -mgeneral-regs-only, since vector and x87 registers hold arguments and results. The
+ * slow paths are called with these registers saved.
+ */
+#include "tracer/functions/functions.h"
+
+#if defined(__x86_64__)
+#include <stddef.h>
+
+#include "common/clock.h"
+#include "tracer/core/chains.h"
+#include "tracer/core/gate.h"
+#include "tracer/core/lane.h"
+#include "unwind/rules.h"
+
+_Static_assert(offsetof(struct function_frame, number) == 64 &&
+		offsetof(struct function_frame, copied) == 80 &&
+		offsetof(struct function_frame, rbp) == 128 &&
+		offsetof(struct function_frame, traced) == 84,
+	"inject/function_stubs.S knows these offsets");
+
+/* ---- slow paths ---- */
+
+enum slow_path { SLOW_BEGIN, SLOW_LEAVE, SLOW_RULE, SLOW_CLOCK };
+
+#define STATE_BYTES 2752u /* x87, SSE, AVX and AVX-512, in the layout of each processor */
+#define STATE_KINDS 0xe7u
+#define STATE_HEADER 512u
+
+static uint64_t slow_call(enum slow_path path, struct function_frame *f, uint64_t value)
+{
+	switch (path) {
+	case SLOW_BEGIN:
+		return function_begin_slow(f);
+	case SLOW_LEAVE:
+		function_leave_slow(f, value);
+		return 0;
+	case SLOW_RULE:
+		return function_rule_slow(value, (uint64_t)(uintptr_t)f->arguments);
+	default:
+		return clock_ticks();
+	}
+}
+
+static __attribute__((noinline, cold)) uint64_t slow(
+	enum slow_path path, struct function_frame *f, uint64_t value)
+{
+	uint8_t state[STATE_BYTES] __attribute__((aligned(64)));
+	uint32_t low, high;
+	for (uint32_t i = 0; i < 64; i += 8)
+		*(volatile uint64_t *)(void *)&state[STATE_HEADER + i] = 0;
+	__asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+	low &= STATE_KINDS;
+	__asm__ volatile("xsave64 %0" : "+m"(state) : "a"(low), "d"(0));
+	uint64_t result = slow_call(path, f, value);
+	__asm__ volatile("xrstor64 %0" : : "m"(state), "a"(low), "d"(0));
+	return result;
+}
+
+static inline uint64_t ticks_now(struct function_frame *f)
+{
+	return __builtin_expect(clock_is_tsc, 1) ? clock_ticks() : slow(SLOW_CLOCK, f, 0);
+}
+
+/* ---- arguments on the stack ---- */
+
+static inline uint32_t rule_of(struct function_frame *f)
+{
+	uint64_t address = f->return_address - 1, hash = address * RULES_FACTOR;
+	uint64_t entry =
+		__atomic_load_n(&rules_cache[0][0] + RULES_FIRST(hash), __ATOMIC_ACQUIRE);
+	if (__builtin_expect((entry ^ RULES_TAG(hash)) - 1 < (1u << RULES_PAYLOAD_BITS) - 1, 1))
+		return (uint32_t)entry & ((1u << RULES_PAYLOAD_BITS) - 1);
+	return (uint32_t)slow(SLOW_RULE, f, address);
+}
+
+#define UNKNOWN_ARGUMENTS_BYTES 128u
+
+/* Return the number of bytes above the return address that can be arguments: those of the caller's
+ * frame. */
+static inline uint32_t argument_bytes(struct function_frame *f)
+{
+	uint32_t rule = rule_of(f);
+	uint64_t from = (uint64_t)(uintptr_t)f->arguments, end = from;
+	if (__builtin_expect(RULE_KIND(rule) == RULE_SP, 1)) {
+		end = from + RULE_CFA_BYTES(rule) - 8;
+	} else if (RULE_KIND(rule) == RULE_BP) {
+		end = f->rbp + RULE_CFA_BYTES(rule) - 8;
+	} else if (RULE_KIND(rule) == RULE_OTHER) { /* it has aligned its stack */
+		const struct cfi_value *v = &rules_other(rule)->cfa;
+		end = (v->base == CFI_SP ? from : f->rbp) + (uint64_t)(int64_t)v->offset;
+		if (v->loaded)
+			end = *(const uint64_t *)(uintptr_t)end + (uint64_t)(int64_t)v->add;
+		end -= 8;
+	} else if (rule != RULE_NONE) {
+		end = from + UNKNOWN_ARGUMENTS_BYTES;
+	}
+	if (end <= from)
+		return 0;
+	uint64_t bytes = end - from;
+	return bytes > FUNCTION_ARGUMENTS_BYTES_MAX ? FUNCTION_ARGUMENTS_BYTES_MAX
+						    : (uint32_t)(bytes + 15) & ~15u;
+}
+
+/* ---- begin ---- */
+
+/* Return true if the innermost open call has ended, or its frame is gone. */
+static inline bool top_is_over(
+	const struct thread *t, const struct function_stack *stack, uint64_t sp)
+{
+	uint64_t depth = stack->depth;
+	if (!depth)
+		return false;
+	const struct function_open *top =
+		&stack->open[depth <= FUNCTION_STACK_MAX ? depth - 1 : FUNCTION_STACK_MAX - 1];
+	return !top->tick || (top->sp <= sp && thread_same_stack(t, top->sp, sp));
+}
+
+/* Add the entry of the call. A handler that runs in between may use the entry for a call of its
+ * own, and leaves it ended. */
+static inline void open_push(struct function_frame *f, uint64_t names)
+{
+	struct function_stack *stack = f->stack;
+	uint64_t depth = stack->depth;
+	f->level = (uint32_t)depth;
+	f->open = NULL;
+	if (__builtin_expect(depth >= FUNCTION_STACK_MAX, 0)) {
+		stack->depth = depth + 1;
+		return;
+	}
+	struct function_open *open = &stack->open[depth];
+	f->open = open;
+	do {
+		stack->depth = depth + 1;
+		THREAD_BARRIER();
+		open->tick = 0;
+		open->recorded_at = 0;
+		open->sp = (uint64_t)(uintptr_t)&f->return_address;
+		open->names = names;
+		THREAD_BARRIER();
+		open->tick = f->tick;
+		THREAD_BARRIER();
+	} while (__builtin_expect(stack->depth != depth + 1 || open->tick != f->tick, 0));
+}
+
+/* Return the names for a record; 0 = they are not in this spool yet. */
+static inline uint64_t names_at_hand(const struct traced_function *function)
+{
+	const struct name *name = function->name, *library = name->domain;
+	if (name->epoch != names_epoch || library->epoch != names_epoch)
+		return 0;
+	return (uint64_t)library->ref << 32 | name->ref;
+}
+
+uint64_t function_enter(struct function_frame *f)
+{
+	const struct traced_function *function = &function_tables->functions[f->number];
+	struct thread *t = &thread_self;
+	struct lane *lane = t->lane;
+	struct function_stack *stack = lane ? function_stack_of(lane) : NULL;
+	uint64_t names = names_at_hand(function);
+	f->traced = 0;
+	if (!GATE_LOOKS_OPEN(session_mask) && own_words.alive)
+		return function->real;
+	if (__builtin_expect(!stack || lane != t->fast || !names || !own_words.alive || t->vfork_pid ||
+			    top_is_over(t, stack, (uint64_t)(uintptr_t)&f->return_address),
+		    0)) {
+		if (!slow(SLOW_BEGIN, f, 0))
+			return function->real;
+		lane = t->lane;
+		stack = function_stack_of(lane);
+		names = names_at_hand(function);
+	}
+	uint32_t copied = argument_bytes(f);
+	f->traced = 1;
+	f->copied = copied;
+	f->lane = lane;
+	f->stack = stack;
+	f->epoch = names_epoch;
+	f->tick = ticks_now(f);
+	open_push(f, names);
+	return function->real;
+}
+
+/* ---- end ---- */
+
+void function_leave(struct function_frame *f)
+{
+	uint64_t ticks = ticks_now(f) - f->tick, level = f->level;
+	struct thread *t = &thread_self;
+	struct lane *lane = t->fast;
+	struct function_open *open = f->open;
+	if (__builtin_expect(!own_words.alive || lane != f->lane || !open ||
+			    f->epoch != names_epoch || open->tick != f->tick || !open->names ||
+			    f->stack->depth != level + 1 || level > FUNCTION_LEVEL_MAX ||
+			    chains_due(CHAIN_FUNCTION, ticks) || !thread_try_enter(t),
+		    0)) {
+		slow(SLOW_LEAVE, f, ticks);
+		return;
+	}
+	struct record *r = lane_room_at_hand(t, 1);
+	if (__builtin_expect(!r, 0)) {
+		thread_give(t);
+		slow(SLOW_LEAVE, f, ticks);
+		return;
+	}
+	r->tick = f->tick;
+	r->word = ticks << RECORD_LENGTH_SHIFT | (REC_FUNCTION + level);
+	r->a = f->words[0];
+	r->b = open->names;
+	open->recorded_at = lane->head + RECORD_BYTES;
+	lane_publish(t, 1);
+	thread_give(t);
+	open->tick = 0;
+	THREAD_BARRIER();
+	f->stack->depth = level;
+}
+#endif

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * functions.h - calls of the functions of any library: tables, stubs, frames.
+ *
+ * The tables (GOT) through which modules call the functions that the user names lead to stubs of
+ * inject/function_stubs.S. A stub makes an ordinary frame, calls function_enter(), the function,
+ * function_leave(). Nothing of a call is stored outside of its frame, except for its entry among
+ * the open calls in the spool, so exceptions, longjmp and fibers need no help: an entry whose frame
+ * is gone is recorded as abandoned by the next call from a frame above it.
+ *
+ * x86-64 only, and only with glibc 2.35 or later, whose _dl_find_object() finds the module of an
+ * address without a lock.
+ */
+#ifndef TRACER_FUNCTIONS_FUNCTIONS_H
+#define TRACER_FUNCTIONS_FUNCTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/spool.h"
+#include "tracer/core/names.h"
+#include "tracer/core/thread.h"
+#include "tracer/functions/hooks.h"
+
+struct link_map; /* declared in <link.h> */
+
+#define FUNCTIONS_MAX 8192u
+#define FUNCTION_STUB_BYTES 16u
+#define FUNCTION_PATTERNS_MAX 256u
+#define FUNCTION_PATTERNS_BYTES 16384u
+#define FUNCTION_ARGUMENTS_BYTES_MAX 4096u /* of a call, on the stack */
+
+/* A function that has a stub. Never changed or freed. */
+struct traced_function {
+	uint64_t real;
+	struct name *name; /* its domain is the name of the library */
+};
+
+/* LIBRARY:FUNCTION, both with wildcards, within function_tables.text. */
+struct function_pattern {
+	const char *library, *library_end, *function, *function_end;
+};
+
+/* All memory of the source, mapped when functions are wanted. */
+struct function_tables {
+	struct traced_function functions[FUNCTIONS_MAX];
+	uint16_t hash[2 * FUNCTIONS_MAX]; /* 1 + index in `functions`; 0 = free */
+	struct function_stack *stacks[SPOOL_LANES_MAX]; /* of each lane; NULL = none yet */
+	struct function_pattern patterns[FUNCTION_PATTERNS_MAX];
+	uint32_t pattern_count;
+	bool any_library; /* a pattern matches all libraries */
+	char text[FUNCTION_PATTERNS_BYTES];
+};
+extern struct function_tables *function_tables __attribute__((visibility("hidden")));
+extern struct function_counts function_counts __attribute__((visibility("hidden")));
+
+/* The stubs, given by inject/ before functions_start(): FUNCTIONS_MAX of FUNCTION_STUB_BYTES. */
+extern const char *function_stubs_begin __attribute__((visibility("hidden")));
+
+/* glibc's _dl_find_object(); NULL = functions are not recorded. */
+extern int (*function_find_object)(void *address, void *ret_object)
+	__attribute__((visibility("hidden")));
+
+/* The frame of a call, made by inject/function_stubs.S. */
+struct function_frame {
+	uint64_t words[6]; /* rdi rsi rdx rcx r8 r9 */
+	uint64_t rax, r10;
+	uint64_t number; /* of the function */
+	uint64_t tick;
+	uint32_t copied; /* bytes of the caller's stack to copy below the frame; a multiple of 16 */
+	uint32_t traced; /* 0 = the function is entered by a jump */
+	struct function_open *open; /* NULL = no entry */
+	struct function_stack *stack;
+	struct lane *lane;
+	uint32_t epoch; /* names_epoch: another one in a forked child */
+	uint32_t level;
+	uint64_t pad;
+	uint64_t rbp, return_address;
+	uint64_t arguments[];
+};
+
+/* Return true if some pattern matches the name of a function. */
+bool function_name_is_wanted(const char *name);
+
+/* Return true if some pattern matches both. `library` is a path. */
+bool function_is_wanted(const char *name, const char *library);
+
+/* Return true if a function must never be recorded: it returns twice, has a calling convention of
+ * its own, looks at its caller, or belongs to the C library or to the tracer. */
+bool function_is_excluded(const char *name);
+bool function_library_is_excluded(const char *library);
+
+/* Return the stub of a function; NULL = none is left. Create it with `library`, a path, if there is
+ * none. One thread at a time, thread.busy set. */
+void *function_stub(uint64_t real, const char *name, const char *library);
+
+/* Return the existing stub of a function; NULL = none. As function_stub(). */
+void *function_stub_known(uint64_t real, const char *name);
+
+/*
+ * Patch the tables of all modules that are loaded, or of the module at `address`, before its
+ * constructors run. The loader's lock is held, so one thread at a time. Allocates nothing, except
+ * where the C library's dlsym() does.
+ */
+void functions_patch_all(void);
+void functions_patch_module_at(const void *address);
+
+/*
+ * Called by the stubs. function_enter() returns the address to call; function_leave() records. Both
+ * use general registers only: others may hold arguments and results.
+ */
+uint64_t function_enter(struct function_frame *f) __attribute__((visibility("hidden")));
+void function_leave(struct function_frame *f) __attribute__((visibility("hidden")));
+
+/* The slow paths of both, which may use all registers, since these are saved around them.
+ * function_begin_slow() returns false if the call is not recorded. */
+bool function_begin_slow(struct function_frame *f);
+void function_leave_slow(struct function_frame *f, uint64_t ticks);
+
+/* Return the rule of `address` if it is not in the first entry of the cache; 0 if the bytes that a
+ * caller without a rule may have on its stack cannot be read, which begin at `from`. */
+uint32_t function_rule_slow(uint64_t address, uint64_t from);
+
+/* Return the stack of open calls of the thread's lane; NULL = it has none yet. */
+static inline struct function_stack *function_stack_of(const struct lane *lane)
+{
+	return function_tables->stacks[lane->index % SPOOL_LANES_MAX];
+}
+
+/* Record a call that has ended, or was left. `open` is its entry or NULL. Owning thread, not yet
+ * busy. */
+void function_put(struct thread *t, const struct record *record, struct function_open *open);
+
+/* Return the names of a record for a function. thread.busy set. */
+uint64_t function_names(uint32_t number);
+
+#endif

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * open.c - the open calls of library functions, and the records of calls.
+ *
+ * A signal handler may interrupt any of this and call recorded functions: it leaves depth and
+ * entries as it found them, except that it takes entries away whose calls have ended.
+ */
+#define _GNU_SOURCE
+#include "tracer/functions/functions.h"
+
+#include "common/clock.h"
+#include "common/text.h"
+#include "tracer/core/chains.h"
+#include "tracer/core/lane.h"
+#include "tracer/core/state.h"
+#include "tracer/session/spare.h"
+
+/* Publish the record, and that of its chain. */
+static void put_within(struct thread *t, const struct record *record, struct function_open *open)
+{
+	uint64_t ticks = record->word >> RECORD_LENGTH_SHIFT;
+	unsigned slots = 1;
+	bool left = record->word >> RECORD_FLAGS_SHIFT & 15; /* the thread is elsewhere now */
+	struct record *r = !left && chains_due(CHAIN_FUNCTION, ticks)
+		? chains_room(t, record->tick, &slots)
+		: lane_room(t, slots);
+	if (!r || gate_is_wiped()) /* forked meanwhile: the call is the parent's */
+		return;
+	*r = *record;
+	if (open)
+		open->recorded_at = t->lane->head + (uint64_t)slots * RECORD_BYTES;
+	lane_publish(t, slots);
+}
+
+void function_put(struct thread *t, const struct record *record, struct function_open *open)
+{
+	uint64_t sp = (uint64_t)(uintptr_t)__builtin_frame_address(0);
+	thread_mend_guard(t);
+	if (!t->lane || !session.spool)
+		return;
+	if (thread_try_enter(t)) {
+		if (t->lane)
+			put_within(t, record, open);
+		thread_give(t);
+		return;
+	}
+	thread_look_for_stray(t);
+	if (thread_same_stack(t, sp, thread_busy_at(t)) || thread_on_signal_stack() ||
+		!spare_put(t, record))
+		lane_put_nested(t, record);
+}
+
+static bool is_recorded(const struct lane *lane, const struct function_open *open)
+{
+	return open->recorded_at && open->recorded_at <= lane->head;
+}
+
+static void leave(struct thread *t, struct function_open *open, uint32_t level,
+	enum record_flag flag)
+{
+	struct record record = {open->tick, 0, 0, open->names};
+	if (!record.tick || is_recorded(t->lane, open)) {
+		open->tick = 0;
+		return;
+	}
+	record.word = (clock_ticks() - record.tick) << RECORD_LENGTH_SHIFT |
+		(uint64_t)flag << RECORD_FLAGS_SHIFT |
+		(REC_FUNCTION + (level < FUNCTION_LEVEL_MAX ? level : FUNCTION_LEVEL_MAX));
+	function_put(t, &record, open);
+	open->tick = 0;
+}
+
+/* Return true if the call's frame is gone: it is not above sp, in the same stack. */
+static bool is_gone(const struct thread *t, const struct function_open *open, uint64_t sp)
+{
+	return !sp || (open->sp <= sp && thread_same_stack(t, open->sp, sp));
+}
+
+void functions_calls_left(struct thread *t, uint64_t sp, enum record_flag flag)
+{
+	struct lane *lane = t->lane;
+	struct function_stack *stack =
+		function_tables && lane && session.spool ? function_stack_of(lane) : NULL;
+	uint64_t depth = stack ? stack->depth : 0;
+	if (depth > FUNCTION_STACK_MAX &&
+		!is_gone(t, &stack->open[FUNCTION_STACK_MAX - 1], sp))
+		return;
+	if (depth > FUNCTION_STACK_MAX)
+		depth = FUNCTION_STACK_MAX;
+	for (; depth; depth--) {
+		struct function_open *open = &stack->open[depth - 1];
+		if (open->tick && !is_gone(t, open, sp))
+			break;
+		leave(t, open, (uint32_t)depth - 1, flag);
+	}
+	if (stack)
+		stack->depth = depth;
+}
+
+void functions_thread_start(struct thread *t)
+{
+	struct function_stack *stack = function_tables ? function_stack_of(t->lane) : NULL;
+	for (uint32_t i = 0; stack && i < FUNCTION_STACK_MAX && stack->open[i].sp; i++)
+		stack->open[i] = (struct function_open){0};
+	if (stack)
+		stack->depth = 0;
+}
+
+void functions_forked(void)
+{
+	for (uint32_t i = 0; function_tables && i < SPOOL_LANES_MAX; i++)
+		function_tables->stacks[i] = NULL;
+}

@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * patch.c - replacement of the entries of a module's tables (GOT) that lead to wanted functions.
+ *
+ * Only entries for calls (R_X86_64_JUMP_SLOT) are replaced: a program may compare an address that
+ * it has taken (R_X86_64_GLOB_DAT) with another one. An entry that is not bound yet is bound first,
+ * as the loader would bind it; otherwise the loader would overwrite it.
+ */
+#define _GNU_SOURCE
+#include "tracer/functions/functions.h"
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <link.h>
+#include <sys/mman.h>
+
+#include "common/sys.h"
+#include "common/text.h"
+#include "tracer/base/libc.h"
+#include "tracer/base/rtld_next.h"
+#include "tracer/core/state.h"
+#include "unwind/modules.h"
+#include "unwind/rules.h"
+
+#if defined(__x86_64__)
+#pragma weak _r_debug /* only glibc has it */
+
+#define PAGE 4096ull
+#define CANDIDATES_MAX 64u
+
+/* A module whose tables are being patched. */
+struct patched_module {
+	const struct link_map *map;
+	const Elf64_Sym *symbols;
+	const char *strings;
+	const uint16_t *versions;
+	const char *needed; /* DT_VERNEED */
+	const Elf64_Rela *jumps, *others;
+	uint64_t jump_count, other_count;
+	uint64_t begin, end;             /* addresses */
+	uint64_t relro_begin, relro_end; /* whole pages that the loader has write-protected */
+	bool is_open;                    /* these pages are writable now */
+};
+
+/* The module of the last address, since neighboring slots lead to the same few modules. */
+static struct {
+	uint64_t begin, end;
+	const struct link_map *map;
+	bool is_excluded, is_wanted;
+} last;
+
+/* Loaded libraries that some pattern matches; more than CANDIDATES_MAX = any library. */
+static const struct link_map *candidates[CANDIDATES_MAX];
+static uint32_t candidate_count;
+
+static bool home_find(uint64_t address)
+{
+	struct dl_object object;
+	if (address - last.begin < last.end - last.begin)
+		return true;
+	if (!address || function_find_object((void *)(uintptr_t)address, &object) != 0)
+		return false;
+	last.begin = (uint64_t)(uintptr_t)object.begin;
+	last.end = (uint64_t)(uintptr_t)object.end;
+	last.map = object.map;
+	last.is_excluded = function_library_is_excluded(object.map->l_name);
+	last.is_wanted = !last.is_excluded && function_is_wanted(NULL, object.map->l_name);
+	return true;
+}
+
+static void candidates_find(void)
+{
+	candidate_count = 0;
+	for (const struct link_map *map = _r_debug.r_map; map; map = map->l_next)
+		if (*map->l_name && function_is_wanted(NULL, map->l_name) &&
+			!function_library_is_excluded(map->l_name) &&
+			candidate_count++ < CANDIDATES_MAX)
+			candidates[candidate_count - 1] = map;
+}
+
+static bool is_in_candidates(const char *name)
+{
+	uint64_t bytes;
+	if (candidate_count > CANDIDATES_MAX || function_tables->any_library)
+		return true;
+	for (uint32_t i = 0; i < candidate_count; i++)
+		if (rtld_find_in(candidates[i], name, &bytes))
+			return true;
+	return false;
+}
+
+/* ---- a module ---- */
+
+static void relro_find(struct patched_module *m)
+{
+	const Elf64_Ehdr *elf = (const void *)(uintptr_t)m->begin;
+	const Elf64_Phdr *p = (const void *)(uintptr_t)(m->begin + elf->e_phoff);
+	for (unsigned i = 0; i < elf->e_phnum; i++)
+		if (p[i].p_type == PT_GNU_RELRO) {
+			uint64_t begin = m->map->l_addr + p[i].p_vaddr;
+			m->relro_begin = begin & ~(PAGE - 1);
+			m->relro_end = (begin + p[i].p_memsz) & ~(PAGE - 1);
+		}
+}
+
+/* Read the dynamic section. Return false for a module that is not of the usual form. */
+static bool module_open(struct patched_module *m, const struct link_map *map)
+{
+	struct dl_object object;
+	uint64_t jump_bytes = 0, other_bytes = 0;
+	*m = (struct patched_module){.map = map};
+	if (!map->l_ld || function_find_object(map->l_ld, &object) != 0)
+		return false;
+	m->begin = (uint64_t)(uintptr_t)object.begin;
+	m->end = (uint64_t)(uintptr_t)object.end;
+	const unsigned char *elf = object.begin;
+	if (elf[0] != ELFMAG0 || elf[1] != 'E' || elf[2] != 'L' || elf[3] != 'F')
+		return false;
+	for (const Elf64_Dyn *d = map->l_ld; d->d_tag != DT_NULL; d++) {
+		/* glibc has made addresses of most offsets. */
+		uint64_t bias = d->d_un.d_ptr < m->begin ? map->l_addr : 0;
+		const void *at = (const void *)(uintptr_t)(d->d_un.d_ptr + bias);
+		switch (d->d_tag) {
+		case DT_SYMTAB:
+			m->symbols = at;
+			break;
+		case DT_STRTAB:
+			m->strings = at;
+			break;
+		case DT_VERSYM:
+			m->versions = at;
+			break;
+		case DT_VERNEED:
+			m->needed = at;
+			break;
+		case DT_JMPREL:
+			m->jumps = at;
+			break;
+		case DT_PLTRELSZ:
+			jump_bytes = d->d_un.d_val;
+			break;
+		case DT_RELA:
+			m->others = at;
+			break;
+		case DT_RELASZ:
+			other_bytes = d->d_un.d_val;
+			break;
+		default:
+			break;
+		}
+	}
+	m->jump_count = jump_bytes / sizeof(Elf64_Rela);
+	m->other_count = other_bytes / sizeof(Elf64_Rela);
+	relro_find(m);
+	return m->symbols && m->strings && (uint64_t)(uintptr_t)m->symbols > m->begin;
+}
+
+/* Return the version that a reference asks for; NULL = none. */
+static const char *version_of(const struct patched_module *m, uint32_t symbol)
+{
+	uint16_t index = m->versions ? m->versions[symbol] & 0x7fff : 0;
+	if (index < 2)
+		return NULL;
+	for (const char *at = m->needed; at;) {
+		const Elf64_Verneed *file = (const void *)at;
+		const Elf64_Vernaux *name = (const void *)(at + file->vn_aux);
+		for (unsigned i = 0; i < file->vn_cnt; i++) {
+			if ((name->vna_other & 0x7fff) == index)
+				return m->strings + name->vna_name;
+			name = (const void *)((const char *)name + name->vna_next);
+		}
+		at = file->vn_next ? at + file->vn_next : NULL;
+	}
+	return NULL;
+}
+
+static void *look_up(const void *scope, const char *name, const char *version)
+{
+	void *handle = (void *)(uintptr_t)scope;
+	return version ? libc.dlvsym(handle, name, version) : libc.dlsym(handle, name);
+}
+
+/* Find what a slot will be bound to: first in the global scope, then among the libraries that the
+ * module itself has loaded. A handle of glibc is the address of a link_map. */
+static uint64_t bind(const struct patched_module *m, const char *name, const char *version)
+{
+	static char *(*forget_error)(void);
+	void *found = look_up(_r_debug.r_map, name, version);
+	if (found)
+		return (uint64_t)(uintptr_t)found;
+	found = look_up(m->map, name, version);
+	if (!forget_error)
+		*(void **)(void *)&forget_error = libc.dlsym(RTLD_DEFAULT, "dlerror");
+	if (forget_error)
+		forget_error(); /* the program must not see that the first one failed */
+	return (uint64_t)(uintptr_t)found;
+}
+
+static bool is_stub(uint64_t address)
+{
+	return address - (uint64_t)(uintptr_t)function_stubs_begin <
+		FUNCTIONS_MAX * FUNCTION_STUB_BYTES;
+}
+
+/* Make the pages writable that the loader has protected. Return false if that fails. */
+static bool slot_open(struct patched_module *m, uint64_t slot)
+{
+	if (slot < m->relro_begin || slot >= m->relro_end || m->is_open)
+		return true;
+	m->is_open = SYS3(SYS_mprotect, m->relro_begin, m->relro_end - m->relro_begin,
+			     PROT_READ | PROT_WRITE) == 0;
+	return m->is_open;
+}
+
+/* Return the function that the slot leads to, or will; 0 = none that is wanted. */
+static uint64_t real_of(const struct patched_module *m, const Elf64_Rela *r, const char *name)
+{
+	uint32_t number = (uint32_t)ELF64_R_SYM(r->r_info);
+	const Elf64_Sym *symbol = &m->symbols[number];
+	uint64_t real = *(const uint64_t *)(uintptr_t)(m->map->l_addr + r->r_offset);
+	if (is_stub(real))
+		return 0;
+	if (real - m->begin < m->end - m->begin) {
+		if (symbol->st_shndx != SHN_UNDEF) /* a call of its own function */
+			return 0;
+		if (!is_in_candidates(name))
+			return 0;
+		real = bind(m, name, version_of(m, number));
+		function_counts.unresolved += !real;
+	}
+	return real;
+}
+
+static void slot_patch(struct patched_module *m, const Elf64_Rela *r)
+{
+	const char *name = m->strings + m->symbols[ELF64_R_SYM(r->r_info)].st_name;
+	function_counts.slots++;
+	if (!function_name_is_wanted(name))
+		return;
+	uint64_t real = real_of(m, r, name), slot = m->map->l_addr + r->r_offset;
+	if (!real || !home_find(real) || !last.is_wanted || last.map == m->map)
+		return;
+	void *stub = function_stub_known(real, name);
+	if (!stub) {
+		if (!function_is_wanted(name, last.map->l_name))
+			return;
+		if (function_is_excluded(name)) {
+			function_counts.excluded++;
+			return;
+		}
+		stub = function_stub(real, name, last.map->l_name);
+		if (!stub) {
+			function_counts.no_room++;
+			return;
+		}
+	}
+	if (!slot_open(m, slot)) {
+		function_counts.unresolved++;
+		return;
+	}
+	__atomic_store_n(
+		(uint64_t *)(uintptr_t)slot, (uint64_t)(uintptr_t)stub, __ATOMIC_RELEASE);
+	function_counts.patched++;
+}
+
+/* Count the imports of a wanted function's address. */
+static void address_count(const struct patched_module *m, const Elf64_Rela *r)
+{
+	const Elf64_Sym *symbol = &m->symbols[ELF64_R_SYM(r->r_info)];
+	if (ELF64_R_TYPE(r->r_info) != R_X86_64_GLOB_DAT || symbol->st_shndx != SHN_UNDEF ||
+		ELF64_ST_TYPE(symbol->st_info) != STT_FUNC)
+		return;
+	const char *name = m->strings + symbol->st_name;
+	uint64_t real = *(const uint64_t *)(uintptr_t)(m->map->l_addr + r->r_offset);
+	if (function_name_is_wanted(name) && home_find(real) && last.is_wanted &&
+		last.map != m->map && !function_is_excluded(name))
+		function_counts.addresses++;
+}
+
+static void module_patch(const struct link_map *map)
+{
+	struct patched_module m;
+	if (function_library_is_excluded(map->l_name) || !module_open(&m, map))
+		return;
+	function_counts.modules++;
+	for (uint64_t i = 0; i < m.jump_count; i++)
+		if (ELF64_R_TYPE(m.jumps[i].r_info) == R_X86_64_JUMP_SLOT)
+			slot_patch(&m, &m.jumps[i]);
+	for (uint64_t i = 0; i < m.other_count; i++)
+		address_count(&m, &m.others[i]);
+	if (m.is_open)
+		SYS3(SYS_mprotect, m.relro_begin, m.relro_end - m.relro_begin, PROT_READ);
+}
+
+/* ---- unloading ---- */
+
+static uint64_t unloads;
+
+static int unloads_read(struct dl_phdr_info *info, size_t bytes, void *user)
+{
+	(void)bytes;
+	*(uint64_t *)user = info->dlpi_subs;
+	return 1;
+}
+
+/* Forget rules of code that was unloaded: a wrong one would give a wrong size of the arguments. */
+static void unloaded_forget(uint64_t begin, uint64_t end)
+{
+	uint64_t now = unloads;
+	if (session.iterate_phdr)
+		session.iterate_phdr(unloads_read, &now);
+	if (now != unloads)
+		rules_drop(begin, end);
+}
+
+static bool can_patch(void)
+{
+	return function_tables && !session.restricted && &_r_debug && !thread_self.vfork_pid;
+}
+
+static void patch_begin(void)
+{
+	thread_enter(&thread_self);
+	last.begin = last.end = 0;
+	candidates_find();
+}
+
+static void patch_end(void)
+{
+	if (session.spool && session_is_ours())
+		session.spool->function = function_counts;
+	thread_leave(&thread_self);
+}
+
+void functions_patch_all(void)
+{
+	if (!can_patch())
+		return;
+	patch_begin();
+	for (const struct link_map *map = _r_debug.r_map; map; map = map->l_next)
+		module_patch(map);
+	patch_end();
+}
+
+void functions_patch_module_at(const void *address)
+{
+	struct dl_object object;
+	if (!can_patch() || function_find_object((void *)(uintptr_t)address, &object) != 0)
+		return;
+	patch_begin();
+	unloaded_forget((uint64_t)(uintptr_t)object.begin, (uint64_t)(uintptr_t)object.end);
+	module_patch(object.map);
+	patch_end();
+}
+#else
+void functions_patch_all(void)
+{
+}
+
+void functions_patch_module_at(const void *address)
+{
+	(void)address;
+}
+#endif
+
+void functions_ready(void)
+{
+	if (function_tables && !function_counts.modules)
+		functions_patch_all();
+}

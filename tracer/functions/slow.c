@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * slow.c - the slow paths of calls of library functions: first calls, calls that were left, other
+ * threads, forked children. All registers that the call uses are saved around them (call.c).
+ */
+#define _GNU_SOURCE
+#include "tracer/functions/functions.h"
+
+#include "common/clock.h"
+#include "common/sys.h"
+#include "tracer/core/lane.h"
+#include "tracer/core/spool_file.h"
+#include "tracer/core/state.h"
+#include "tracer/session/attach.h"
+#include "tracer/session/fork.h"
+#include "unwind/rules.h"
+
+#include <fcntl.h>
+
+/* Allocate the stack of open calls of the thread's lane. */
+static bool stack_make(struct thread *t)
+{
+	void *place = NULL;
+	if (!thread_try_enter(t))
+		return false;
+	struct lane *lane = t->lane;
+	if (lane && !session.restricted && !function_stack_of(lane)) {
+		uint64_t offset =
+			spool_file_take(FUNCTION_STACK_BYTES, FUNCTION_STACK_BYTES, &place);
+		if (offset)
+			function_tables->stacks[lane->index % SPOOL_LANES_MAX] =
+				spool_file_at(offset);
+		lane->functions = offset;
+	}
+	thread_give(t);
+	return lane && function_stack_of(lane);
+}
+
+bool function_begin_slow(struct function_frame *f)
+{
+	struct thread *t = &thread_self;
+	uint64_t sp = (uint64_t)(uintptr_t)&f->return_address;
+	if (!gate_is_open() || t->vfork_pid || (t->shared && thread_is_stray(t)))
+		return false;
+	if (!t->lane && !thread_attach(t))
+		return false;
+	thread_mend_guard(t);
+	if (!function_stack_of(t->lane) && !stack_make(t)) {
+		session_count_drop(DROP_NO_LANE);
+		return false;
+	}
+	if (thread_try_enter(t)) {
+		function_names((uint32_t)f->number); /* writes them to the spool */
+		thread_give(t);
+	}
+	if (t->lane && function_stack_of(t->lane)->depth && !thread_on_signal_stack())
+		functions_calls_left(t, sp, RECORD_ABANDONED);
+	return t->lane && function_stack_of(t->lane);
+}
+
+/* Take away the entries above the call's own: they were left, or are on other stacks. */
+static void close_above(struct thread *t, const struct function_frame *f)
+{
+	struct function_stack *stack = f->stack;
+	uint64_t sp = (uint64_t)(uintptr_t)&f->return_address;
+	if (stack->depth > f->level + 1)
+		functions_calls_left(t, sp - 8, RECORD_ABANDONED);
+	f->open->tick = 0;
+	while (stack->depth && stack->depth <= FUNCTION_STACK_MAX &&
+		!stack->open[stack->depth - 1].tick)
+		stack->depth--;
+}
+
+void function_leave_slow(struct function_frame *f, uint64_t ticks)
+{
+	struct thread *t = &thread_self;
+	uint64_t sp = (uint64_t)(uintptr_t)&f->return_address, tick = f->tick;
+	struct function_open *open = f->open;
+	/* The parent records a call that began before a fork. */
+	if (!own_words.alive || !session.spool || f->epoch != names_epoch)
+		return;
+	if (open && (open->tick != tick || open->sp != sp))
+		return; /* it has been taken for left, and was recorded */
+	bool moved = f->lane != t->lane; /* a fiber that another thread has continued */
+	uint64_t names = open ? open->names : 0;
+	if (!names) {
+		thread_enter(t);
+		names = function_names((uint32_t)f->number);
+		thread_leave(t);
+	}
+	if (moved && open &&
+		!__atomic_compare_exchange_n(
+			&open->tick, &tick, 0, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+		return;
+	if (!t->lane && !thread_attach(t)) /* counts the call as dropped */
+		return;
+	uint32_t level = f->level < FUNCTION_LEVEL_MAX ? f->level : FUNCTION_LEVEL_MAX;
+	struct record record = {
+		f->tick, ticks << RECORD_LENGTH_SHIFT | (REC_FUNCTION + level), f->words[0], names};
+	function_put(t, &record, moved ? NULL : open);
+	if (moved)
+		return;
+	if (open)
+		close_above(t, f);
+	else if (f->stack->depth > f->level)
+		f->stack->depth = f->level;
+}
+
+uint32_t function_rule_slow(uint64_t address, uint64_t from)
+{
+	uint32_t rule = rules_find_slow(address);
+	uint32_t kind = RULE_KIND(rule);
+	if (kind == RULE_SP || kind == RULE_BP || kind == RULE_OTHER)
+		return rule;
+	/* Nothing is known about the caller's frame, which may be the last of its stack. */
+	uint64_t page = (from + 128) & ~UINT64_C(4095);
+	if (page <= from)
+		return rule;
+	return SYS4(SYS_faccessat, AT_FDCWD, page, 0, 0) == -14 /* EFAULT */ ? RULE_NONE : rule;
+}

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * table.c - which functions are wanted, and the table of those that have a stub.
+ */
+#define _GNU_SOURCE
+#include "tracer/functions/functions.h"
+
+#include <dlfcn.h>
+
+#include "common/sys.h"
+#include "common/text.h"
+#include "tracer/base/libc.h"
+#include "tracer/core/diagnostic.h"
+#include "unwind/rules.h"
+
+struct function_tables *function_tables;
+struct function_counts function_counts;
+const char *function_stubs_begin;
+int (*function_find_object)(void *address, void *ret_object);
+
+/* ---- patterns ---- */
+
+static const char *const never_libraries[] = {"libc.so*", "libc-2.*", "ld-linux*", "ld-2.*", "ld.so*",
+	"libpthread*", "libdl.so*", "libdl-2.*", "librt.so*", "librt-2.*", "libutil.so*",
+	"libutil-2.*", "libresolv*", "libnsl*", "libnss_*", "libanl*", "libthread_db*", "libmvec*",
+	"libgcc_s*", "libunwind*", "lib*san.so*", "libtrace.so", "libcupti*", "libHS*",
+	"linux-vdso*"};
+
+static const char *const never_functions[] = {"*setjmp*", "*longjmp*", "*vfork*", "*getcontext*",
+	"*setcontext*", "*swapcontext*", "makecontext*", "*_fcontext", "*mcount*",
+	"*returns_twice*", "_Unwind_*", "__cxa_*", "__gxx_*", "__gcc_*", "__tls_get_addr*",
+	"__fentry__", "savectx", "__morestack*", "__sanitizer_*", "__asan_*", "__tsan_*",
+	"__ubsan_*", "__msan_*", "__lsan_*", "__interceptor_*", "_dl_*", "__libc_*",
+	"__gmon_start__", "_ITM_*", "__stack_chk_fail", "_ZGV*", "dlopen", "dlmopen", "dlsym",
+	"dlvsym", "dlclose", "dladdr", "dladdr1", "dlinfo", "dl_iterate_phdr"};
+
+static bool is_in(const char *text, const char *const *patterns, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		const char *p = patterns[i];
+		if ((*p == '*' || *p == *text) && text_matches(text, p, p + text_length(p)))
+			return true;
+	}
+	return false;
+}
+
+bool function_is_excluded(const char *name)
+{
+	return is_in(name, never_functions, sizeof(never_functions) / sizeof(never_functions[0]));
+}
+
+bool function_library_is_excluded(const char *library)
+{
+	return is_in(text_base_name(library), never_libraries,
+		sizeof(never_libraries) / sizeof(never_libraries[0]));
+}
+
+bool function_name_is_wanted(const char *name)
+{
+	for (uint32_t i = 0; i < function_tables->pattern_count; i++) {
+		const struct function_pattern *p = &function_tables->patterns[i];
+		if (text_matches(name, p->function, p->function_end))
+			return true;
+	}
+	return false;
+}
+
+bool function_is_wanted(const char *name, const char *library)
+{
+	const char *base = text_base_name(library);
+	for (uint32_t i = 0; i < function_tables->pattern_count; i++) {
+		const struct function_pattern *p = &function_tables->patterns[i];
+		if (text_matches(base, p->library, p->library_end) &&
+			(!name || text_matches(name, p->function, p->function_end)))
+			return true;
+	}
+	return false;
+}
+
+/* Split "LIBRARY:FUNCTION,..." Return false if an element is not of this form. */
+static bool patterns_read(const char *list)
+{
+	struct function_tables *f = function_tables;
+	if (text_length(list) >= sizeof(f->text))
+		return false;
+	text_append(f->text, sizeof(f->text), 0, list);
+	for (const char *s = f->text; *s; s += *s == ',') {
+		const char *begin = s, *colon = NULL;
+		for (; *s && *s != ','; s++)
+			colon = !colon && *s == ':' ? s : colon;
+		if (begin == s)
+			continue;
+		if (!colon || colon == begin || colon + 1 == s ||
+			f->pattern_count == FUNCTION_PATTERNS_MAX)
+			return false;
+		f->patterns[f->pattern_count++] =
+			(struct function_pattern){begin, colon, colon + 1, s};
+		f->any_library |= *begin == '*' && colon == begin + 1;
+	}
+	return true;
+}
+
+/* ---- stubs ---- */
+
+static uint32_t hash_of(uint64_t real)
+{
+	return (uint32_t)(real * UINT64_C(0x9e3779b97f4a7c15) >> 40) % (2 * FUNCTIONS_MAX);
+}
+
+static void *stub_at(uint32_t number)
+{
+	return (void *)(uintptr_t)(function_stubs_begin + number * FUNCTION_STUB_BYTES);
+}
+
+static bool is_name(const struct name *known, const char *name)
+{
+	uint32_t i = 0;
+	while (i < known->bytes && name[i] == known->text[i])
+		i++;
+	return i == known->bytes && (!name[i] || known->is_cut);
+}
+
+/* Return the place of a function in the hash table, or a free one. */
+static uint16_t *place_of(uint64_t real, const char *name)
+{
+	struct function_tables *f = function_tables;
+	for (uint32_t i = hash_of(real);; i = (i + 1) % (2 * FUNCTIONS_MAX)) {
+		const struct traced_function *known = &f->functions[f->hash[i] - 1];
+		if (!f->hash[i] || (known->real == real && is_name(known->name, name)))
+			return &f->hash[i];
+	}
+}
+
+void *function_stub_known(uint64_t real, const char *name)
+{
+	uint16_t number = *place_of(real, name);
+	return number ? stub_at(number - 1u) : NULL;
+}
+
+#define SYMBOL_BYTES_MAX 4000u
+
+static struct name *name_make(const char *name, const char *library)
+{
+	const char *base = *library ? text_base_name(library) : text_base_name(session.exe);
+	size_t bytes = text_length(name);
+	bool is_cut = bytes > SYMBOL_BYTES_MAX;
+	struct name *domain =
+		names_intern(true, NULL, base, (uint32_t)text_length(base), false, NULL);
+	return domain ? names_intern(false, domain, name,
+				(uint32_t)(is_cut ? SYMBOL_BYTES_MAX : bytes), is_cut, NULL)
+		      : NULL;
+}
+
+void *function_stub(uint64_t real, const char *name, const char *library)
+{
+	struct function_tables *f = function_tables;
+	uint16_t *place = place_of(real, name);
+	if (*place)
+		return stub_at(*place - 1u);
+	uint32_t number = function_counts.functions;
+	struct name *text = number < FUNCTIONS_MAX ? name_make(name, library) : NULL;
+	if (!text || !text->domain)
+		return NULL;
+	f->functions[number] = (struct traced_function){real, text};
+	function_counts.functions++;
+	*place = (uint16_t)(number + 1);
+	return stub_at(number);
+}
+
+uint64_t function_names(uint32_t number)
+{
+	struct name *name = function_tables->functions[number].name;
+	uint64_t library = names_ref((struct name *)(uintptr_t)name->domain);
+	return library << 32 | names_ref(name);
+}
+
+/* ---- start ---- */
+
+static void refuse(const char *why)
+{
+	diagnostic_line(why);
+	function_tables = NULL;
+}
+
+#if defined(__x86_64__)
+/* Return true if the kernel saves the vector registers of this processor: the slow paths do, too. */
+static bool can_save_registers(void)
+{
+	uint32_t eax = 1, ebx, ecx = 0, edx;
+	__asm__ volatile("cpuid" : "+a"(eax), "=b"(ebx), "+c"(ecx), "=d"(edx));
+	return ecx >> 27 & 1;
+}
+#else
+static bool can_save_registers(void)
+{
+	return false;
+}
+#endif
+
+void functions_start(void)
+{
+	static void *place;
+	const char *list = session.config.function_patterns;
+	if (!session.config.functions)
+		return;
+	*(void **)(void *)&function_find_object = libc.dlsym(RTLD_DEFAULT, "_dl_find_object");
+	if (!function_stubs_begin || !function_find_object || !can_save_registers() ||
+		!(rules_cache || rules_open())) {
+		refuse("LIBTRACE_FUNCTIONS needs x86-64 and glibc 2.35 or later");
+		return;
+	}
+	function_tables = sys_mmap_table(&place, sizeof(*function_tables));
+	if (!function_tables || !patterns_read(list)) {
+		refuse("LIBTRACE_FUNCTIONS is not a list of LIBRARY:FUNCTION; it has no effect");
+		return;
+	}
+	function_counts.is_on = 1;
+	functions_describe(session.spool);
+}
+
+void functions_describe(struct spool_header *spool)
+{
+	spool->function = function_counts;
+}
