@@ -12,7 +12,6 @@
 
 #include "tracer/functions/functions.h"
 
-extern const char function_stubs[] __attribute__((visibility("hidden"), weak));
 extern char **environ;
 
 enum wish { WISH_UNKNOWN = 0, WISH_NONE, WISH_SOME };
@@ -25,7 +24,6 @@ static enum wish wish_find(void)
 		return WISH_UNKNOWN;
 	if (!config_lookup(environ, "LIBTRACE_FUNCTIONS"))
 		return WISH_NONE;
-	function_stubs_begin = function_stubs;
 	preload_early();
 	if (session.state == SESSION_NEW)
 		return WISH_UNKNOWN;

@@ -8,6 +8,7 @@
 #include "inject/fn.h"
 #include "tracer/base/launch.h"
 #include "tracer/base/libc.h"
+#include "tracer/functions/functions.h"
 #include "tracer/session/thread_end.h"
 #include "tracer/producers.h"
 
@@ -88,6 +89,12 @@ static void at_exit(int status, void *unused)
 
 #define MAIN_STACK_BYTES (8u << 20)
 
+#if defined(__x86_64__)
+extern const char function_stubs[] __attribute__((visibility("hidden")));
+#else
+#define function_stubs NULL
+#endif
+
 static bool begun;
 
 extern char **environ;
@@ -111,6 +118,7 @@ static void begin(int argc, char **argv, char **envp)
 	for (size_t i = 0; i < sizeof(early) / sizeof(early[0]); i++)
 		real_resolve(early[i]);
 	syscall_real = real.fn_syscall;
+	function_stubs_begin = function_stubs;
 	session.iterate_phdr = real.fn_dl_iterate_phdr;
 	if (libc_is_sufficient()) {
 		thread_end_start();

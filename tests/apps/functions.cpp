@@ -75,7 +75,7 @@ static void jumps()
 	for (volatile int i = 1; i <= 50; i = i + 1) {
 		int value = setjmp(environment);
 		if (!value)
-			f_longjmp(&environment, i);
+			f_jump(&environment, i);
 		jumped = jumped + value;
 	}
 	printf("jumped %d\n", jumped);

@@ -36,7 +36,7 @@ f_vector f_vectors(f_vector a, f_vector b);
 double f_variadic(int count, ...);
 int f_identity(int value);
 int f_call(int (*callback)(int), int value);
-void f_longjmp(jmp_buf *environment, int value);
+void f_jump(jmp_buf *environment, int value);
 void f_exit_thread(void *result);
 int f_fork(void);
 int f_count(void);

@@ -83,7 +83,7 @@ int f_identity(int value)
 	return value;
 }
 
-void f_longjmp(jmp_buf *environment, int value)
+void f_jump(jmp_buf *environment, int value)
 {
 	longjmp(*environment, value);
 }

@@ -12,6 +12,7 @@
 #include <dlfcn.h>
 #include <elf.h>
 #include <link.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 
 #include "common/sys.h"
@@ -91,30 +92,43 @@ static bool is_in_candidates(const char *name)
 
 /* ---- a module ---- */
 
-static void relro_find(struct patched_module *m)
+/* Find the address range, and the pages that are write-protected, by the program headers. */
+static bool headers_read(struct patched_module *m)
 {
-	const Elf64_Ehdr *elf = (const void *)(uintptr_t)m->begin;
-	const Elf64_Phdr *p = (const void *)(uintptr_t)(m->begin + elf->e_phoff);
-	for (unsigned i = 0; i < elf->e_phnum; i++)
-		if (p[i].p_type == PT_GNU_RELRO) {
-			uint64_t begin = m->map->l_addr + p[i].p_vaddr;
+	struct dl_object object;
+	const struct link_map *map = m->map;
+	const Elf64_Phdr *p = (const void *)(uintptr_t)getauxval(AT_PHDR);
+	uint64_t count = getauxval(AT_PHNUM);
+	if (map != _r_debug.r_map) { /* not the program: the first segment has the ELF header */
+		if (!map->l_ld || function_find_object(map->l_ld, &object) != 0)
+			return false;
+		const Elf64_Ehdr *elf = object.begin;
+		if (elf->e_ident[0] != ELFMAG0 || elf->e_ident[1] != ELFMAG1 ||
+			elf->e_ident[2] != ELFMAG2 || elf->e_ident[3] != ELFMAG3)
+			return false;
+		p = (const void *)((const char *)object.begin + elf->e_phoff);
+		count = elf->e_phnum;
+	}
+	m->begin = UINT64_MAX;
+	for (uint64_t i = 0; p && i < count; i++) {
+		uint64_t begin = map->l_addr + p[i].p_vaddr, end = begin + p[i].p_memsz;
+		if (p[i].p_type == PT_LOAD) {
+			m->begin = begin < m->begin ? begin : m->begin;
+			m->end = end > m->end ? end : m->end;
+		} else if (p[i].p_type == PT_GNU_RELRO) {
 			m->relro_begin = begin & ~(PAGE - 1);
-			m->relro_end = (begin + p[i].p_memsz) & ~(PAGE - 1);
+			m->relro_end = end & ~(PAGE - 1);
 		}
+	}
+	return m->begin < m->end;
 }
 
 /* Read the dynamic section. Return false for a module that is not of the usual form. */
 static bool module_open(struct patched_module *m, const struct link_map *map)
 {
-	struct dl_object object;
 	uint64_t jump_bytes = 0, other_bytes = 0;
 	*m = (struct patched_module){.map = map};
-	if (!map->l_ld || function_find_object(map->l_ld, &object) != 0)
-		return false;
-	m->begin = (uint64_t)(uintptr_t)object.begin;
-	m->end = (uint64_t)(uintptr_t)object.end;
-	const unsigned char *elf = object.begin;
-	if (elf[0] != ELFMAG0 || elf[1] != 'E' || elf[2] != 'L' || elf[3] != 'F')
+	if (!headers_read(m))
 		return false;
 	for (const Elf64_Dyn *d = map->l_ld; d->d_tag != DT_NULL; d++) {
 		/* glibc has made addresses of most offsets. */
@@ -151,7 +165,6 @@ static bool module_open(struct patched_module *m, const struct link_map *map)
 	}
 	m->jump_count = jump_bytes / sizeof(Elf64_Rela);
 	m->other_count = other_bytes / sizeof(Elf64_Rela);
-	relro_find(m);
 	return m->symbols && m->strings && (uint64_t)(uintptr_t)m->symbols > m->begin;
 }
 
@@ -174,26 +187,36 @@ static const char *version_of(const struct patched_module *m, uint32_t symbol)
 	return NULL;
 }
 
-static void *look_up(const void *scope, const char *name, const char *version)
+/* Return the function of that name, if only one loaded module has it. */
+static uint64_t find_only(const char *name)
 {
-	void *handle = (void *)(uintptr_t)scope;
-	return version ? libc.dlvsym(handle, name, version) : libc.dlsym(handle, name);
+	uint64_t found = 0, bytes;
+	for (const struct link_map *map = _r_debug.r_map; map; map = map->l_next) {
+		uint64_t other = rtld_find_in(map, name, &bytes);
+		if (found && other)
+			return 0;
+		found |= other;
+	}
+	return found;
 }
 
-/* Find what a slot will be bound to: first in the global scope, then among the libraries that the
- * module itself has loaded. A handle of glibc is the address of a link_map. */
-static uint64_t bind(const struct patched_module *m, const char *name, const char *version)
+/*
+ * Find what a slot will be bound to: in the global scope, which is that of the program and comes
+ * first. A handle of glibc is the address of a link_map. The scope of a library that was loaded
+ * with RTLD_LOCAL is not known; there a function that exists only once is taken.
+ */
+static uint64_t bind(const char *name, const char *version)
 {
 	static char *(*forget_error)(void);
-	void *found = look_up(_r_debug.r_map, name, version);
+	void *handle = _r_debug.r_map;
+	void *found = version ? libc.dlvsym(handle, name, version) : libc.dlsym(handle, name);
 	if (found)
 		return (uint64_t)(uintptr_t)found;
-	found = look_up(m->map, name, version);
 	if (!forget_error)
-		*(void **)(void *)&forget_error = libc.dlsym(RTLD_DEFAULT, "dlerror");
+		*(void **)(void *)&forget_error = libc.dlsym(handle, "dlerror");
 	if (forget_error)
-		forget_error(); /* the program must not see that the first one failed */
-	return (uint64_t)(uintptr_t)found;
+		forget_error(); /* the program must not see that this failed */
+	return find_only(name);
 }
 
 static bool is_stub(uint64_t address)
@@ -223,10 +246,11 @@ static uint64_t real_of(const struct patched_module *m, const Elf64_Rela *r, con
 	if (real - m->begin < m->end - m->begin) {
 		if (symbol->st_shndx != SHN_UNDEF) /* a call of its own function */
 			return 0;
-		if (!is_in_candidates(name))
+		if (!is_in_candidates(name) || function_is_excluded(name))
 			return 0;
-		real = bind(m, name, version_of(m, number));
-		function_counts.unresolved += !real;
+		real = bind(name, version_of(m, number));
+		function_counts.unresolved +=
+			!real && ELF64_ST_BIND(symbol->st_info) != STB_WEAK;
 	}
 	return real;
 }
