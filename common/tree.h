@@ -27,7 +27,7 @@
 
 #define TREE_MAGIC 0x31656572546c7254ull
 #ifndef TREE_VERSION /* tests build a writer of another version */
-#define TREE_VERSION 6u
+#define TREE_VERSION 7u
 #endif
 #define TREE_WRITER_AT 8192u  /* the part that only the writer changes */
 #define TREE_SHARED_AT 12288u /* the part that every process of the tree changes */
@@ -106,6 +106,8 @@ struct tree_control {
 				      counted */
 	uint32_t untraced_unsaid;  /* ... of these, processes that are not traced */
 	struct tree_diagnostic diagnostics[TREE_DIAGNOSTICS];
+	uint64_t unrecorded; /* calls that forked children have not recorded, of children that have
+				no spool yet */
 	uint64_t guard_last;
 };
 _Static_assert(offsetof(struct tree_control, by_time) == TREE_WRITER_AT &&

@@ -4,6 +4,7 @@
  */
 #include "writer/diagnostics.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "writer/base/notes.h"
@@ -48,6 +49,20 @@ static void take_unsaid(struct writer *w)
 		process_put_untraced_reason(w, 0, w->clock.now.mono_ns, reason);
 }
 
+/* Report forked children that made calls and never got a spool. */
+static void take_unrecorded(struct writer *w)
+{
+	const int64_t calls =
+		(int64_t)__atomic_load_n(&w->control->unrecorded, __ATOMIC_ACQUIRE);
+	char reason[128];
+	if (calls <= 0)
+		return;
+	snprintf(reason, sizeof(reason),
+		"forked children that never created a spool made %lld calls; see the diagnostics",
+		(long long)calls);
+	process_put_untraced_reason(w, 0, w->clock.now.mono_ns, reason);
+}
+
 void diagnostics_collect(struct writer *w)
 {
 	struct tree_control *c = w->control;
@@ -63,8 +78,10 @@ void diagnostics_collect(struct writer *w)
 		if (kind)
 			take_diagnostic(w, d, kind);
 	}
-	if (w->spools.at_end)
+	if (w->spools.at_end) {
 		take_unsaid(w);
+		take_unrecorded(w);
+	}
 	if (count > TREE_DIAGNOSTICS && w->seen.diagnostics == TREE_DIAGNOSTICS) {
 		w->seen.diagnostics++;
 		writer_note(w, 0, w->clock.now.mono_ns,

@@ -14,18 +14,22 @@ from lib import Report, TORTURE, app, clean_env, folder, leftovers, main, receip
 
 CHAINS = {"LIBTRACE_OSRT_BACKTRACE_THRESHOLD": 0}  # every call has a callchain, by the slow path each time
 TIMES = 10 if TORTURE else 2
+NOBODY = 65534
 
 
-def traced(argv, **options):
-    """Run a program untraced and traced. Return report and text, or None if a test failed."""
-    name = " ".join(argv) + "".join(f", {key[9:].lower()}={value}" for key, value in options.items())
+def traced(argv, user=None, **options):
+    """Run a program untraced and traced, as `user`. Return report and text, or None if a test failed."""
+    name = " ".join(argv) + "".join(f", {key[9:].lower()}={value}" for key, value in options.items()) + (f", user {user}" if user else "")
     command = [app(argv[0]), *argv[1:]]
     work, spool = folder(), spool_folder()
-    plain = run(command, env=clean_env(), cwd=work)
+    for place in (work, spool) if user else ():
+        os.chown(place, user, -1)
+    other = {"user": user} if user else {}
+    plain = run(command, env=clean_env(), cwd=work, **other)
     report = Report(os.path.join(work, "r.rep"))
     env = traced_env(report.path, spool, **options)
     env["APP_FACTS"] = "1"
-    result = run(command, env=env, cwd=work)
+    result = run(command, env=env, cwd=work, **other)
     text = result.out.decode(errors="replace")
     lines = [line for line in text.splitlines() if not line.startswith("facts:")]
     same = not result.hung and (result.status, lines) == (plain.status, plain.out.decode().splitlines()) and plain.status == 0
@@ -61,6 +65,25 @@ def raw_forks():
                story(report, made, held))
         processes, expected = len(report.processes()), 11 if how == "waiting" else 121
         tap.ok(processes == expected, f"{name}: {expected} processes", processes)
+
+
+def forked_threads():
+    """A thread of a forked child calls before the first thread does, which may still have its parent's lane."""
+    for how, when, user in (("bare", "after", None), ("bare", "alone", None), ("bare", "beside", None), ("fork", "after", None), ("fork", "after", NOBODY), ("fork", "alone", NOBODY),
+                            *[("fork", "beside", user) for user in (None, NOBODY)] * TIMES):
+        if user and os.geteuid():
+            user = None  # this user is as good
+        ran = traced(["forked_threads", how, when], user=user)
+        if not ran:
+            continue
+        report, text, name = ran
+        made, held = facts(text)["pread"][0], report.total("pread")
+        if how == "fork":
+            tap.ok(made == held and verdict(report) == "complete", f"{name}: each call is recorded once, and the report is complete", story(report, made, held))
+        elif when == "alone":
+            tap.ok(held < made and "not traced" in report.info()["verdict"], f"{name}: the calls of a child that has no spool are missing, and the verdict says so", story(report, made, held))
+        else:
+            tap.ok(held < made == held + report.dropped() or (made == held and verdict(report) == "complete"), f"{name}: each call is recorded or counted as dropped", story(report, made, held))
 
 
 def handler_forks():
@@ -127,4 +150,4 @@ def preempted():
 
 
 if __name__ == "__main__":
-    main(raw_forks, handler_forks, shared_tls, preempted)
+    main(raw_forks, forked_threads, handler_forks, shared_tls, preempted)

@@ -153,8 +153,11 @@ bool thread_is_dead(uint32_t tid)
 	return !session.restricted && SYS3(SYS_tgkill, session.pid, tid, 0) == -ESRCH;
 }
 
+struct thread *thread_in_fork;
+
 void thread_forking(struct thread *t, enum fork_state state)
 {
+	__atomic_store_n(&thread_in_fork, t, __ATOMIC_RELAXED);
 	t->fork_state = state;
 	t->set_aside = t->lane;
 	t->fast = NO_LANE;
@@ -164,6 +167,7 @@ void thread_forking(struct thread *t, enum fork_state state)
 void thread_forked(struct thread *t)
 {
 	t->fork_state = FORK_NONE;
+	__atomic_store_n(&thread_in_fork, NULL, __ATOMIC_RELAXED);
 	if (!t->set_aside)
 		return;
 	thread_use_lane(t, t->set_aside);

@@ -170,6 +170,10 @@ void thread_use_lane(struct thread *t, struct lane *lane);
 void thread_forking(struct thread *t, enum fork_state state);
 void thread_forked(struct thread *t);
 
+/* The thread that is in a fork, of several the latest; in a forked child, that thread's copy if its
+ * fork_state is FORK_CHILD. NULL = none. */
+extern struct thread *thread_in_fork __attribute__((visibility("hidden")));
+
 /*
  * Mute and unmute the thread around code that calls libc through our wrappers within the guard: its
  * calls are neither recorded nor counted. All signals are blocked meanwhile. Return what

@@ -45,6 +45,7 @@ FORKED_TEXT void session_child_handler(void)
 }
 
 static struct lane *lane_left; /* the parent's lane, of the thread that forked */
+static uint64_t unrecorded;    /* this process's part of tree_control.unrecorded */
 
 /*
  * Prepare a child that was forked by a handler that had interrupted the tracer: in the child, too,
@@ -96,6 +97,7 @@ static uint32_t child_pid(void)
 	if (own_words.pid)
 		return own_words.pid;
 	session_forget_early_drops();
+	unrecorded = 0;
 	int pid = sys_getpid(), parent = session.restricted ? 0 : sys_getppid(), owner = pid;
 	for (unsigned i = 0; i < GENERATIONS && parent > 0 && sys_compare_memory(pid, parent) == 0;
 		i++) {
@@ -107,6 +109,19 @@ static uint32_t child_pid(void)
 }
 
 static struct thread *forked_thread; /* the first thread of a forked child */
+
+/* Return the first thread of this forked child: the only one that may have its parent's lane. `t`
+ * is the caller. NULL = not known: another thread is the first to call, and no wrapper has seen the
+ * fork, or the first thread is still in the tracer. */
+static struct thread *first_thread(struct thread *t)
+{
+	struct thread *forked = thread_in_fork;
+	/* A new thread has neither lane nor tid. A task on the first thread's memory has both. */
+	if (session.restricted || t->lane || t->set_aside || t->tid ||
+		(uint32_t)sys_gettid() == own_words.pid)
+		return t;
+	return forked && forked->fork_state == FORK_CHILD ? forked : NULL;
+}
 
 bool session_is_childs_own(void)
 {
@@ -134,23 +149,24 @@ static void report_filtered(void)
 		"create a spool");
 }
 
-void session_child(void)
+/* Make the child, whose first thread is `t`, forget its parent. */
+static void forget_parent(struct thread *t)
 {
 	bool on = session.state == SESSION_ON || session.state == SESSION_FORKED;
 	session.pid = child_pid();
 	session.is_root = false;
-	if (on && orphan(&thread_self))
+	if (on && orphan(t))
 		return;
 	session.spool = NULL;
 	/* The child may be about to become another user's process, so it unmaps the spool. Not
 	 * under a system call filter, nor if a handler that interrupted the tracer forked: the
 	 * tracer continues with the parent's spool. */
-	if (thread_self.lane || thread_self.set_aside)
-		lane_left = thread_self.lane ? thread_self.lane : thread_self.set_aside;
-	if (!session.restricted && !thread_is_inside(&thread_self))
+	if (t->lane || t->set_aside)
+		lane_left = t->lane ? t->lane : t->set_aside;
+	if (!session.restricted && !thread_is_inside(t))
 		spool_file_leave(lane_left);
-	thread_forget(&thread_self);
-	forked_thread = &thread_self;
+	thread_forget(t);
+	forked_thread = t;
 	writer_wait_reset();
 	if (!on)
 		return;
@@ -162,12 +178,17 @@ void session_child(void)
 	gate_use(follow);
 }
 
+void session_child(void)
+{
+	forget_parent(&thread_self);
+}
+
 #define FORGET_YIELDS 100u     /* forgetting takes a few system calls */
 #define FORGET_SLEEP_NS 50000u /* a task that takes longer is off the processor, or gone */
 #define FORGET_ROUNDS (FORGET_YIELDS + 1000000000u / FORGET_SLEEP_NS)
 
-/* Become the task that forgets the parent, if none does, or if the one that began is gone. */
-static bool forget_try(uint32_t task, bool look, uint32_t *ret_holder)
+/* Take the turn if no task has it, or if the one that took it is gone. */
+static bool turn_try(uint32_t task, bool look, uint32_t *ret_holder)
 {
 	*ret_holder = 0;
 	return __atomic_compare_exchange_n(&own_words.forgetting, ret_holder, task, false,
@@ -177,47 +198,58 @@ static bool forget_try(uint32_t task, bool look, uint32_t *ret_holder)
 				__ATOMIC_ACQUIRE, __ATOMIC_RELAXED));
 }
 
-/* Let one task of the child forget the parent, while others that share its memory wait. Return
- * false if the parent is forgotten, or if the task that does so is stopped: the gate stays closed
- * until it continues. Signals are blocked. */
-static bool forget_begin(void)
+/* Let one task of the child at a time forget the parent or start recording, while others that share
+ * its memory wait. Return false if the task that does so is stopped. Signals are blocked. */
+static bool turn_take(void)
 {
 	static uint32_t given_up; /* the task that was waited for in vain: not again */
 	uint32_t task = (uint32_t)sys_gettid(), holder;
-	for (uint32_t i = 0; !forget_try(task, i >= FORGET_YIELDS, &holder); i++) {
+	for (uint32_t i = 0; !turn_try(task, i >= FORGET_YIELDS, &holder); i++) {
 		if (i < FORGET_YIELDS) {
 			SYS0(SYS_sched_yield);
 			continue;
 		}
 		if (i >= FORGET_ROUNDS || holder == __atomic_load_n(&given_up, __ATOMIC_RELAXED)) {
 			__atomic_store_n(&given_up, holder, __ATOMIC_RELAXED);
-			session_count_drops_early(DROP_SHARED, 1);
 			return false;
 		}
 		sys_sleep_ns(FORGET_SLEEP_NS);
 	}
-	if (gate_is_wiped())
-		return true;
-	__atomic_store_n(&own_words.forgetting, 0, __ATOMIC_RELEASE);
-	return false;
+	return true;
 }
 
-static void forget(struct thread *t)
+static void turn_give(void)
+{
+	__atomic_store_n(&own_words.forgetting, 0, __ATOMIC_RELEASE);
+}
+
+/* Count a call of a child that cannot record yet; report the reason once. */
+static void count_unrecorded(const char *why)
+{
+	session_count_drops_early(DROP_NESTED, 1);
+	__atomic_add_fetch(&session.control->unrecorded, 1, __ATOMIC_RELAXED);
+	if (!unrecorded++)
+		diagnostic_line(why);
+}
+
+static void forget(struct thread *caller)
 {
 	child_pid();
+	struct thread *t = first_thread(caller);
+	if (!t) {
+		count_unrecorded("forked; a thread makes calls before the first thread does, which "
+				 "may still use its parent's memory; calls are not recorded until "
+				 "the first thread makes one");
+		return;
+	}
 	thread_mend_guard(t);
 	if (!t->orphan || !thread_is_inside(t)) {
-		session_child();
+		forget_parent(t);
 		if (!t->orphan)
 			return;
 	}
-	static bool reported;
-	session_count_drops_early(DROP_NESTED, 1);
-	if (!reported)
-		diagnostic_note(TREE_NOTE_LINE,
-			"forked by a signal handler that interrupted the tracer; calls are not "
-			"recorded until the handler returns");
-	reported = true;
+	count_unrecorded("forked by a signal handler that interrupted the tracer; calls are not "
+			 "recorded until the handler returns");
 }
 
 void session_forked(void)
@@ -227,9 +259,12 @@ void session_forked(void)
 		return;
 	}
 	uint64_t before = sys_signals_block();
-	if (forget_begin()) {
-		forget(&thread_self);
-		__atomic_store_n(&own_words.forgetting, 0, __ATOMIC_RELEASE);
+	if (turn_take()) {
+		if (gate_is_wiped())
+			forget(&thread_self);
+		turn_give();
+	} else {
+		session_count_drops_early(DROP_SHARED, 1);
 	}
 	sys_signals_set(before);
 }
@@ -242,8 +277,11 @@ void session_count_inherited(void)
 		session_count_drop(DROP_NESTED);
 }
 
-bool session_child_start(void)
+static bool start(void)
 {
+	/* From now on the process is in the report: with a receipt, or as not traced. */
+	__atomic_sub_fetch(&session.control->unrecorded, unrecorded, __ATOMIC_RELAXED);
+	unrecorded = 0;
 	spool_file_leave(lane_left);
 	lane_left = NULL;
 	session.shares_fds = sys_compare_files(sys_getpid(), sys_getppid()) == 0;
@@ -262,6 +300,17 @@ bool session_child_start(void)
 	gate_use(true);
 	__atomic_store_n(&session.state, SESSION_ON, __ATOMIC_RELEASE);
 	return true;
+}
+
+bool session_child_start(void)
+{
+	if (!turn_take()) {
+		session_count_drop(DROP_SHARED);
+		return false;
+	}
+	bool is_on = __atomic_load_n(&session.state, __ATOMIC_ACQUIRE) != SESSION_FORKED || start();
+	turn_give();
+	return is_on;
 }
 
 bool gate_opens(const uint32_t *mask)

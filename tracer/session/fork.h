@@ -39,7 +39,8 @@ void session_child_handler(void);
  * CLONE_VM, without CLONE_SETTLS). The task's calls are not recorded from then on. */
 bool session_is_childs_own(void);
 
-/* Start recording in a forked child, at its first event. Return false if tracing is off. */
+/* Start recording in a forked child, at its first event, unless another thread has done so. Return
+ * false if tracing is off. Signals are blocked. */
 bool session_child_start(void);
 
 /* Test the gate if the words are not set up: detect a fork that no wrapper has seen, and test
