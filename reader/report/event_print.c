@@ -47,7 +47,8 @@ static uint64_t row_end_ns(const struct event_row *row)
 	return (uint64_t)row->values[0] + (duration > 0 ? (uint64_t)row->values[duration] : 0);
 }
 
-/* Return whether the callchain of a row begins with the instruction that a CPU sample interrupted. */
+/* Return whether the callchain of a row begins with an instruction that was interrupted (CPU
+ * samples). */
 static bool is_interrupted(const struct event_row *row)
 {
 	int flags = schema_column(row->event, FIELD_KIND_FLAGS);
@@ -316,8 +317,8 @@ void event_print_json(const struct event_printer *p, const struct event_row *row
 		fputs_unlocked("\":", out);
 		if (field->kind == FIELD_KIND_CALLCHAIN)
 			chain_print_json(out, p->symbols, row->process,
-				&(struct printed_chain){(uint32_t)value, is_interrupted(row),
-					row_end_ns(row)});
+				&(struct printed_chain){
+					(uint32_t)value, is_interrupted(row), row_end_ns(row)});
 		else if (field->kind == FIELD_KIND_PAYLOAD)
 			print_json_payload(p, row, i);
 		else

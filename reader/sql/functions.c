@@ -208,7 +208,7 @@ static void text_number(sqlite3_context *context, int count, sqlite3_value **val
 		sqlite3_result_error_nomem(context);
 }
 
-/* learned_number(kind, id): what learn_number() returned for this pair; NULL if it was not called. */
+/* learned_number(kind, id): what learn_number() returned for this pair, or NULL. */
 static void learned_number(sqlite3_context *context, int count, sqlite3_value **values)
 {
 	(void)count;

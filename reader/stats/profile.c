@@ -211,8 +211,8 @@ static uint32_t chain_node(struct profile *p, const struct process *process, uin
 	}
 	while (at.node && count-- > 0) {
 		callchain_node(&process->memory->callchains, ids[count], &parent, &address);
-		at.node = address_node(p, process, at.node, address, count ? 0 : back, ns, &at.span,
-			ret_error);
+		at.node = address_node(
+			p, process, at.node, address, count ? 0 : back, ns, &at.span, ret_error);
 		if (at.node && cached_put(t, count ? start : leaf, ids[count], &at)) {
 			*ret_error = -ENOMEM;
 			return 0;

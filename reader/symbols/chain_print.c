@@ -18,8 +18,8 @@ static void part(FILE *out, const char *text)
 	print_json_part(out, text, strlen(text));
 }
 
-static void frame_text(FILE *out, const struct symbol *symbol, uint32_t frame, uint64_t address,
-	unsigned back)
+static void frame_text(
+	FILE *out, const struct symbol *symbol, uint32_t frame, uint64_t address, unsigned back)
 {
 	const char *function = symbol->frames[frame].function,
 		   *slash = symbol->module ? strrchr(symbol->module, '/') : NULL;
@@ -40,8 +40,8 @@ static void member(FILE *out, const char *name, const char *text)
 	print_json_string(out, text);
 }
 
-static void frame_json(FILE *out, const struct symbol *symbol, uint32_t frame, uint64_t address,
-	unsigned back)
+static void frame_json(
+	FILE *out, const struct symbol *symbol, uint32_t frame, uint64_t address, unsigned back)
 {
 	const struct symbol_frame *f = &symbol->frames[frame];
 	bool inlined = frame + 1 < symbol->frame_count;
@@ -134,8 +134,8 @@ static void place_text(
 	}
 }
 
-void chain_print_text(FILE *out, struct symbols *symbols, const struct process *p,
-	const struct printed_chain *c)
+void chain_print_text(
+	FILE *out, struct symbols *symbols, const struct process *p, const struct printed_chain *c)
 {
 	bool is_whole;
 	putc_unlocked('"', out);
@@ -147,8 +147,8 @@ void chain_print_text(FILE *out, struct symbols *symbols, const struct process *
 		place_text(out, symbols, p, c->node, c->ns);
 }
 
-void chain_print_json(FILE *out, struct symbols *symbols, const struct process *p,
-	const struct printed_chain *c)
+void chain_print_json(
+	FILE *out, struct symbols *symbols, const struct process *p, const struct printed_chain *c)
 {
 	bool is_whole;
 	putc_unlocked('[', out);

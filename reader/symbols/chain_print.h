@@ -21,17 +21,17 @@ struct printed_chain {
 };
 
 /*
- * Print "inner <- outer <- main", in quotes: the functions of a callchain. An unknown function prints as module+0xoffset; without `symbols` (NULL),
- * addresses are printed. A callchain whose end is not in the file ends with "?". If it has Python
- * frames, " at file.py:line" follows: the innermost line outside of the standard library and
- * packages.
+ * Print "inner <- outer <- main", in quotes: the functions of a callchain. An unknown function
+ * prints as module+0xoffset; without `symbols` (NULL), addresses are printed. A callchain whose end
+ * is not in the file ends with "?". If it has Python frames, " at file.py:line" follows: the
+ * innermost line outside of the standard library and packages.
  */
-void chain_print_text(FILE *out, struct symbols *symbols, const struct process *p,
-	const struct printed_chain *c);
+void chain_print_text(
+	FILE *out, struct symbols *symbols, const struct process *p, const struct printed_chain *c);
 
 /* Print an array of frames, innermost first: address, function, offset, module, file, line,
  * inlined; the reason if the function is not known. Without `symbols`, print addresses alone. */
-void chain_print_json(FILE *out, struct symbols *symbols, const struct process *p,
-	const struct printed_chain *c);
+void chain_print_json(
+	FILE *out, struct symbols *symbols, const struct process *p, const struct printed_chain *c);
 
 #endif

@@ -243,6 +243,8 @@ def says_what_cannot_be_known():
     base, other = made.runs(folder, "base", 1, 1), made.runs(folder, "other", 1, 2, solve_ns=80000)
     result = made.command("diff", base[0], other[0])
     tap.ok(result.status == 2 and b"the variation between runs is unknown" in result.out and b":solve" in result.out, "with one run on each side (two files need no --) diff prints what differs, and that chance is not excluded", result.err)
+    heading = next(line for line in result.out.decode().splitlines() if line.startswith("Result "))
+    tap.ok("Change" in heading and not any(title in heading for title in ("Interval", "Noise", " p ")), "columns that nothing is known for are left out", heading)
     base, other = made.runs(folder, "b3", 3, 3), made.runs(folder, "o3", 3, 4, solve_ns=80000)
     status, found, _ = as_json(base, other)
     tap.ok(status == 2 and "record at least 6 runs a side" in found["reason"], "with three runs on each side no difference is distinguishable from chance", found["reason"])

@@ -60,10 +60,13 @@ static void names_are_learned(struct sql *s)
 	static const struct {
 		const char *query, *what;
 	} rows[] = {
-		{"SELECT learned_number(1, 7) IS NULL", "a name that was not learned has no number"},
-		{"SELECT learn_number(1, 7, 'a') = text_number('a')", "a name has its text's number"},
+		{"SELECT learned_number(1, 7) IS NULL",
+			"a name that was not learned has no number"},
+		{"SELECT learn_number(1, 7, 'a') = text_number('a')",
+			"a name has its text's number"},
 		{"SELECT learned_number(1, 7) = text_number('a')", "and is found by its id"},
-		{"SELECT learn_number(1, 8, 'a') = learned_number(1, 7)", "ids share a text's number"},
+		{"SELECT learn_number(1, 8, 'a') = learned_number(1, 7)",
+			"ids share a text's number"},
 		{"SELECT learned_number(2, 7) IS NULL", "another kind of name has ids of its own"},
 		{"SELECT learn_number(1, 9, NULL) IS NULL", "no text, no number"},
 		{"SELECT learn_number(1, 'b', 'b') = text_number('b')", "an id that is a text"},

@@ -155,8 +155,7 @@ static int export_to(struct cli_report *r, const struct options *o,
 	const bool is_full = error == -EFBIG || error == -ENOSPC || error == -EDQUOT;
 	if (error == -ENODATA)
 		export_found_nothing(r, format->name,
-			profile_source_advice(
-				profile_source_named(o->value[OPT_export_source])));
+			profile_source_advice(profile_source_named(o->value[OPT_export_source])));
 	else if (is_full)
 		cli_write_failed(name, error,
 			"no room for a temporary file; set TMPDIR to use another folder");

@@ -138,12 +138,22 @@ def head(comparison: Comparison) -> list[str]:
     return lines
 
 
+def filled(findings: list[Finding], room: int | None) -> list[str]:
+    """Return the lines of a table without the columns that hold "-" in each row."""
+    rows = [row(f) for f in findings]
+    kept = [i for i, cells in enumerate(zip(*rows)) if any(cell != "-" for cell in cells)]
+    numbers = {n for n, i in enumerate(kept) if i >= COLUMNS.index("Base")}
+    return terminal.table(
+        tuple(COLUMNS[i] for i in kept), [tuple(cells[i] for i in kept) for cells in rows], numbers, room
+    )
+
+
 def text(comparison: Comparison, everything: bool, room: int | None = None) -> str:
     """Return lines of at most `room` characters."""
     lines = [part for line in head(comparison) for part in terminal.wrapped(line, room, "  ")]
     findings, left_out = chosen(comparison, everything)
     if findings:
-        lines += ["", *terminal.table(COLUMNS, [row(f) for f in findings], set(range(5, len(COLUMNS))), room)]
+        lines += ["", *filled(findings, room)]
     if left_out:
         lines.append(f"{left_out} more; use --all to print them")
     return "\n".join(lines) + "\n"
