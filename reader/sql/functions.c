@@ -463,8 +463,8 @@ static void api_waits(sqlite3_context *context, int count, sqlite3_value **value
 {
 	(void)count;
 	const char *name = (const char *)sqlite3_value_text(values[0]);
-	const bool copies = name && strstr(name, "Memcpy") && !strstr(name, "Async") &&
-		!strstr(name, "Graph");
+	const bool copies =
+		name && strstr(name, "Memcpy") && !strstr(name, "Async") && !strstr(name, "Graph");
 	sqlite3_result_int(context, copies || (name && strstr(name, "Synchronize")));
 }
 

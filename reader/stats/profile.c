@@ -307,8 +307,7 @@ static int call_add(
 {
 	int error = 0;
 	const uint64_t ns = c->is_sample ? c->end_ns : c->end_ns - c->duration_ns;
-	const uint32_t range =
-		p->ranges ? range_paths_find(p->ranges, process->id, tid, ns) : 0;
+	const uint32_t range = p->ranges ? range_paths_find(p->ranges, process->id, tid, ns) : 0;
 	struct profile_root *root = root_of(p, process, tid, range, &error);
 	uint32_t node = root
 		? chain_node(p, process, root->node, c->chain, c->back, c->end_ns, &error)
@@ -441,7 +440,8 @@ static int names_add(struct profile *p, const struct process *process, const str
 	const int64_t *values = NULL;
 	int error = columns_decode(p, b, &field, 1, &values);
 	for (uint32_t i = 0; !error && i < b->count; i++) {
-		struct profile_root *root = values[i] ? root_of(p, process, b->tid, 0, &error) : NULL;
+		struct profile_root *root =
+			values[i] ? root_of(p, process, b->tid, 0, &error) : NULL;
 		if (root)
 			root->name = (uint32_t)values[i];
 	}

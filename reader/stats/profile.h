@@ -49,8 +49,8 @@ struct profile_root {
 	const struct process *process;
 	uint32_t tid;
 	uint32_t range; /* number of the path (range_paths.h); 0 = in no range */
-	uint32_t name; /* Strings id of the thread's last name, if `range` is 0 */
-	uint32_t node; /* a node without a frame */
+	uint32_t name;  /* Strings id of the thread's last name, if `range` is 0 */
+	uint32_t node;  /* a node without a frame */
 };
 
 struct profile {
@@ -61,7 +61,7 @@ struct profile {
 	enum profile_source source;
 	bool by_thread;
 	const struct range_paths *ranges; /* by_thread: roots by ranges, too; NULL = not */
-	struct profile_node *nodes; /* the first one is unused */
+	struct profile_node *nodes;       /* the first one is unused */
 	uint32_t node_count, node_capacity;
 	struct profile_frame *frames;
 	uint32_t frame_count, frame_capacity;
@@ -108,7 +108,8 @@ uint32_t profile_frame(struct profile *p, const struct profile_frame *frame);
 int profile_callers(struct profile *p, const struct process *process, uint32_t *root,
 	uint32_t chain, uint64_t ns, uint32_t ret_frames[PROFILE_CHAIN_MAX], uint32_t *ret_count);
 
-/* Return the weight to use instead of `weight`: samples of nsys have no time, so they are counted. */
+/* Return the weight to use instead of `weight`: samples of nsys have no time, so they are
+ * counted. */
 enum profile_weight profile_weight_of(const struct profile *p, enum profile_weight weight);
 
 /* Return the Strings id of the last name of a root's thread; by_thread only. */

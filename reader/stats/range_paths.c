@@ -41,8 +41,7 @@ static int paths_make(struct range_paths *p)
 	for (uint32_t i = 0; i < p->trace.count; i++) {
 		const struct nvtx_range *r = &p->trace.ranges[i];
 		/* A range around another one precedes it. */
-		const uint32_t parent =
-			r->parent && r->parent <= i ? p->path_of[r->parent - 1] : 0;
+		const uint32_t parent = r->parent && r->parent <= i ? p->path_of[r->parent - 1] : 0;
 		char *name = nvtx_full_name(&p->contents, r->domain, r->text);
 		p->path_of[i] = name ? path_number(p, parent, name) : 0;
 		free(name);
@@ -52,8 +51,8 @@ static int paths_make(struct range_paths *p)
 	return 0;
 }
 
-int range_paths_read(struct range_paths *p, const struct report *report,
-	const struct contents_visitor *visitor)
+int range_paths_read(
+	struct range_paths *p, const struct report *report, const struct contents_visitor *visitor)
 {
 	*p = (struct range_paths){0};
 	contents_init(&p->contents);

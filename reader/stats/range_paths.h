@@ -29,14 +29,13 @@ struct range_paths {
 
 /* Read the ranges of a report. `visitor` as in contents.h. Returns 0 or a negative errno; release
  * it in either case. */
-int range_paths_read(struct range_paths *p, const struct report *report,
-	const struct contents_visitor *visitor);
+int range_paths_read(
+	struct range_paths *p, const struct report *report, const struct contents_visitor *visitor);
 void range_paths_release(struct range_paths *p);
 
 /* Return the number of the path of the innermost range of a thread at a moment, 0 = none. Ranges of
  * several domains may overlap without nesting: then the path has those around the last one that
  * began. `process`: Process.id. */
-uint32_t range_paths_find(
-	const struct range_paths *p, uint32_t process, uint32_t tid, uint64_t ns);
+uint32_t range_paths_find(const struct range_paths *p, uint32_t process, uint32_t tid, uint64_t ns);
 
 #endif

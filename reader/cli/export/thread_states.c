@@ -50,8 +50,7 @@ static int states_read(struct sql *s, struct rows *rows)
 	return error ? error : sql_run(s, query, &visitor);
 }
 
-int thread_states_put(
-	void *user, int (*put)(void *sink, const struct perfetto_state *), void *sink)
+int thread_states_put(void *user, int (*put)(void *sink, const struct perfetto_state *), void *sink)
 {
 	const struct thread_states *t = user;
 	const struct stats_form form = {.symbol_path = t->options->value[OPT_export_symbol_path],

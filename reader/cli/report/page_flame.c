@@ -50,8 +50,7 @@ static uint32_t child(struct flame *f, uint32_t parent, int64_t symbol, enum nod
 	f->error = map_put(&f->places, parent, (uint64_t)symbol, f->count);
 	if (f->error)
 		return parent;
-	f->nodes[f->count] =
-		(struct node){.symbol = symbol, .parent = parent, .kind = kind};
+	f->nodes[f->count] = (struct node){.symbol = symbol, .parent = parent, .kind = kind};
 	return f->count++;
 }
 

@@ -108,8 +108,7 @@ static bool is_direct(const struct output *o, const char *report, size_t bytes)
 
 /* Return whether a report is computed by passes over this file. A database, which is converted to a
  * temporary report for that, has callchains but not the calls below the threshold. */
-static bool passes_over(
-	const struct output *o, const char *report, size_t bytes, bool is_database)
+static bool passes_over(const struct output *o, const char *report, size_t bytes, bool is_database)
 {
 	return is_direct(o, report, bytes) &&
 		(!is_database || !strncmp(report, "callchain_", strlen("callchain_")));

@@ -128,8 +128,8 @@ static void labels_of(struct pprof *x, struct labels *l, uint32_t node)
 	l->root = node;
 	export_process_name(&x->p->contents->processes, root->process, name, sizeof(name));
 	l->process = text_new(x, name);
-	export_thread_name(string_table_get(&x->p->contents->strings,
-				   profile_thread_name(x->p, root)),
+	export_thread_name(
+		string_table_get(&x->p->contents->strings, profile_thread_name(x->p, root)),
 		root->tid, name, sizeof(name));
 	l->thread = text_new(x, name);
 	ranges_of(x, l, root->range);

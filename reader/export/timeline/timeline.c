@@ -61,9 +61,8 @@ static void kinds_set(struct timeline *t)
 void timeline_show_samples(struct timeline *t)
 {
 	kind_set(t, KIND_CPU_SAMPLE,
-		(struct timeline_kind){.shape = TIMELINE_MOMENT,
-			.track = TRACK_THREAD,
-			.category = "sample"},
+		(struct timeline_kind){
+			.shape = TIMELINE_MOMENT, .track = TRACK_THREAD, .category = "sample"},
 		FIELD_CPU_SAMPLE_FUNCTION);
 }
 
