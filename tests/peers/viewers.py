@@ -17,7 +17,7 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../e2e"))
 import libdevice as device  # noqa: E402
 from timeline_export import SLICES  # noqa: E402
-from lib import BUILD, Report, clean_env, folder, main, run, spool_folder, tap, trace, traced_env, wait_spool_gone  # noqa: E402
+from lib import BUILD, Report, app, clean_env, folder, main, run, spool_folder, tap, trace, traced_env, wait_spool_gone  # noqa: E402
 
 PYTHON = os.path.join(os.environ.get("VIEWERS") or os.path.join(BUILD, "viewers"), "bin/python3")
 PROCESSOR = os.environ.get("TRACE_PROCESSOR")
@@ -349,7 +349,7 @@ def look(message, path):
 look(trace, "")
 types = collections.Counter(p.track_event.type for p in trace.packet if p.HasField("track_event"))
 print(json.dumps({"unknown": unknown, "types": types, "clock": trace.packet[0].clock_snapshot.primary_trace_clock,
-                  "threads": sum(p.track_descriptor.HasField("thread") for p in trace.packet), "frames": sum(len(p.interned_data.frames) for p in trace.packet)}))
+                  "samples": sum(p.HasField("perf_sample") for p in trace.packet), "threads": sum(p.track_descriptor.HasField("thread") for p in trace.packet), "frames": sum(len(p.interned_data.frames) for p in trace.packet)}))
 """
 
 
@@ -365,6 +365,20 @@ def perfetto_knows_every_field():
     count = sum(e["kind"] in SLICES for e in report.events())
     tap.ok(found["types"]["1"] == found["types"]["2"] == count and found["clock"] == 3, "as many slices as events", f"{found} {count}")
     tap.ok(found["threads"] > 0 and found["frames"] > 0, "with threads, and frames of callchains", found)
+
+
+def perfetto_knows_samples():
+    """Check the messages of CPU samples and of threads' states."""
+    if not has("perfetto.protos.perfetto.trace.perfetto_trace_pb2"):
+        tap.skip("Perfetto's messages of samples", f"no perfetto in {PYTHON}")
+        return
+    work, spool = folder(), spool_folder()
+    report = Report(os.path.join(work, "r.rep"))
+    run([app("accounted"), "threads", "400"], env=traced_env(report.path, spool, LIBTRACE_SAMPLE="process-tree"), cwd=work)
+    wait_spool_gone(spool, 30)
+    found = asked(MESSAGES, exported(report, "perfetto", "perfetto-trace"))
+    count = sum(e["kind"] == "cpu_sample" for e in report.events())
+    tap.ok(count and found["samples"] == count and not found["unknown"], "as many samples as in the report, and every field is one of Perfetto's messages", (count, found))
 
 
 NAMES = "select s.category as category, s.name as name, count(*) as number, sum(s.dur) as ns from slice s group by 1, 2"
@@ -413,4 +427,4 @@ def trace_processor_reads_it():
 
 
 if __name__ == "__main__":
-    main(xprof_reads_it, xprof_makes_the_same_messages, holistic_trace_analysis_reads_it, perfetto_knows_every_field, trace_processor_reads_it)
+    main(xprof_reads_it, xprof_makes_the_same_messages, holistic_trace_analysis_reads_it, perfetto_knows_every_field, perfetto_knows_samples, trace_processor_reads_it)
