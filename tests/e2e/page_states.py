@@ -8,6 +8,8 @@ The database is written here, so that each state is known to the nanosecond. Pro
 import collections
 import json
 import os
+import shutil
+import sqlite3
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -134,6 +136,19 @@ def data_of_nsys():
     tap.ok(running and found == running, "threads run between their switches", (found, running))
 
 
+def data_of_odd_rows():
+    """Check that a row whose values are of other types does not cost the page."""
+    path = os.path.join(PLACE, "odd.sqlite")
+    shutil.copy(database(), path)
+    db = sqlite3.connect(path)
+    db.execute("INSERT INTO LIBTRACE_THREAD_TIME (timestamp, globalTid, which, cpuTime) VALUES ('when', 'who', X'00', NULL), (NULL, 1.5, 13, 'much')")
+    db.execute("INSERT INTO SCHED_EVENTS VALUES ('text', NULL, 'in', 'thread', X'ff', 0)")
+    db.commit()
+    db.close()
+    report, _ = page("odd", path)
+    tap.ok(states_of(report, 1000)[0] == STATES, "rows of other types are left out", states_of(report, 1000)[0])
+
+
 # ---- in a browser ----
 
 def track_and_details(browser):
@@ -228,7 +243,7 @@ def in_browser():
 
 BUILT = b"built without npm" not in trace("report", "--html", "-o", os.path.join(PLACE, "first.html"), database()).err
 if BUILT:
-    main(data_of_states, data_of_flames, data_of_nsys, in_browser)
+    main(data_of_states, data_of_flames, data_of_nsys, data_of_odd_rows, in_browser)
 else:
     tap.skip("the page's states", "the page was not built: no npm")
     tap.finish()

@@ -27,7 +27,7 @@ WHERE s.following > s.start;
 
 DROP TABLE IF EXISTS temp.STATE_THREADS;
 CREATE TEMP TABLE STATE_THREADS (globalTid INTEGER PRIMARY KEY);
-INSERT INTO STATE_THREADS SELECT DISTINCT globalTid FROM LIBTRACE_THREAD_TIME WHERE globalTid NOT IN (SELECT globalTid FROM THREAD_STATES);
+INSERT INTO STATE_THREADS SELECT DISTINCT globalTid FROM LIBTRACE_THREAD_TIME WHERE typeof(globalTid) = 'integer' AND globalTid NOT IN (SELECT globalTid FROM THREAD_STATES);
 
 -- Calls. A thread whose samples say that most of the time of a function was running runs in it.
 INSERT INTO THREAD_STATES (globalTid, start, "end", state, detail)
@@ -68,7 +68,7 @@ pieces AS (
   WHERE g."end" > g.start),
 shares AS (
   SELECT *, min(1.0, 1.0 * cpu / whole) AS running, min(max(0, 1 - 1.0 * cpu / whole), 1.0 * delay / whole) AS runnable
-  FROM (SELECT *, sum("end" - start) OVER (PARTITION BY globalTid, span) AS whole FROM pieces))
+  FROM (SELECT *, total("end" - start) OVER (PARTITION BY globalTid, span) AS whole FROM pieces))
 SELECT globalTid, start, "end",
        CASE WHEN stopped THEN 'stopped' WHEN running >= runnable AND running >= 1 - running - runnable THEN 'running'
             WHEN runnable >= 1 - running - runnable THEN 'runnable' ELSE 'unknown' END,
