@@ -316,6 +316,18 @@ def holds_its_error_rate():
     functions.statistics.PERMUTATIONS = usual
 
 
+def tests_the_time_of_a_program_first():
+    """Check which programs count as changed: the test decides, not the noise floor of the base runs; over nights, another night is no change."""
+    def programs(over_nights, **what):
+        c = compare.Comparison([], [], compare.Options())
+        c.findings = [compare.Finding(profile.Key("process", "app", "", "app"), functions.CPU, 100.0, **{"other": 101.5, "result": "equal", "p": 0.001, **what})]
+        return compare.moved_programs(c, over_nights)
+
+    tap.ok(programs(False) == {"app": "worse"} and programs(False, other=98.0) == {"app": "better"}, "a program whose processor time passed the test has changed")
+    tap.ok(programs(False, p=0.02) == {} and programs(False, other=100.0) == {}, "else it has not")
+    tap.ok(programs(True) == {} and programs(True, result="worse") == {"app": "worse"}, "over nights, the change must also be larger than their noise")
+
+
 def reads_hostile_samples():
     folder = lib.folder()
     good = runs(folder, "good", 1, 1)
@@ -354,4 +366,4 @@ def names_a_function_of_reports():
 
 
 lib.main(names_the_slower_function, refuses_too_few_samples, compares_what_all_runs_have, compares_databases_of_nsys, aligns_functions, bounds_the_items,
-         tells_threads_apart, prints_all_formats, compares_nights, holds_its_error_rate, reads_hostile_samples, names_a_function_of_reports)
+         tells_threads_apart, prints_all_formats, compares_nights, holds_its_error_rate, tests_the_time_of_a_program_first, reads_hostile_samples, names_a_function_of_reports)

@@ -250,14 +250,22 @@ def impact(f: Finding, profiles: list[Profile]) -> float:
     return total / count * abs(f.other - f.base) if f.metric == COUNT and count else 0.0
 
 
+def moved_programs(comparison: Comparison, over_nights: bool) -> dict[str, str]:
+    """Return the programs whose processor time changed: {program: worse or better}. The test decides; only what differs
+    between nights is no change of the program.
+    """
+    times = [f for f in comparison.findings if f.key.kind == "process" and f.metric == functions.CPU]
+    return {
+        f.key.program: direction(f)[f.other < f.base]
+        for f in times
+        if f.p <= comparison.options.alpha and f.other != f.base and (f.result != "equal" or not over_nights)
+    }
+
+
 def compare_functions(comparison: Comparison, nights: Sequence[int]) -> None:
     """Add the findings about functions."""
     c = comparison
-    moved = {
-        f.key.program: f.result
-        for f in c.of("worse", "better")
-        if f.key.kind == "process" and f.metric == functions.CPU
-    }
+    moved = moved_programs(c, len(nights) > 1)
     limits = functions.Limits(c.options.alpha, c.options.min_effect, c.options.seed)
     for j in functions.judge(c.base, c.other, nights, moved, limits):
         f = Finding(j.key, j.metric, j.base, j.other, j.result, j.why, j.presence(), j.formerly, j.lines)
