@@ -171,7 +171,8 @@ enum record_kind {
 	REC_CUDA_CUBIN = 0xf22, /* a piece of a module's code, not an event: a = hash; payload
 				   struct cuda_cubin, bytes */
 	REC_GIL_WAIT = 0xf28,   /* a wait for Python's GIL, after its last call: a = ticks | enum
-				   callchain_method << 48, b = tid of the holder << 32 | node */
+				   callchain_method << 48 | interpreter << 56, b = tid of the holder
+				   << 32 | node */
 	REC_CPU_SAMPLE = 0xf30, /* a = SAMPLE_IN_STEP | CPU << 48 | function << 32 | periods that it
 				   stands for, b = ns of processor time since the thread's last
 				   sample; function: 0 or that of the call that was open;

@@ -47,6 +47,9 @@ struct python_layout {
 	/* The thread of a state: its native_thread_id, or, if that is -1, its thread_id, which is
 	 * what pthread_self() returns there. */
 	int16_t tstate_native, tstate_thread;
+	/* The interpreter of a state, and its identifier, its own GIL. tstate_interpreter 0 = not
+	 * known, or interpreters share one GIL. */
+	int16_t tstate_interpreter, interpreter_id, interpreter_gil;
 	/* The running task of asyncio, what leads from it to coroutines, and the end of a suspended
 	 * frame's stack, on which is what the frame awaits. tstate_task 0 = there are no links. */
 	int16_t tstate_task, task_awaiter, task_is_task, task_has_set, task_coroutine;

@@ -71,7 +71,10 @@ static const struct python_layout layouts[] = {
 		.text = 40,
 		.wide_text = 56,
 		.tstate_native = 144,
-		.tstate_thread = 136},
+		.tstate_thread = 136,
+		.tstate_interpreter = 16,
+		.interpreter_id = 8,
+		.interpreter_gil = 1040},
 };
 
 const struct python_layout *python_layout_of(uint32_t version)
@@ -138,6 +141,19 @@ static const char *offsets_read(
 	return NULL;
 }
 
+/* Find the lock of an interpreter. */
+static void lock_read(const struct offsets *at, const uint64_t *word, struct python_layout *l)
+{
+	const uint64_t interpreter = word[at->current_frame - 1], id = word[7],
+		       gil = word[at->version == 0x030d ? 15 : 16];
+	if (interpreter > 2048 || interpreter & 7 || id > INT16_MAX || id & 7 || gil > INT16_MAX ||
+		gil & 7)
+		return;
+	l->tstate_interpreter = (int16_t)interpreter;
+	l->interpreter_id = (int16_t)id;
+	l->interpreter_gil = (int16_t)gil;
+}
+
 /* Indices of members in the table of 3.14, in words. */
 enum { STATE_BYTES = 22, STACK_TOP = 37, GENERATOR_FRAME = 85, GENERATOR_STATE, OFFSETS_OF_3_14 };
 
@@ -176,6 +192,8 @@ const char *python_layout_read(
 		if (word[OFFSETS_FREE_THREADED])
 			return "free-threaded build";
 		const char *reason = offsets_read(&offsets[i], word, ret_layout);
+		if (!reason)
+			lock_read(&offsets[i], word, ret_layout);
 		if (!reason && version == 0x030e && bytes >= OFFSETS_OF_3_14 * sizeof(word[0]))
 			links_read(runtime, ret_layout);
 		return reason;

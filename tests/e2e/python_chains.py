@@ -34,7 +34,7 @@ def is_known(version):
 
 
 def minor_of(version):
-    return int(version.rstrip("d").split(".")[1])
+    return int(version.rstrip("d").split(".")[-1])
 
 
 def interpreters():

@@ -15,7 +15,7 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from lib import SRC, Report, app, folder, main, receipts_agree, run, spool_folder, tap, trace, traced_env, wait_spool_gone  # noqa: E402
-from python_chains import Traced, interpreters, is_known  # noqa: E402
+from python_chains import Traced, interpreters, is_known, minor_of  # noqa: E402
 
 PROGRAM = os.path.join(SRC, "tests/apps/python_gil.py")
 ROUNDS = 20
@@ -119,6 +119,24 @@ def truth():
                waited.wrong or (waited.waits, len(timed)))
 
 
+def own_locks():
+    """Check that a wait for the lock of a sub-interpreter (3.12 and later) is one for that lock, which a thread of that interpreter has."""
+    for version, python in known().items():
+        if minor_of(version) < 12:
+            continue
+        log = os.path.join(folder(), "log")
+        traced = Traced(python, [os.path.join(SRC, "tests/apps/python_own_gil.py"), log])
+        wrong = traced.wrong() or traced.diagnostics
+        if not wrong:
+            told = Waits.read(log)
+            waits = traced.report.events("--kind", "gil_wait")
+            own = [w for w in waits if w["interpreter"]]
+            others = [w for w in own if w["interpreter"] != told["interpreter"] or w["tid"] not in told["sub"] or w["holder_tid"] not in told["sub"] + [0]]
+            mixed = [w for w in waits if not w["interpreter"] and w["tid"] in told["main"] and w["holder_tid"] not in told["main"] + [0]]
+            wrong = None if len(own) >= 3 and len(waits) - len(own) >= 3 and not others and not mixed else (told, len(own), len(waits), others[:3], mixed[:3])
+        tap.ok(not wrong, f"{version}: waits for the lock of a sub-interpreter", wrong)
+
+
 def table(*arguments):
     result = trace("stats", "-r", "python_gil_sum", "-f", "csv", *arguments)
     lines = result.out.decode().split("\n")
@@ -185,4 +203,4 @@ if __name__ == "__main__":
     if os.uname().machine != "x86_64" or os.environ.get("SAN"):
         tap.skip("waits for the GIL", "another machine, or a library with sanitizers, which Python cannot load")
         tap.finish()
-    main(truth, views, lies)
+    main(truth, own_locks, views, lies)

@@ -54,6 +54,7 @@ static void switch_off(const char *reason)
 {
 	python_is_here = false;
 	python_gil.bytes = 0;
+	python_gil.may_be_own = false;
 	__atomic_store_n(&state, STATE_OFF, __ATOMIC_RELEASE);
 	diagnostic_note_about("callchains have no Python frames", reason);
 }
@@ -156,6 +157,7 @@ static void gil_find(void)
 	uint64_t bytes = 0;
 	python_gil.begin = found_bytes("_PyRuntime", &bytes);
 	python_gil.bytes = python_gil.begin ? bytes : 0;
+	python_gil.may_be_own = setup.layout.tstate_interpreter > 0;
 }
 
 /* Get ready to read frames of the interpreter that has `call`. */
@@ -220,6 +222,7 @@ void python_before_unload(void)
 	__atomic_add_fetch(&unloading, 1, __ATOMIC_SEQ_CST);
 	python_is_here = false;
 	python_gil.bytes = 0;
+	python_gil.may_be_own = false;
 	/* A reader that left by siglongjmp() from a handler stays counted. */
 	for (uint32_t i = 0; i < WAIT_TRIES && __atomic_load_n(&readers, __ATOMIC_SEQ_CST); i++)
 		SYS0(SYS_sched_yield);
@@ -259,6 +262,7 @@ static __attribute__((noinline)) bool check(void)
 		return false;
 	}
 	python_init(&setup);
+	python_gil.may_be_own = setup.layout.tstate_interpreter > 0;
 	__atomic_store_n(&state, STATE_ON, __ATOMIC_RELEASE);
 	return true;
 }

@@ -28,6 +28,7 @@ extern bool python_may_come __attribute__((visibility("hidden")));
  * osrt/gil.c narrows it to the condition variable of the GIL. */
 struct python_memory {
 	uint64_t begin, bytes;
+	bool may_be_own; /* sub-interpreters may have a GIL of their own, elsewhere */
 };
 extern struct python_memory python_gil __attribute__((visibility("hidden")));
 

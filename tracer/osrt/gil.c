@@ -23,6 +23,7 @@
 
 /* Members of struct _gil_runtime_state, from the condition variable on. */
 enum {
+	BEGIN = -32,
 	INTERVAL = -32,
 	LAST_HOLDER = -24,
 	LOCKED = -16,
@@ -31,14 +32,17 @@ enum {
 };
 
 #define INTERVAL_MAX_US UINT64_C(1000000000)
+#define INTERPRETERS_MAX 255u
 #define TID_MAX (1u << 22) /* PID_MAX_LIMIT of the kernel */
 
 /* A wait that continues after calls that timed out. */
 struct open_wait {
 	uint64_t tick, end_tick; /* start of the first call, end of the last; tick 0 = none */
 	uint64_t calls;          /* counted() at the last call */
+	uint64_t object;
 	uint32_t tid, holder;
 	uint32_t chain, method;
+	uint32_t interpreter;
 	bool is_over;
 };
 /* By lane; used by its thread. Mapped at the first wait that a thread makes for the lock. */
@@ -49,6 +53,7 @@ static uint32_t tid_offset; /* offset of the tid in struct pthread of glibc; 0 =
 static void switch_off(const char *reason)
 {
 	python_gil.bytes = 0;
+	python_gil.may_be_own = false;
 	diagnostic_note_about("waits for Python's GIL are not recognized", reason);
 }
 
@@ -128,12 +133,6 @@ static __attribute__((noinline, cold)) bool check(
 		switch_off("its memory does not match the layout of its version");
 		return false;
 	}
-	if (!waits)
-		waits = sys_mmap_beyond_data(SPOOL_LANES_MAX * sizeof(*waits));
-	if (!waits) {
-		switch_off("no memory");
-		return false;
-	}
 	tid_find(l, state, tid);
 	uint32_t own = tid_of(l, state);
 	if (own && own != tid) {
@@ -149,10 +148,50 @@ static __attribute__((noinline, cold)) bool check(
 	return true;
 }
 
+static bool has_memory(void)
+{
+	if (!waits)
+		waits = sys_mmap_beyond_data(SPOOL_LANES_MAX * sizeof(*waits));
+	if (!waits)
+		switch_off("no memory");
+	return waits != NULL;
+}
+
+/* Return true if the object is the condition variable of the lock that the interpreter of the
+ * calling thread does not share. *ret_id: which interpreter, 255 at most. */
+static bool is_own_lock(const struct python_layout *l, uint64_t state, uint64_t object,
+	uint32_t tid, uint32_t *ret_id)
+{
+	uint64_t interpreter = 0, id = 0;
+	if (!python_gil.may_be_own || !state ||
+		!memory_read(state + (uint64_t)l->tstate_interpreter, &interpreter, 8) ||
+		object != interpreter + (uint64_t)(l->interpreter_gil - BEGIN) ||
+		!memory_read(interpreter + (uint64_t)l->interpreter_id, &id, 8))
+		return false;
+	*ret_id = id < INTERPRETERS_MAX ? (uint32_t)id : INTERPRETERS_MAX;
+	return is_lock(object, tid);
+}
+
+/* Return true if a call was a wait for a lock: the main interpreter's, or the thread's own. */
+static bool is_wait(const struct python_layout *l, uint64_t state, uint64_t object, uint32_t tid,
+	uint32_t *ret_id)
+{
+	*ret_id = 0;
+	if (object - python_gil.begin >= python_gil.bytes)
+		return is_own_lock(l, state, object, tid, ret_id);
+	if (!is_checked() && !check(l, state, object, tid))
+		return false;
+	if (is_lock(object, tid))
+		return true;
+	switch_off("the lock changed while a thread held its mutex");
+	return false;
+}
+
 static struct record record_of(const struct open_wait *w)
 {
 	return (struct record){w->tick, REC_GIL_WAIT,
-		(uint64_t)w->method << 48 | ((w->end_tick - w->tick) & ((UINT64_C(1) << 48) - 1)),
+		(uint64_t)w->interpreter << 56 | (uint64_t)w->method << 48 |
+			((w->end_tick - w->tick) & ((UINT64_C(1) << 48) - 1)),
 		(uint64_t)w->holder << 32 | w->chain};
 }
 
@@ -165,12 +204,13 @@ static uint64_t counted(const struct lane *lane)
 
 /* Close the previous wait if it ended unseen: its last call was too short to be recorded, or there
  * was no room for the record. Returns true if the wait is to be recorded. */
-static bool close_before(struct open_wait *w, const struct lane *lane, uint64_t tick)
+static bool close_before(
+	struct open_wait *w, const struct lane *lane, uint64_t tick, uint64_t object)
 {
 	bool is_open = w->tick && !w->is_over && w->tid == lane->tid;
 	if (!is_open)
 		w->tick = 0;
-	return is_open && (w->calls != counted(lane) || tick < w->end_tick);
+	return is_open && (w->calls != counted(lane) || tick < w->end_tick || w->object != object);
 }
 
 unsigned gil_look(struct thread *t, const struct record *call, struct gil_call *ret_found)
@@ -181,18 +221,18 @@ unsigned gil_look(struct thread *t, const struct record *call, struct gil_call *
 	if (!lane || session.restricted || t->vfork_pid || gate_is_wiped())
 		return 0;
 	const struct python_layout *layout = python_layout_now(&state);
-	if (!layout || (!is_checked() && !check(layout, state, object, lane->tid)))
+	uint32_t interpreter;
+	if (!layout || !is_wait(layout, state, object, lane->tid, &interpreter) || !has_memory())
 		return 0;
-	if (!is_lock(object, lane->tid)) {
-		switch_off("the lock changed while a thread held its mutex");
-		return 0;
-	}
 	struct open_wait *w = &waits[lane->index];
-	ret_found->had_short = close_before(w, lane, call->tick);
+	ret_found->had_short = close_before(w, lane, call->tick, object);
 	if (ret_found->had_short)
 		ret_found->before = record_of(w);
 	if (ret_found->had_short || !w->tick)
-		*w = (struct open_wait){.tick = call->tick, .tid = lane->tid};
+		*w = (struct open_wait){.tick = call->tick,
+			.tid = lane->tid,
+			.object = object,
+			.interpreter = interpreter};
 	w->end_tick = call->tick + (call->word >> RECORD_LENGTH_SHIFT);
 	w->calls = counted(lane);
 	w->holder = tid_of(layout, word_at(object + (uint64_t)LAST_HOLDER));

@@ -3,8 +3,9 @@
  * gil.h - waits for the global interpreter lock of Python, among the calls of OS runtime functions.
  *
  * CPython 3.7 and later wait for the lock by timed waits on a condition variable within _PyRuntime,
- * 5 ms at most each. Such a call is recorded as any other; when it was the last one of a wait, the
- * whole wait is recorded after it.
+ * 5 ms at most each; from 3.12 on, a sub-interpreter may have a lock of its own in its own memory.
+ * Such a call is recorded as any other; when it was the last one of a wait, the whole wait is
+ * recorded after it.
  */
 #ifndef TRACER_OSRT_GIL_H
 #define TRACER_OSRT_GIL_H
@@ -21,7 +22,7 @@
 static inline __attribute__((always_inline)) bool gil_may_be(unsigned fn, uint64_t object)
 {
 	return (fn == FN_pthread_cond_timedwait || fn == FN_pthread_cond_clockwait) &&
-		object - python_gil.begin < python_gil.bytes;
+		(object - python_gil.begin < python_gil.bytes || python_gil.may_be_own);
 }
 
 /* What a call means for the waits of its thread. */

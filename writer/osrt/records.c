@@ -49,7 +49,8 @@ uint32_t gil_wait_put(struct segment *s, const struct record_at *at)
 	batch_set(b, GIL_WAIT_DURATION, end_ns > start_ns ? end_ns - start_ns : 0);
 	batch_set(b, GIL_WAIT_HOLDER, r.b >> 32);
 	batch_set(b, GIL_WAIT_CALLCHAIN, (uint32_t)r.b);
-	batch_set(b, GIL_WAIT_CALLCHAIN_METHOD, r.a >> 48);
+	batch_set(b, GIL_WAIT_CALLCHAIN_METHOD, r.a >> 48 & 255);
+	batch_set(b, GIL_WAIT_INTERPRETER, r.a >> 56);
 	segment_note_end(s, end_ns > start_ns ? end_ns : start_ns);
 	return at->slots;
 }
