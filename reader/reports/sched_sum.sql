@@ -8,7 +8,7 @@
 -- Runnable (%): share of the time in which the thread was running or runnable. Without threads' counters, as in databases
 -- of nsys, Running is the time between switches, and Runnable and the faults are empty. Switches: the recorded ones, off a
 -- CPU. CPUs and migrations are those of the recorded switches, else those seen in CPU samples, of which there may have been
--- more. Counted switches and faults are empty if the thread did not record its end.
+-- more. [steal, all CPUs]: time that a hypervisor took from the machine's CPUs, which no thread's counter has. Counted switches and faults are empty if the thread did not record its end.
 WITH switches AS MATERIALIZED (
   SELECT s.globalTid, sum(CASE WHEN s.isSchedIn THEN coalesce(s.following - s.start, 0) ELSE 0 END) AS running, sum(NOT s.isSchedIn) AS outs,
          CASE WHEN EXISTS (SELECT 1 FROM LIBTRACE_SCHED_SWITCH) THEN sum(NOT s.isSchedIn AND coalesce(s.how, 0) & 1) END AS preempted
@@ -29,4 +29,6 @@ SELECT r.cpu, CAST(r.runnable AS INTEGER), 100.0 * r.runnable / nullif(r.cpu + r
        p.cpus, p.moves, r.globalTid >> 24 & 0xffffff AS pid, r.globalTid & 0xffffff AS tid,
        (SELECT n.name FROM THREAD_NAMES AS n WHERE n.globalTid = r.globalTid LIMIT 1)
 FROM rows_of AS r LEFT JOIN places AS p ON p.globalTid = r.globalTid
-ORDER BY r.runnable DESC, r.cpu DESC, pid, tid;
+UNION ALL SELECT NULL, m.steal, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, 0, '[steal, all CPUs]'
+FROM (SELECT max(steal) - min(steal) AS steal FROM LIBTRACE_MACHINE_TIME) AS m WHERE m.steal > 0
+ORDER BY 2 DESC, 1 DESC, 11, 12;

@@ -168,6 +168,29 @@ def processes():
     tap.ok(rows and -0.01 * rows[0]["Life"] <= rows[0]["Runnable"] - facts[0][4] <= 0.01 * rows[0]["Life"] + rows[0]["Life"] - facts[0][2], "runnable", (rows[:1], facts[:1]))
 
 
+def sums_of_processes():
+    """Check the account of processes against that of their threads, and the machine's time."""
+    a = Accounted("processes", MS)
+    threads, sums = collections.defaultdict(collections.Counter), a.rows("process_time_sum")
+    for row in a.rows():
+        threads[int(row["PID"])].update({part: int(row[f"{part} (ns)"]) for part in PARTS})
+        threads[int(row["PID"])]["threads"] += 1
+    got = {int(r["PID"]): {**{part: int(r[f"{part} (ns)"]) for part in PARTS}, "threads": int(r["Threads"])} for r in sums}
+    tap.ok(len(got) == 3 and set(got) == set(threads) and all(abs(got[pid][key] - threads[pid][key]) <= 5 for pid in got for key in (*PARTS, "threads")),
+           "process_time_sum has the sums of the threads", (got, threads))
+    tap.ok(all(abs(sum(int(r[f"{part} (ns)"]) for part in PARTS) - int(r["Threads' Time (ns)"])) <= 10 for r in sums), "which add up", sums)
+    machine = [json.loads(line) for line in trace("dump", "--json", "--kind", "machine_time", a.path).out.splitlines()]
+    steals = [row.get("steal_ns", 0) for row in machine]
+    sched = {r["Name"]: r for r in a.rows("sched_sum") if r["TID"] == "0"}
+    stolen = max(steals, default=0) - min(steals, default=0)
+    tap.ok(len(machine) >= 4 and all(row["busy_ns"] + row["idle_ns"] > 0 for row in machine), "the machine was read while each process lived", machine)
+    tap.ok(sum(int(r["Runnable (ns)"]) for r in sched.values()) == stolen and set(sched) <= {"[steal, all CPUs]"}, "stats -r sched_sum has what a hypervisor took", (sched, stolen))
+    of_process = collections.defaultdict(list)
+    for row in machine:
+        of_process[row["process"] if "process" in row else row["pid"]].append(row.get("steal_ns", 0))
+    tap.ok(max((r or {}).get("steal_ns", 0) for r in a.receipts()) == max(max(each) - min(each) for each in of_process.values()), "so has the receipt", (a.receipts(), machine))
+
+
 def stopped():
     a = Accounted("stopped", MS)
     facts = compare(a, ("stopped",))
@@ -207,4 +230,4 @@ def options():
     tap.ok(re.search(r"thread times: 1 thread", text), "trace info prints the receipt", text)
 
 
-main(threads, flame_graphs, processes, stopped, looks, options)
+main(threads, flame_graphs, processes, sums_of_processes, stopped, looks, options)

@@ -51,7 +51,8 @@ static const struct line {
 	{CMD_stats, {"-r", "callchain_flat", "--source", "cpu", "--callchains", "python", IN}},
 	{CMD_stats,
 		{"-r",
-			"cpu_by_function,cpu_sum,thread_time_sum,sched_sum,offcpu_sum,"
+			"cpu_by_function,cpu_sum,thread_time_sum,process_time_sum,sched_sum,offcpu_"
+			"sum,"
 			"python_gil_sum",
 			"-f", "json", IN}},
 	{CMD_stats, {"-r", "nvtx_sum,nvtx_pushpop_sum,nvtx_startend_sum,nvtx_pushpop_trace", IN}},

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_writer_waits.c - tests of what a sleeping thread waits for.
+ * test_writer_waits.c - tests of what a sleeping thread waits for, and of the machine's time.
  */
 #include "tests/unit/test_writer.h"
 
@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
+#include "writer/sched/machine.h"
 #include "writer/sched/waits.h"
 
 static bool parses(const char *text, const char *system_call, uint64_t pc)
@@ -65,8 +66,23 @@ static void processes_are_looked_at(void)
 	tap(!wait_look((uint32_t)getpid(), (uint32_t)gettid(), &wait), "nor does one that runs");
 }
 
+static void machine_is_read(void)
+{
+	struct machine_time t = {0}, before;
+	tap(machine_parse("cpu  10 2 3 400 50 6 7 8 9 0\n", 100, &t) && t.busy_ns == 280000000 &&
+			t.idle_ns == 4500000000 && t.steal_ns == 80000000,
+		"the first line of /proc/stat has busy, idle and stolen time");
+	tap(!machine_parse("cpu  10 2 3 400 50 6 7\n", 100, &t) && !machine_parse("", 100, &t) &&
+			!machine_parse("cpu  10 2 3 400 50 6 7 8\n", 0, &t),
+		"a line without stolen time is refused");
+	tap(machine_read(&before) && machine_read(&t) && t.busy_ns >= before.busy_ns &&
+			t.busy_ns + t.idle_ns > 0,
+		"this machine's time can be read");
+}
+
 int main(void)
 {
+	machine_is_read();
 	texts_are_parsed();
 	processes_are_looked_at();
 	return tap_end();

@@ -132,6 +132,7 @@ static void thread_time_fill(Libtrace__ThreadTimeReceipt *r, const struct spool 
 	r->threads = c.threads;
 	r->readings = spool->readings;
 	r->inexact = c.inexact;
+	r->has_steal_ns = (r->steal_ns = spool->steal_ns) != 0;
 	r->has_looks = (r->looks = spool->looks) != 0;
 	r->off = (char *)(uintptr_t)spool->readings_off;
 }

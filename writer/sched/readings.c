@@ -19,11 +19,13 @@
 
 #include "common/clock.h"
 #include "writer/base/output.h"
+#include "writer/sched/machine.h"
 #include "writer/sched/waits.h"
 #include "writer/spool/liveness.h"
 
 #define LOOK_NS UINT64_C(90000000) /* a little less than the writer's long sleep */
 #define SHARE UINT64_C(1000)       /* one in so many parts of the time may be spent on readings */
+#define MACHINE_NS UINT64_C(1000000000) /* least interval of readings of the machine */
 #define KEPT_MAX 256u
 
 /* The thread of a lane, as last read. */
@@ -39,6 +41,8 @@ struct readings {
 	struct look *looks; /* one for each lane */
 	uint32_t count;
 	uint64_t due_ns, looked_ns;
+	uint64_t machine_row_ns;  /* when the machine was last read; 0 = never */
+	uint64_t steal_before_ns; /* steal when it was first read */
 };
 
 static uint32_t kept; /* files that are open */
@@ -104,12 +108,12 @@ static bool is_stopped(const struct spool *spool)
 	return !process_stat(spool->host_pid, &state, &start_ns) && (state == 'T' || state == 't');
 }
 
-/* Encode a batch of one row. */
+/* Encode a batch of one row; `tid` 0: of the process. */
 static void row_encode(struct writer *w, struct spool *spool, struct lane_view *view,
-	struct batch *b, const struct look *look, uint64_t ns)
+	struct batch *b, uint32_t tid, uint64_t ns)
 {
 	b->process = spool->id;
-	b->tid = look->tid;
+	b->tid = tid;
 	block_put_batch(&w->report.block, b);
 	b->count = 0;
 	block_note_events(&w->report.block, 1, ns, ns);
@@ -129,7 +133,7 @@ static void row_put(struct writer *w, struct spool *spool, struct lane_view *vie
 	batch_set(b, THREAD_TIME_CPU_TIME, look->cpu_ns);
 	batch_set(b, THREAD_TIME_RUN_DELAY, look->delay_ns);
 	spool->readings++;
-	row_encode(w, spool, view, b, look, ns);
+	row_encode(w, spool, view, b, look->tid, ns);
 }
 
 /* Add a row if the thread sleeps and has no recorded call in progress. */
@@ -156,7 +160,7 @@ static int wait_ask(
 		strings_id(&w->report.strings, wait.kernel, strlen(wait.kernel)));
 	batch_set(b, WAIT_LOOK_ADDRESS, wait.pc);
 	spool->looks++;
-	row_encode(w, spool, view, b, look, now);
+	row_encode(w, spool, view, b, look->tid, now);
 	return 0;
 }
 
@@ -236,6 +240,32 @@ static int stop_look(struct writer *w, struct spool *spool, struct readings *r, 
 	return 0;
 }
 
+/* Add a row of the machine's time: at first, at the end, and up to a thousand times in between. */
+static int machine_look(struct writer *w, struct spool *spool, struct readings *r, bool is_last)
+{
+	struct machine_time time;
+	uint64_t now = clock_monotonic_ns(), least_ns = (now - spool->start_ns) / SHARE;
+	if (least_ns < MACHINE_NS)
+		least_ns = MACHINE_NS;
+	if ((r->machine_row_ns && !is_last && now - r->machine_row_ns < least_ns) || !r->count ||
+		!machine_read(&time))
+		return 0;
+	int error = writer_make_room(w);
+	struct batch *b = w->rows.batches[EVENT_MACHINE_TIME];
+	if (error || !batch_row_add(b, now))
+		return error;
+	batch_set(b, MACHINE_TIME_BUSY, time.busy_ns);
+	batch_set(b, MACHINE_TIME_IDLE, time.idle_ns);
+	batch_set(b, MACHINE_TIME_STEAL, time.steal_ns);
+	if (!r->machine_row_ns)
+		r->steal_before_ns = time.steal_ns;
+	r->machine_row_ns = now;
+	spool->steal_ns =
+		time.steal_ns > r->steal_before_ns ? time.steal_ns - r->steal_before_ns : 0;
+	row_encode(w, spool, spool->lanes[0], b, 0, now);
+	return 0;
+}
+
 static struct readings *readings_make(struct spool *spool)
 {
 	struct readings *r = slot_get(&spool->slots[SLOT_READINGS], sizeof(*r), readings_release);
@@ -263,6 +293,7 @@ static int spool_read(struct writer *w, struct spool *spool, uint64_t now_ns, bo
 		return 0;
 	}
 	bool ran = false;
+	error = machine_look(w, spool, r, is_last);
 	for (uint32_t i = 0; i < r->count && !error; i++)
 		error = lane_look(w, spool, r, i, is_last, &ran);
 	if (!error && !ran && !is_last)

@@ -68,6 +68,7 @@ struct spool {
 	bool has_nvtx;            /* ranges or marks were read */
 	uint64_t readings;        /* rows of the kernel's counters of threads (writer/sched/) */
 	uint64_t looks;           /* rows of threads that were seen asleep */
+	uint64_t steal_ns;        /* taken from the machine since the first reading */
 	const char *readings_off; /* why the counters are no longer read; NULL = they are */
 
 	struct switch_counts switches;

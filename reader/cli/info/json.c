@@ -74,6 +74,7 @@ static void print_thread_time(FILE *out, const Libtrace__ThreadTimeReceipt *t)
 	number_member(out, "readings", t->readings);
 	number_member(out, "inexact", t->inexact);
 	number_member(out, "looks", t->looks);
+	number_member(out, "steal_ns", t->steal_ns);
 	text_member(out, "off", t->off);
 	fputs("}", out);
 }

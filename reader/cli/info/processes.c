@@ -170,6 +170,11 @@ static void print_thread_time(FILE *out, const Libtrace__ThreadTimeReceipt *t, u
 	print_part(out, t->readings, "readings while they lived");
 	print_part(out, t->looks, "looks at sleeping threads");
 	print_part(out, t->inexact, "with an inexact runnable time at their end");
+	if (t->steal_ns) {
+		fputs(", ", out);
+		info_print_span(out, t->steal_ns);
+		fputs(" taken from the machine's CPUs by the hypervisor", out);
+	}
 	if (t->off) {
 		fputs("; no readings: ", out);
 		print_text(out, t->off, strlen(t->off));
@@ -384,6 +389,8 @@ static void add_thread_time(Libtrace__ThreadTimeReceipt *sum, const Libtrace__Th
 	sum->readings += t->readings;
 	sum->inexact += t->inexact;
 	sum->looks += t->looks;
+	if (t->steal_ns > sum->steal_ns) /* of the machine: the same for all processes */
+		sum->steal_ns = t->steal_ns;
 }
 
 static void add_functions(Libtrace__FunctionReceipt *sum, const Libtrace__FunctionReceipt *f)
