@@ -419,7 +419,7 @@ void tree_note_at(struct tree_control *control, uint64_t mono_ns, uint32_t pid, 
 {
 	uint32_t index = __atomic_fetch_add(&control->diagnostic_count, 1, __ATOMIC_RELAXED);
 	if (index >= TREE_DIAGNOSTICS) {
-		if (kind == TREE_NOTE_UNTRACED)
+		if (kind != TREE_NOTE_LINE)
 			__atomic_add_fetch(&control->untraced_unsaid, 1, __ATOMIC_RELEASE);
 		return;
 	}

@@ -59,7 +59,9 @@ struct tree_diagnostic {
 enum tree_note {
 	TREE_NOTE_NONE = 0,
 	TREE_NOTE_LINE = 1,
-	TREE_NOTE_UNTRACED = 2 /* the reason why the process is not traced */
+	TREE_NOTE_UNTRACED = 2, /* the reason why the process is not traced */
+	TREE_NOTE_UNTRACED_COPY =
+		3 /* ... of a forked child: a program that it executes may store another */
 };
 
 struct tree_control {

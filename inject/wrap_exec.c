@@ -33,6 +33,9 @@ static void target_examine(
 {
 	target->path =
 		search ? child_find_in_path(file, target->buffer, sizeof(target->buffer)) : file;
+	if (flags & CHILD_FILE_UNKNOWN && target->path && child_string_is_readable(target->path) &&
+		*target->path == '/')
+		flags &= ~(unsigned)CHILD_FILE_UNKNOWN;
 	target->verdict = child_examine(target->path, envp, flags);
 	if (target->verdict == VERDICT_BAD_POINTER)
 		target->path = NULL;
@@ -196,9 +199,11 @@ WRAPPER(int, execle, (const char *t_path, const char *t_arg0, ...))
 
 /* ---- posix_spawn: glibc's child makes no call that a wrapper sees ---- */
 
-static unsigned spawn_flags(const posix_spawnattr_t *attributes)
+static unsigned spawn_flags(
+	const posix_spawnattr_t *attributes, const posix_spawn_file_actions_t *actions)
 {
-	return attributes && attributes->__flags & POSIX_SPAWN_RESETIDS ? CHILD_IDS_RESET : 0;
+	return (attributes && attributes->__flags & POSIX_SPAWN_RESETIDS ? CHILD_IDS_RESET : 0) |
+		(child_changes_directory(actions) ? CHILD_FILE_UNKNOWN : 0);
 }
 
 /* Return the verdict on a program that was started. A file that is missing here is there in the
@@ -219,7 +224,8 @@ static enum child_verdict spawned_verdict(enum child_verdict verdict)
 		pid_t pid = 0;                                                                     \
 		if (is_left_alone())                                                               \
 			return REAL(name)(t_pid, t_path, t_actions, t_attributes, t_argv, t_envp); \
-		target_examine(&target, t_path, search, t_envp, spawn_flags(t_attributes));        \
+		target_examine(                                                                    \
+			&target, t_path, search, t_envp, spawn_flags(t_attributes, t_actions));    \
 		bool begun = call_begin(&call, FN_##name);                                         \
 		int result = WITH_ENVIRONMENT(&target.environment, t_envp,                         \
 			REAL(name)(t_pid ? t_pid : &pid, t_path, t_actions, t_attributes, t_argv,  \

@@ -35,8 +35,12 @@ static void take_diagnostic(struct writer *w, const struct tree_diagnostic *d, u
 	const uint64_t time_ns = d->mono_ns;
 	memcpy(text, d->text, sizeof(d->text));
 	writer_note(w, pid, time_ns, "%s", text);
-	if (kind == TREE_NOTE_UNTRACED)
+	if (kind == TREE_NOTE_UNTRACED || kind == TREE_NOTE_UNTRACED_COPY)
 		process_put_untraced_reason(w, pid, time_ns, text);
+	struct known_process *known =
+		kind == TREE_NOTE_UNTRACED_COPY ? known_of_pid(&w->known, pid) : NULL;
+	if (known)
+		known->is_copy = true;
 }
 
 /* Report processes that could not be traced and had no room to store the reason. */
@@ -52,8 +56,7 @@ static void take_unsaid(struct writer *w)
 /* Report forked children that made calls and never got a spool. */
 static void take_unrecorded(struct writer *w)
 {
-	const int64_t calls =
-		(int64_t)__atomic_load_n(&w->control->unrecorded, __ATOMIC_ACQUIRE);
+	const int64_t calls = (int64_t)__atomic_load_n(&w->control->unrecorded, __ATOMIC_ACQUIRE);
 	char reason[128];
 	if (calls <= 0)
 		return;

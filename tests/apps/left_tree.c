@@ -25,9 +25,11 @@
 #include <sched.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdbool.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 
@@ -174,6 +176,40 @@ static void by_directory(void)
 		"posix_spawn in another directory");
 	check(waitpid(pid, &status, 0) == pid && WEXITSTATUS(status) == 7, "another directory");
 	posix_spawn_file_actions_destroy(&actions);
+}
+
+/* A relative path means another file in the directory that the file actions change to: here it is
+ * that of a statically linked program. */
+static void by_same_name(bool is_searched)
+{
+	char place[] = "/tmp/libtrace-same-XXXXXX", program[4096] = "";
+	posix_spawn_file_actions_t actions;
+	pid_t pid = 0;
+	require(readlink("/proc/self/exe", program, sizeof(program) - 16) > 0, "own path");
+	strcpy(strrchr(program, '/') + 1, "static_child");
+	require(mkdtemp(place) && !chdir(place) && !mkdir("there", 0755) &&
+			!symlink(program, "same") && !symlink("/bin/sh", "there/same"),
+		"two files with one name");
+	require(!posix_spawn_file_actions_init(&actions) &&
+			!posix_spawn_file_actions_addchdir_np(&actions, "there") &&
+			!(is_searched ? posix_spawnp : posix_spawn)(
+				&pid, "./same", &actions, NULL, arguments, environ),
+		"posix_spawn of the other file");
+	child_ends(pid, "the other file");
+	posix_spawn_file_actions_destroy(&actions);
+	require(!unlink("same") && !unlink("there/same") && !rmdir("there") && !chdir("/") &&
+			!rmdir(place),
+		"clean up");
+}
+
+static void by_same_file(void)
+{
+	by_same_name(false);
+}
+
+static void by_same_path(void)
+{
+	by_same_name(true);
 }
 
 static void by_nothing(void)
@@ -360,7 +396,8 @@ static const struct row {
 	{"tree", enter_tree, 1}, {"report", enter_report, 1}, {"loader", enter_loader, 1},
 	{"filter", enter_filter, 1}, {"namespace", enter_namespace, 1}, {"full", enter_full, 1}},
   ways[] = {{"spawn", by_spawn, 0}, {"spawnp", by_spawnp, 0}, {"reset", by_reset, 0},
-	  {"directory", by_directory, 1}, {"system", by_system, 0}, {"nothing", by_nothing, 0},
+	  {"directory", by_directory, 1}, {"same_file", by_same_file, 1},
+	  {"same_path", by_same_path, 1}, {"system", by_system, 0}, {"nothing", by_nothing, 0},
 	  {"interrupted", by_interrupted, 1}, {"popen", by_popen, 0}, {"vfork", by_vfork, 0},
 	  {"clone", by_clone, 0}, {"fork", by_fork, 0}, {"exec", by_exec, 1},
 	  {"forked", by_forked, 0}, {"double", by_double, 0}, {"orphan", by_orphan, 1},

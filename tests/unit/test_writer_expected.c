@@ -122,6 +122,18 @@ static void without_end(void)
 	tap(expected.count <= 16384 && expected.count + expected.unlisted >= 99999,
 		"a hostile process can announce any number, and needs bounded memory");
 	begin();
+	for (uint32_t i = 1; i <= 20000; i++)
+		announce(i, 1, i * MS);
+	for (uint32_t i = 1; i <= 20000; i++)
+		arrive(i, 1, i * MS);
+	tap(!missing() && expected.unlisted == 20000 - 16384,
+		"programs for which there was no room are still said to be missing, perhaps, when "
+		"all others have appeared");
+	for (uint32_t i = 1; i <= 1000; i++)
+		expected_withdraw(&expected, 1);
+	tap_equal(expected.unlisted, 20000 - 16384,
+		"a program that was not started does not answer for one without room");
+	begin();
 	tap(!expected.count && !expected.list, "a list that was cleared is empty");
 }
 

@@ -175,7 +175,9 @@ enum child_verdict child_examine(const char *path, char *const *envp, unsigned f
 		return VERDICT_BAD_POINTER;
 	if (!session.config.follow)
 		return VERDICT_BY_OPTION;
-	enum child_verdict verdict = path ? examine_file(path) : VERDICT_UNREADABLE;
+	enum child_verdict verdict = flags & CHILD_FILE_UNKNOWN ? VERDICT_TRACED
+		: path                                          ? examine_file(path)
+								: VERDICT_UNREADABLE;
 	if (verdict == VERDICT_ASAN &&
 		elf_asan_decided(config_lookup((char **)(uintptr_t)envp, "ASAN_OPTIONS")))
 		verdict = VERDICT_TRACED;
@@ -189,6 +191,27 @@ enum child_verdict child_examine(const char *path, char *const *envp, unsigned f
 	if (loader_is_secure(flags))
 		return VERDICT_SETUID;
 	return session.tree[0] ? examine_tree(envp, flags) : VERDICT_TRACED;
+}
+
+/* An action of glibc's posix_spawn(), as of 2.29: spawn_int.h. */
+struct spawn_action {
+	int tag;
+	uint64_t data[3];
+};
+#define SPAWN_CHDIR 3
+#define SPAWN_FCHDIR 4
+
+bool child_changes_directory(const posix_spawn_file_actions_t *actions)
+{
+	uint64_t page = 1; /* none */
+	const struct spawn_action *list = actions ? (const void *)actions->__actions : NULL;
+	for (int i = 0; list && i < actions->__used && i < actions->__allocated; i++) {
+		if (!is_readable((uint64_t)(uintptr_t)&list[i], sizeof(*list), &page))
+			return false;
+		if (list[i].tag == SPAWN_CHDIR || list[i].tag == SPAWN_FCHDIR)
+			return true;
+	}
+	return false;
 }
 
 static size_t environment_count(char *const *envp)

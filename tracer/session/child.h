@@ -9,14 +9,16 @@
 #ifndef TRACER_SESSION_CHILD_H
 #define TRACER_SESSION_CHILD_H
 
+#include <spawn.h>
 #include <stdbool.h>
 #include <stddef.h>
 
 #include "common/spool.h"
 
 enum child_examine_flags {
-	CHILD_IDS_RESET = 1,       /* its effective user and group become the real ones */
-	CHILD_ENVIRONMENT_KEPT = 2 /* it gets the environment as it is */
+	CHILD_IDS_RESET = 1,        /* its effective user and group become the real ones */
+	CHILD_ENVIRONMENT_KEPT = 2, /* it gets the environment as it is */
+	CHILD_FILE_UNKNOWN = 4      /* the path is that of another file where it is executed */
 };
 
 /* Examine the file to be executed (through #! lines), the environment that it would get, and
@@ -33,6 +35,9 @@ struct child_environment {
 			    given */
 	size_t bytes;    /* bytes for a variable */
 };
+
+/* Return true if file actions of posix_spawn() change the working directory of the child. */
+bool child_changes_directory(const posix_spawn_file_actions_t *actions);
 
 /* Keep a copy of the options, for programs whose environment lacks them. Before any thread. */
 void child_options_keep(char *const *envp);

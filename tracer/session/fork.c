@@ -144,7 +144,7 @@ static void report_filtered(void)
 	const struct tree_control *control = session.control;
 	tree_note_at(session.control,
 		clock_is_tsc ? clock_monotonic_ns() : control->created_mono_ns, session.pid,
-		TREE_NOTE_UNTRACED,
+		TREE_NOTE_UNTRACED_COPY,
 		"forked behind a system call filter (seccomp), which may forbid the calls that "
 		"create a spool");
 }

@@ -437,13 +437,20 @@ void process_put_untraced(struct writer *w, uint32_t pid, uint32_t parent_pid, u
 void process_put_untraced_reason(struct writer *w, uint32_t pid, uint64_t time_ns, char *reason)
 {
 	Libtrace__Process message = LIBTRACE__PROCESS__INIT;
-	message.has_id = message.has_pid = message.has_start_ns = message.has_traced = 1;
-	message.id = known_new_id(&w->known);
+	struct known_process *copy = pid ? known_of_pid(&w->known, pid) : NULL;
+	const bool is_new = !copy || !copy->is_copy;
+	message.has_id = message.has_pid = message.has_traced = 1;
+	message.has_start_ns = is_new;
+	message.id = is_new ? known_new_id(&w->known) : copy->id;
 	message.pid = pid;
 	message.start_ns = time_ns;
 	message.traced = LIBTRACE__TRACED__TRACED_NO;
 	message.reason = utf8_clean(reason);
 	put_process(w, &message);
+	if (!is_new) {
+		copy->is_copy = false;
+		return;
+	}
 	struct known_process *known = known_add(&w->known, pid, message.id, message.start_ns);
 	if (!known || !pid)
 		return;

@@ -37,7 +37,7 @@ void process_put_untraced(struct writer *w, uint32_t pid, uint32_t parent_pid, u
 	uint32_t verdict, uint64_t ns, const char *path);
 
 /* Add a process that was not traced, with the reason as text, which is cleaned in place. `pid` 0 =
- * not known. */
+ * not known. A program that a noted copy of its parent has executed replaces that entry. */
 void process_put_untraced_reason(struct writer *w, uint32_t pid, uint64_t ns, char *reason);
 
 /* Expect a program that the process `parent_pid` has started. It keeps the tree alive, and is added
