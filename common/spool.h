@@ -126,9 +126,9 @@ enum record_flag {
 };
 
 enum record_kind {
-	REC_FUNCTION = 0x800, /* call of a library's function: the kind is REC_FUNCTION plus the
-				 level, at most FUNCTION_LEVEL_MAX; a = return word, b = name of the
-				 library << 32 | name of the function */
+	REC_FUNCTION = 0x800,     /* call of a library's function: the kind is REC_FUNCTION plus the
+				     level, at most FUNCTION_LEVEL_MAX; a = return word, b = name of the
+				     library << 32 | name of the function */
 	REC_PAD = 0xf00,          /* skip to the end of the chunk */
 	REC_THREAD_START = 0xf01, /* a = tid, b = pid; payload struct thread_start: the records that
 				     follow are this thread's */
@@ -447,8 +447,8 @@ struct cuda_open {
 
 /* A call of a library's function that has begun. */
 struct function_open {
-	uint64_t tick; /* 0 = none: it has ended; stored last */
-	uint64_t sp;   /* where its return address is stored */
+	uint64_t tick;        /* 0 = none: it has ended; stored last */
+	uint64_t sp;          /* where its return address is stored */
 	uint64_t names;       /* as in records */
 	uint64_t recorded_at; /* not 0: position where its record ends; the record counts once head
 				 has reached it */
@@ -461,7 +461,7 @@ struct function_stack {
 	struct function_open open[];
 };
 #define FUNCTION_STACK_BYTES 16384u
-#define FUNCTION_STACK_MAX                                          \
+#define FUNCTION_STACK_MAX                                                  \
 	((FUNCTION_STACK_BYTES - (uint32_t)sizeof(struct function_stack)) / \
 		(uint32_t)sizeof(struct function_open))
 

@@ -70,8 +70,7 @@ static inline uint64_t ticks_now(struct function_frame *f)
 static inline uint32_t rule_of(struct function_frame *f)
 {
 	uint64_t address = f->return_address - 1, hash = address * RULES_FACTOR;
-	uint64_t entry =
-		__atomic_load_n(&rules_cache[0][0] + RULES_FIRST(hash), __ATOMIC_ACQUIRE);
+	uint64_t entry = __atomic_load_n(&rules_cache[0][0] + RULES_FIRST(hash), __ATOMIC_ACQUIRE);
 	if (__builtin_expect((entry ^ RULES_TAG(hash)) - 1 < (1u << RULES_PAYLOAD_BITS) - 1, 1))
 		return (uint32_t)entry & ((1u << RULES_PAYLOAD_BITS) - 1);
 	return (uint32_t)slow(SLOW_RULE, f, address);
@@ -165,7 +164,8 @@ uint64_t function_enter(struct function_frame *f)
 	f->traced = 0;
 	if (!GATE_LOOKS_OPEN(session_mask) && own_words.alive)
 		return function->real;
-	if (__builtin_expect(!stack || lane != t->fast || !names || !own_words.alive || t->vfork_pid ||
+	if (__builtin_expect(!stack || lane != t->fast || !names || !own_words.alive ||
+			    t->vfork_pid ||
 			    top_is_over(t, stack, (uint64_t)(uintptr_t)&f->return_address),
 		    0)) {
 		if (!slow(SLOW_BEGIN, f, 0))

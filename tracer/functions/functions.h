@@ -44,7 +44,7 @@ struct function_pattern {
 /* All memory of the source, mapped when functions are wanted. */
 struct function_tables {
 	struct traced_function functions[FUNCTIONS_MAX];
-	uint16_t hash[2 * FUNCTIONS_MAX]; /* 1 + index in `functions`; 0 = free */
+	uint16_t hash[2 * FUNCTIONS_MAX];               /* 1 + index in `functions`; 0 = free */
 	struct function_stack *stacks[SPOOL_LANES_MAX]; /* of each lane; NULL = none yet */
 	struct function_pattern patterns[FUNCTION_PATTERNS_MAX];
 	uint32_t pattern_count;

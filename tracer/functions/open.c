@@ -55,8 +55,8 @@ static bool is_recorded(const struct lane *lane, const struct function_open *ope
 	return open->recorded_at && open->recorded_at <= lane->head;
 }
 
-static void leave(struct thread *t, struct function_open *open, uint32_t level,
-	enum record_flag flag)
+static void leave(
+	struct thread *t, struct function_open *open, uint32_t level, enum record_flag flag)
 {
 	struct record record = {open->tick, 0, 0, open->names};
 	if (!record.tick || is_recorded(t->lane, open)) {
@@ -82,8 +82,7 @@ void functions_calls_left(struct thread *t, uint64_t sp, enum record_flag flag)
 	struct function_stack *stack =
 		function_tables && lane && session.spool ? function_stack_of(lane) : NULL;
 	uint64_t depth = stack ? stack->depth : 0;
-	if (depth > FUNCTION_STACK_MAX &&
-		!is_gone(t, &stack->open[FUNCTION_STACK_MAX - 1], sp))
+	if (depth > FUNCTION_STACK_MAX && !is_gone(t, &stack->open[FUNCTION_STACK_MAX - 1], sp))
 		return;
 	if (depth > FUNCTION_STACK_MAX)
 		depth = FUNCTION_STACK_MAX;
@@ -95,19 +94,4 @@ void functions_calls_left(struct thread *t, uint64_t sp, enum record_flag flag)
 	}
 	if (stack)
 		stack->depth = depth;
-}
-
-void functions_thread_start(struct thread *t)
-{
-	struct function_stack *stack = function_tables ? function_stack_of(t->lane) : NULL;
-	for (uint32_t i = 0; stack && i < FUNCTION_STACK_MAX && stack->open[i].sp; i++)
-		stack->open[i] = (struct function_open){0};
-	if (stack)
-		stack->depth = 0;
-}
-
-void functions_forked(void)
-{
-	for (uint32_t i = 0; function_tables && i < SPOOL_LANES_MAX; i++)
-		function_tables->stacks[i] = NULL;
 }

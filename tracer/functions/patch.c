@@ -249,8 +249,7 @@ static uint64_t real_of(const struct patched_module *m, const Elf64_Rela *r, con
 		if (!is_in_candidates(name) || function_is_excluded(name))
 			return 0;
 		real = bind(name, version_of(m, number));
-		function_counts.unresolved +=
-			!real && ELF64_ST_BIND(symbol->st_info) != STB_WEAK;
+		function_counts.unresolved += !real && ELF64_ST_BIND(symbol->st_info) != STB_WEAK;
 	}
 	return real;
 }
@@ -282,8 +281,7 @@ static void slot_patch(struct patched_module *m, const Elf64_Rela *r)
 		function_counts.unresolved++;
 		return;
 	}
-	__atomic_store_n(
-		(uint64_t *)(uintptr_t)slot, (uint64_t)(uintptr_t)stub, __ATOMIC_RELEASE);
+	__atomic_store_n((uint64_t *)(uintptr_t)slot, (uint64_t)(uintptr_t)stub, __ATOMIC_RELEASE);
 	function_counts.patched++;
 }
 

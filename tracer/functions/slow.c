@@ -80,7 +80,7 @@ void function_leave_slow(struct function_frame *f, uint64_t ticks)
 	if (!own_words.alive || !session.spool || f->epoch != names_epoch)
 		return;
 	if (open && (open->tick != tick || open->sp != sp))
-		return; /* it has been taken for left, and was recorded */
+		return;                  /* it has been taken for left, and was recorded */
 	bool moved = f->lane != t->lane; /* a fiber that another thread has continued */
 	uint64_t names = open ? open->names : 0;
 	if (!names) {

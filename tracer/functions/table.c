@@ -20,8 +20,8 @@ int (*function_find_object)(void *address, void *ret_object);
 
 /* ---- patterns ---- */
 
-static const char *const never_libraries[] = {"libc.so*", "libc-2.*", "ld-linux*", "ld-2.*", "ld.so*",
-	"libpthread*", "libdl.so*", "libdl-2.*", "librt.so*", "librt-2.*", "libutil.so*",
+static const char *const never_libraries[] = {"libc.so*", "libc-2.*", "ld-linux*", "ld-2.*",
+	"ld.so*", "libpthread*", "libdl.so*", "libdl-2.*", "librt.so*", "librt-2.*", "libutil.so*",
 	"libutil-2.*", "libresolv*", "libnsl*", "libnss_*", "libanl*", "libthread_db*", "libmvec*",
 	"libgcc_s*", "libunwind*", "lib*san.so*", "libtrace.so", "libcupti*", "libHS*",
 	"linux-vdso*"};
@@ -221,4 +221,21 @@ void functions_start(void)
 void functions_describe(struct spool_header *spool)
 {
 	spool->function = function_counts;
+}
+
+/* ---- the stacks of open calls ---- */
+
+void functions_thread_start(struct thread *t)
+{
+	struct function_stack *stack = function_tables ? function_stack_of(t->lane) : NULL;
+	for (uint32_t i = 0; stack && i < FUNCTION_STACK_MAX && stack->open[i].sp; i++)
+		stack->open[i] = (struct function_open){0};
+	if (stack)
+		stack->depth = 0;
+}
+
+void functions_forked(void)
+{
+	for (uint32_t i = 0; function_tables && i < SPOOL_LANES_MAX; i++)
+		function_tables->stacks[i] = NULL;
 }

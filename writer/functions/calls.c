@@ -18,7 +18,8 @@ static void names_set(struct writer *w, struct spool *spool, uint64_t names, uin
 uint32_t function_call_put(struct segment *s, const struct record_at *at)
 {
 	const struct record r = *at->r; /* a copy: a lookup of a name may remap the spool */
-	uint64_t ticks = r.word >> RECORD_LENGTH_SHIFT, flags = r.word >> RECORD_FLAGS_SHIFT & FLAGS_MASK;
+	uint64_t ticks = r.word >> RECORD_LENGTH_SHIFT,
+		 flags = r.word >> RECORD_FLAGS_SHIFT & FLAGS_MASK;
 	uint64_t start = segment_ns(s, r.tick), end = segment_ns(s, r.tick + ticks);
 	uint32_t function, library;
 	names_set(s->w, s->spool, r.b, &function, &library);

@@ -1,0 +1,197 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# timeout: 600
+"""Calls of library functions (--functions): a program with all kinds of arguments, results and ways out of a call; real libraries; every function of every
+library of programs that nobody here wrote."""
+import collections
+import csv
+import io
+import os
+import platform
+import shutil
+import sqlite3
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from lib import Report, app, clean_env, folder, main, receipts_agree, run, tap, trace  # noqa: E402
+
+# The calls of tests/apps/functions.cpp. A call that throws, jumps or ends its thread is abandoned: the next one, or the thread's end, closes it.
+WHOLE = {"f_ints": 2, "f_doubles": 1, "f_big_result": 1, "f_big_argument": 1, "f_two_doubles": 1, "f_mixed": 1, "f_int128": 1, "f_long_double": 1,
+         "f_vectors": 1, "f_variadic": 1, "f_call": 3001, "f_fork": 1, "f_count": 6}
+ABANDONED = {"f_call": 20 * (1 + 2 + 3 + 4 + 5), "f_jump": 50, "f_exit_thread": 4}
+
+
+def record(command, *options, status=0):
+    """Record a command; return its output and its report. A test fails if its status, or the report, is not as it should be."""
+    path = os.path.join(folder(), "report.rep")
+    result = trace("run", "-o", path, *options, "--", *command, env=clean_env(CCACHE_DISABLE=None))
+    report = Report(path)
+    tap.ok(result.status == status and report.exists() and report.check().status == 0 and receipts_agree(report) is None and not report.dropped(),
+              f"{os.path.basename(command[0])} is recorded with {' '.join(options)[:60]}", f"status {result.status}\n{result.err!r}")
+    return result.out, report
+
+
+def calls(report):
+    return report.events("--kind", "function_call")
+
+
+def receipt(report):
+    return collections.Counter() + sum((collections.Counter(r["functions"]) for r in report.receipts() if "functions" in r), collections.Counter())
+
+
+def ways_of_a_call(name):
+    program = app(name)
+    plain = run([program])
+    out, report = record([program], "--functions", "libfunctions.so:f_*")
+    tap.ok(out == plain.out and plain.out.count(b"\n") == 17, f"{name}: the output is that of the untraced program", f"{out!r}")
+    found = calls(report)
+    whole = collections.Counter(c["function"] for c in found if not c["flags"])
+    left = collections.Counter(c["function"] for c in found if "abandoned" in c["flags"])
+    tap.ok(whole == WHOLE and left == ABANDONED, f"{name}: each call is recorded once", f"{whole}\n{left}")
+    by_name = {c["function"]: c for c in found if not c["flags"]}
+    tap.ok(int(str(by_name["f_ints"]["return_word"]), 0) in (385, 1) and {c["library"] for c in found} == {"libfunctions.so"},
+              f"{name}: return word and library", str(by_name["f_ints"]))
+    levels = collections.Counter(c["level"] for c in found if c["function"] == "f_call" and not c["flags"])
+    tap.ok([levels[n] for n in range(255)] == [1] * 255 and levels[255] == 3001 - 255, f"{name}: calls have their levels", str(levels)[:200])
+    counts = receipt(report)
+    tap.ok(counts["patched"] >= counts["functions"] >= len(WHOLE | ABANDONED) and not counts["unresolved"], f"{name}: the receipt counts functions and slots",
+              str(counts))
+    return report
+
+
+def lazy():
+    report = ways_of_a_call("functions")
+    result = trace("stats", "-r", "function_sum", "-f", "csv", report.path)
+    lines = [line for line in result.out.decode().splitlines() if "," in line]
+    rows = {row["Name"]: row for row in csv.DictReader(io.StringIO("\n".join(lines)))}
+    events = collections.defaultdict(list)
+    for call in calls(report):
+        events[call["function"]].append(call["duration_ns"])
+    right = all(int(rows[name]["Num Calls"]) == len(times) and int(rows[name]["Total Time (ns)"]) == sum(times) and
+                int(rows[name]["Min (ns)"]) == min(times) and int(rows[name]["Max (ns)"]) == max(times) for name, times in events.items())
+    tap.ok(right and rows.keys() == events.keys(), "function_sum agrees with the events", result.out.decode()[:500])
+    database = os.path.join(folder(), "a.sqlite")
+    trace("export", "-t", "sqlite", "-o", database, report.path)
+    with sqlite3.connect(database) as connection:
+        rows = dict(connection.execute("SELECT s.value, count(*) FROM LIBTRACE_FUNCTION_CALL AS f JOIN StringIds AS s ON s.id = f.functionId GROUP BY 1"))
+    tap.ok(rows == {name: len(times) for name, times in events.items()}, "the SQLite export has each call", str(rows))
+
+
+def bound_at_start():
+    ways_of_a_call("functions_now")
+
+
+def no_such_function():
+    _, report = record([app("functions")], "--functions", "libfunctions.so:nothing*,libnone.so:*")
+    tap.ok(not calls(report) and not receipt(report)["patched"] and receipt(report)["slots"], "the receipt says that nothing was patched",
+              str(receipt(report)))
+    result = trace("info", report.path)
+    tap.ok(b"0 matched" in result.out, "info says so, too", result.out.decode()[-600:])
+    _, report = record([app("functions")])
+    tap.ok(not calls(report) and not receipt(report), "nothing is recorded, or counted, unless it was asked for")
+
+
+# Kills a program that waits in a call. The program has said that it is ready before it calls, so its sleep is looked for, too.
+KILLER = """
+import subprocess, sys, time
+p = subprocess.Popen(sys.argv[1:], stdout=subprocess.PIPE)
+p.stdout.readline()
+while open(f'/proc/{p.pid}/syscall').read().split()[0] != '34':  # pause
+    time.sleep(0.01)
+p.kill()
+p.wait()
+"""
+
+
+def ends():
+    for mode, names in (("wait", ["f_call", "f_wait"]), ("exit", ["f_call", "f_exit"])):
+        command, status = [app("functions"), mode], 5
+        if mode == "wait":
+            command, status = [sys.executable, "-c", KILLER, app("functions"), "wait"], 0
+        _, report = record(command, "--functions", "libfunctions.so:f_*", status=status)
+        found = [(c["function"], c["level"], c["flags"]) for c in sorted(calls(report), key=lambda c: c["level"])]
+        tap.ok(found == [(name, level, ["unfinished"]) for level, name in enumerate(names)], f"{mode}: calls that never return are recorded", str(found))
+
+
+def callchains():
+    _, report = record([app("functions")], "--functions", "libfunctions.so:f_ints", "--functions-backtrace-threshold", "0")
+    chains = [c["callchain"] for c in calls(report)]
+    functions = [[f["function"] for f in chain] for chain in chains if chain]
+    tap.ok(functions and any("main" in " ".join(map(str, f)) for f in functions), "calls have callchains by threshold", str(functions))
+
+
+def options():
+    path = os.path.join(folder(), "list")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write("# functions\nlibfunctions.so:f_ints # one\n\nlibfunctions.so:f_doubles\n")
+    _, report = record([app("functions")], "--functions-file", path, "--functions", "libfunctions.so:f_mixed", "--functions", "lib*.so:f_int12?")
+    names = {c["function"] for c in calls(report)}
+    tap.ok(names == {"f_ints", "f_doubles", "f_mixed", "f_int128"}, "patterns of options and of a file", str(names))
+    for arguments, message in ((["--functions", "deflate"], b"is not LIBRARY:FUNCTION"), (["--functions-file", "/nonexistent"], b"cannot open")):
+        result = trace("run", *arguments, "--", "true")
+        tap.ok(result.status == 2 and message in result.err, f"{arguments[0]} refuses {arguments[1]}", repr(result))
+
+
+ZLIB = "import zlib; d = b'hello' * 10000; print(len(zlib.compress(d)), zlib.crc32(d))"
+PYTHON = """
+import asyncio, hashlib, sqlite3, subprocess, threading, zlib
+d = b'hello' * 10000
+print(len(zlib.compress(d)), hashlib.sha256(d).hexdigest())
+c = sqlite3.connect(':memory:')
+c.execute('create table t(a)')
+c.executemany('insert into t values(?)', [(i,) for i in range(1000)])
+print(c.execute('select sum(a) from t').fetchone())
+for _ in range(3):
+    t = threading.Thread(target=lambda: print(sum(range(1000))))
+    t.start(); t.join()
+print(subprocess.run(['echo', 'hi'], capture_output=True).stdout)
+async def g():
+    await asyncio.sleep(0.01)
+    print('async')
+asyncio.run(g())
+"""
+
+
+def system_python():
+    """Return a Python interpreter that is linked with shared libraries of the system."""
+    return "/usr/bin/python3" if os.path.exists("/usr/bin/python3") else sys.executable
+
+
+def real_libraries():
+    python = system_python()
+    sql = "create table t(a); insert into t values(1),(2); select sum(a) from t"
+    cases = [([python, "-c", ZLIB], "libz.so*:*", "crc32")]
+    if shutil.which("openssl"):
+        cases.append((["openssl", "dgst", "-sha256", "/bin/sh"], "libcrypto.so*:EVP_*", "EVP_"))
+    if shutil.which("sqlite3"):
+        cases.append((["sqlite3", ":memory:", sql], "libsqlite3.so*:sqlite3_*", "sqlite3_"))
+    for command, pattern, name in cases:
+        plain = run(command)
+        out, report = record(command, "--functions", pattern)
+        found = [c["function"] for c in calls(report)]
+        if not receipt(report)["functions"]:
+            tap.skip(f"{pattern}: calls recorded", f"{command[0]} has the library inside")
+            continue
+        tap.ok(out == plain.out and any(name in f for f in found), f"{pattern}: calls recorded, output unchanged", str(found[:20]))
+
+
+def every_function():
+    work = folder()
+    source = os.path.join(work, "a.cpp")
+    with open(source, "w", encoding="utf-8") as file:
+        file.write("#include <map>\n#include <string>\nint main() { std::map<std::string, int> m; m[\"a\"]++; return (int)m.size(); }\n")
+    cases = [[system_python(), "-c", PYTHON], ["bash", "-c", "for i in 1 2 3; do echo $i; ls / | wc -l; done; x=$(echo in); echo $x"],
+             ["git", "--version"], ["perl", "-e", "print join(',', map {$_*2} 1..10), qq(\\n)"], ["g++", "-S", "-o", "/dev/stdout", source]]
+    for command in cases:
+        if not shutil.which(command[0]):
+            continue
+        plain = run(command, env=clean_env(CCACHE_DISABLE=None))
+        out, report = record(command, "--functions", "*:*", status=plain.status)
+        tap.ok(out == plain.out, f"*:*: the output of {os.path.basename(command[0])} is unchanged", f"{plain.out[:200]!r}\n{out[:200]!r}")
+        tap.ok(receipt(report)["modules"] > 0, f"*:*: modules of {os.path.basename(command[0])} were patched", str(receipt(report)))
+
+
+if platform.machine() != "x86_64":
+    print("1..0 # SKIP functions of libraries are recorded on x86-64 only")
+    sys.exit(0)
+main(lazy, bound_at_start, no_such_function, ends, callchains, options, real_libraries, every_function)
