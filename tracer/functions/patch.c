@@ -15,6 +15,7 @@
 #include <sys/auxv.h>
 #include <sys/mman.h>
 
+#include "common/clock.h"
 #include "common/sys.h"
 #include "common/text.h"
 #include "tracer/base/libc.h"
@@ -340,8 +341,11 @@ static bool can_patch(void)
 	return function_tables && !session.restricted && &_r_debug && !thread_self.vfork_pid;
 }
 
+static uint64_t begin_tick;
+
 static void patch_begin(void)
 {
+	begin_tick = clock_ticks();
 	thread_enter(&thread_self);
 	last.begin = last.end = 0;
 	candidates_find();
@@ -349,8 +353,10 @@ static void patch_begin(void)
 
 static void patch_end(void)
 {
-	if (session.spool && session_is_ours())
+	if (session.spool && session_is_ours()) {
 		session.spool->function = function_counts;
+		session.spool->tracer_ticks += clock_ticks() - begin_tick;
+	}
 	thread_leave(&thread_self);
 }
 
