@@ -167,6 +167,24 @@ void *rtld_next_find(const struct rtld_next_scope *scope, const char *name, cons
 	return NULL;
 }
 
+bool rtld_scope_add(struct rtld_next_scope *scope, const struct link_map *map)
+{
+	if (scope->count == RTLD_NEXT_OBJECTS_MAX || is_vdso(map) ||
+		!object_open(&scope->objects[scope->count], map))
+		return false;
+	scope->count++;
+	return true;
+}
+
+bool rtld_scope_has(const struct rtld_next_scope *scope, const char *name)
+{
+	uint32_t hash = hash_of(name);
+	for (uint32_t i = 0; i < scope->count; i++)
+		if (object_find(&scope->objects[i], hash, name, NULL))
+			return true;
+	return false;
+}
+
 uint64_t rtld_next_find_from(const struct link_map *map, const char *name)
 {
 	uint32_t hash = hash_of(name);

@@ -40,6 +40,13 @@ struct rtld_next_scope {
  */
 bool rtld_next_open(struct rtld_next_scope *scope, const void *own_dynamic);
 
+/* Add an object, which must stay loaded while the scope is used. Return false if there is no room,
+ * or if it has no GNU hash table. */
+bool rtld_scope_add(struct rtld_next_scope *scope, const struct link_map *map);
+
+/* Return true if some object has a function or variable `name`. As rtld_next_find(). */
+bool rtld_scope_has(const struct rtld_next_scope *scope, const char *name);
+
 /*
  * Return the function `name` of `version`, or of its default version if `version` is NULL. Return
  * NULL if there is none, or if dlsym must decide (a function chosen at run time: STT_GNU_IFUNC).

@@ -28,7 +28,6 @@
 #pragma weak _r_debug /* only glibc has it */
 
 #define PAGE 4096ull
-#define CANDIDATES_MAX 64u
 
 /* A module whose tables are being patched. */
 struct patched_module {
@@ -39,6 +38,7 @@ struct patched_module {
 	const char *needed; /* DT_VERNEED */
 	const Elf64_Rela *jumps, *others;
 	uint64_t jump_count, other_count;
+	uint64_t relative_count;         /* of the others: the first ones, which have no symbol */
 	uint64_t begin, end;             /* addresses */
 	uint64_t relro_begin, relro_end; /* whole pages that the loader has write-protected */
 	bool is_open;                    /* these pages are writable now */
@@ -50,10 +50,6 @@ static struct {
 	const struct link_map *map;
 	bool is_excluded, is_wanted;
 } last;
-
-/* Loaded libraries that some pattern matches; more than CANDIDATES_MAX = any library. */
-static const struct link_map *candidates[CANDIDATES_MAX];
-static uint32_t candidate_count;
 
 static bool home_find(uint64_t address)
 {
@@ -70,25 +66,26 @@ static bool home_find(uint64_t address)
 	return true;
 }
 
+static bool candidates_found;
+
 static void candidates_find(void)
 {
-	candidate_count = 0;
+	struct rtld_next_scope *scope = &function_tables->candidates;
+	scope->count = 0;
 	for (const struct link_map *map = _r_debug.r_map; map; map = map->l_next)
 		if (*map->l_name && function_is_wanted(NULL, map->l_name) &&
-			!function_library_is_excluded(map->l_name) &&
-			candidate_count++ < CANDIDATES_MAX)
-			candidates[candidate_count - 1] = map;
+			!function_library_is_excluded(map->l_name))
+			rtld_scope_add(scope, map);
+	candidates_found = true;
 }
 
+/* Return true if some loaded library that a pattern matches has the function. Few names of a module
+ * are of such a library, and this costs a tenth of binding them. */
 static bool is_in_candidates(const char *name)
 {
-	uint64_t bytes;
-	if (candidate_count > CANDIDATES_MAX || function_tables->any_library)
-		return true;
-	for (uint32_t i = 0; i < candidate_count; i++)
-		if (rtld_find_in(candidates[i], name, &bytes))
-			return true;
-	return false;
+	if (!candidates_found)
+		candidates_find();
+	return rtld_scope_has(&function_tables->candidates, name);
 }
 
 /* ---- a module ---- */
@@ -156,6 +153,9 @@ static bool module_open(struct patched_module *m, const struct link_map *map)
 			break;
 		case DT_RELA:
 			m->others = at;
+			break;
+		case DT_RELACOUNT:
+			m->relative_count = d->d_un.d_val;
 			break;
 		case DT_RELASZ:
 			other_bytes = d->d_un.d_val;
@@ -309,7 +309,7 @@ static void module_patch(const struct link_map *map)
 	for (uint64_t i = 0; i < m.jump_count; i++)
 		if (ELF64_R_TYPE(m.jumps[i].r_info) == R_X86_64_JUMP_SLOT)
 			slot_patch(&m, &m.jumps[i]);
-	for (uint64_t i = 0; i < m.other_count; i++)
+	for (uint64_t i = m.relative_count; i < m.other_count; i++)
 		address_count(&m, &m.others[i]);
 	if (m.is_open)
 		SYS3(SYS_mprotect, m.relro_begin, m.relro_end - m.relro_begin, PROT_READ);
@@ -348,7 +348,7 @@ static void patch_begin(void)
 	begin_tick = clock_ticks();
 	thread_enter(&thread_self);
 	last.begin = last.end = 0;
-	candidates_find();
+	candidates_found = false;
 }
 
 static void patch_end(void)

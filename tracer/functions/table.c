@@ -95,7 +95,6 @@ static bool patterns_read(const char *list)
 			return false;
 		f->patterns[f->pattern_count++] =
 			(struct function_pattern){begin, colon, colon + 1, s};
-		f->any_library |= *begin == '*' && colon == begin + 1;
 	}
 	return true;
 }

@@ -1,0 +1,32 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Prints what --functions costs: a call, as the least of rounds of 1,000 calls of tests/apps/functions, and the start of a program, by slot.
+# usage: tests/bench/functions.sh [PROGRAM [ARGUMENT...]]    the program whose start is measured; default: python3 -c pass
+set -u
+SRC=${SRC:-$(cd "$(dirname "$0")/../.." && pwd)}
+BUILD=${BUILD:-$SRC/build}
+scratch=$(mktemp -d) || exit 1
+trap 'rm -rf "$scratch"' EXIT
+[ $# -gt 0 ] || set -- python3 -c pass
+program=$BUILD/tests/apps/functions
+
+least() { sort -n | head -n 1; }
+record() { "$BUILD/bin/trace" run -o "$scratch/a.rep" -f true -t none --functions "$@" 2>/dev/null; }
+echo "untraced: $(for _ in {1..8}; do "$program" calls 200000; done | least)"
+echo "recorded: $(for _ in {1..8}; do record 'libfunctions.so:*' -- "$program" calls 200000; done | least)"
+
+# Prints the tracer's own time in ns, least of ten, and the number of slots: start PATTERN PROGRAM
+start() {
+	local pattern=$1
+	shift
+	for _ in {1..10}; do
+		record "$pattern" -- "$@" >"$scratch/out"
+		"$BUILD/bin/trace" info --json "$scratch/a.rep" | python3 -c '
+import json, sys
+r = json.load(sys.stdin)["processes"][0]["receipt"]
+print(r["tracer_ns"], r["functions"]["slots"])'
+	done | least
+}
+read -r none slots <<<"$(start 'none:none' "$@")"
+read -r all slots <<<"$(start '*:*' "$@")"
+echo "start of $1: $slots slots; tracer's own time $none ns if no name matches, $all ns if all names do"
