@@ -79,9 +79,6 @@ def compare(run_of, kinds):
         # Only a thread that lives for 100 ms has a last reading. Until then time off the CPUs is known if there are no waits.
         if name == "short" and row["Blocked"] > 0.001 * row["Life"]:
             continue
-        # Of a stopped thread 1.5 % too much were seen on a busy machine; the cause is not known.
-        if name == "stopped":
-            more += 0.01 * row["Life"]
         if not -0.01 * row["Life"] - SLACK_NS <= row["Runnable"] - delay <= 0.01 * row["Life"] + SLACK_NS + more:
             bad["runnable"].append(note)
         # The writer looks for stopped processes ten times a second: as in stopped().

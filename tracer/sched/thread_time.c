@@ -7,7 +7,8 @@
  * gone, so the thread itself reads them at its end. Its time without a CPU is in a file of /proc
  * only, which is opened outside of the program's descriptor table. That takes 30 us, or longer if
  * the CPU is contended. So a thread does it only if it lived at least READ_LIFE_NS, and waited for
- * something: otherwise it was runnable whenever it did not run.
+ * something: otherwise it was runnable whenever it did not run. A forked child, which has no other
+ * thread yet, reads the file at its first event, too.
  */
 #define _GNU_SOURCE
 #include "tracer/sched/hooks.h"
@@ -183,8 +184,13 @@ void sched_thread_started(struct thread *t)
 	t->lane->thread_tick = clock_ticks();
 	t->lane->thread_waits = time.voluntary;
 	t->lane->end_tick = 0;
+	struct schedstat stat;
 	if (!session.spool->forked && t->tid == session.pid && delay_at_start_is_known) {
 		time.run_delay_ns = delay_at_start;
+		flags |= TIME_DELAY;
+	} else if (is_child && schedstat_read("/proc/thread-self/schedstat", &stat)) {
+		/* The child has waited for its first CPU, for a time that only the kernel knows. */
+		time.run_delay_ns = stat.delay_ns;
 		flags |= TIME_DELAY;
 	}
 	COUNT(threads);
