@@ -126,9 +126,9 @@ enum record_flag {
 };
 
 enum record_kind {
-	REC_FUNCTION = 0x800,     /* call of a library's function: the kind is REC_FUNCTION plus the
-				     level, at most FUNCTION_LEVEL_MAX; a = return word, b = name of the
-				     library << 32 | name of the function */
+	REC_FUNCTION = 0x800,     /* call of a library's function: the kind is REC_FUNCTION plus
+				     the level, at most FUNCTION_LEVEL_MAX; a = return word, b =
+				     name of the library << 32 | name of the function */
 	REC_PAD = 0xf00,          /* skip to the end of the chunk */
 	REC_THREAD_START = 0xf01, /* a = tid, b = pid; payload struct thread_start: the records that
 				     follow are this thread's */

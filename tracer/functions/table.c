@@ -182,7 +182,7 @@ static void refuse(const char *why)
 }
 
 #if defined(__x86_64__)
-/* Return true if the kernel saves the vector registers of this processor: the slow paths do, too. */
+/* Return true if xsave can be used, by which the slow paths save vector registers. */
 static bool can_save_registers(void)
 {
 	uint32_t eax = 1, ebx, ecx = 0, edx;
