@@ -9,6 +9,7 @@ import signal
 import sys
 
 ROOM = 720
+AMX_BYTES = 8192  # part of what the kernel says that it needs; stored only for programs that have asked for AMX
 AT_MINSIGSTKSZ = 51
 READ_WRITE, PRIVATE_ANONYMOUS = 3, 0x22
 
@@ -24,7 +25,11 @@ libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_i
 libc.mprotect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
 area = libc.mmap(None, 65536, READ_WRITE, PRIVATE_ANONYMOUS, -1, 0)
 libc.mprotect(area, 4096, 0)
-stack = Stack(area + 4096, 0, (libc.getauxval(AT_MINSIGSTKSZ) or 2048) + ROOM)
+needed = libc.getauxval(AT_MINSIGSTKSZ) or 2048
+with open("/proc/cpuinfo", encoding="ascii") as cpus:
+    if " amx_tile" in cpus.read():
+        needed -= AMX_BYTES
+stack = Stack(area + 4096, 0, needed + ROOM)
 if libc.sigaltstack(ctypes.byref(stack), None):
     sys.exit("no signal stack")
 outlet, inlet = os.pipe()

@@ -3,9 +3,10 @@
 -- shared/thread_time.sql.
 --
 -- Threads with context switches (SCHED_EVENTS) have exact states, but for why they left the CPU, which nsys does not
--- record on Linux: blocked if they were in a recorded call, else unknown. Of other threads the recorded calls are exact;
--- between calls, the counters of the kernel say how much of the time between two readings a thread ran and was runnable:
--- the state is what it mostly was, and `detail` has the shares, in steps of 10 %.
+-- record on Linux: blocked if they were in a recorded call, else unknown. Our own switches say whether the thread was
+-- preempted. Of other threads the recorded calls are exact; between calls, the counters of the kernel say how much of the
+-- time between two readings a thread ran and was runnable: the state is what it mostly was, and `detail` has the shares, in
+-- steps of 10 %. Where that leaves the state unknown, a look that found the thread asleep says that it was blocked.
 
 DROP TABLE IF EXISTS temp.THREAD_STATES;
 -- `cpu`: of states that context switches say, the CPU that the thread had or left.
@@ -14,14 +15,15 @@ CREATE TEMP TABLE THREAD_STATES (id INTEGER PRIMARY KEY, globalTid, start, "end"
 -- Context switches. threadState: 1 running (the thread lost its CPU), 2 and 3 it waits, 4 stopped.
 INSERT INTO THREAD_STATES (globalTid, start, "end", state, detail, cpu)
 SELECT s.globalTid, s.start, s.following,
-       CASE WHEN s.isSchedIn THEN 'running' WHEN s.threadState = 1 THEN 'runnable' WHEN s.threadState IN (2, 3) THEN 'blocked' WHEN s.threadState = 4 THEN 'stopped'
-            WHEN s.nameId IS NOT NULL THEN 'blocked' ELSE 'unknown' END,
-       CASE WHEN s.isSchedIn THEN 'on CPU ' || s.cpu ELSE coalesce('in ' || n.value, 'off the CPU, in no recorded call') END, s.cpu
-FROM (SELECT e.*, lead(e.start) OVER (PARTITION BY e.globalTid ORDER BY e.start, e.isSchedIn) AS following,
+       CASE WHEN s.isSchedIn THEN 'running' WHEN s.how & 1 THEN 'runnable' WHEN s.threadState = 1 THEN 'runnable' WHEN s.threadState IN (2, 3) THEN 'blocked' WHEN s.threadState = 4 THEN 'stopped'
+            WHEN s.nameId IS NOT NULL OR s.look IS NOT NULL OR EXISTS (SELECT 1 FROM LIBTRACE_SCHED_SWITCH) THEN 'blocked' ELSE 'unknown' END,
+       CASE WHEN s.isSchedIn THEN 'on CPU ' || s.cpu ELSE coalesce('in ' || n.value, 'off the CPU, in no recorded call' || coalesce(' ' || s.look, '')) END, s.cpu
+FROM (SELECT e.*, (SELECT w.name FROM WAIT_LOOKS AS w WHERE w.globalTid = e.globalTid AND w.time BETWEEN e.start AND e.following LIMIT 1) AS look,
              CASE WHEN NOT e.isSchedIn THEN
                (SELECT CASE WHEN o."end" >= e.start THEN o.nameId END FROM OUTER_CALLS AS o WHERE o.globalTid = e.globalTid AND o.start <= e.start
                 ORDER BY o.start DESC LIMIT 1) END AS nameId
-      FROM SCHED_EVENTS AS e WHERE e.globalTid IS NOT NULL) AS s
+      FROM (SELECT i.*, l.how, lead(i.start) OVER (PARTITION BY i.globalTid ORDER BY i.start, i.isSchedIn) AS following
+            FROM SCHED_EVENTS AS i LEFT JOIN LIBTRACE_SCHED_SWITCH AS l ON l.id = i.rowid WHERE i.globalTid IS NOT NULL) AS e) AS s
      LEFT JOIN StringIds AS n ON n.id = s.nameId
 WHERE s.following > s.start;
 
@@ -71,8 +73,8 @@ shares AS (
   FROM (SELECT *, total("end" - start) OVER (PARTITION BY globalTid, span) AS whole FROM pieces))
 SELECT globalTid, start, "end",
        CASE WHEN stopped THEN 'stopped' WHEN running >= runnable AND running >= 1 - running - runnable THEN 'running'
-            WHEN runnable >= 1 - running - runnable THEN 'runnable' ELSE 'unknown' END,
-       CASE WHEN stopped THEN '' ELSE printf('in no recorded call; then: running %d %%, runnable %d %%, unknown %d %%',
-                                             10 * round(10 * running), 10 * round(10 * runnable),
+            WHEN runnable >= 1 - running - runnable THEN 'runnable' WHEN look IS NOT NULL THEN 'blocked' ELSE 'unknown' END,
+       CASE WHEN stopped THEN '' ELSE printf('in no recorded call; then: running %d %%, runnable %d %%, %s %d %%',
+                                             10 * round(10 * running), 10 * round(10 * runnable), coalesce(look, 'unknown'),
                                              max(0, 100 - 10 * round(10 * running) - 10 * round(10 * runnable))) END
-FROM shares;
+FROM (SELECT *, (SELECT w.name FROM WAIT_LOOKS AS w WHERE w.globalTid = s.globalTid AND w.time BETWEEN s.start AND s."end" LIMIT 1) AS look FROM shares AS s);

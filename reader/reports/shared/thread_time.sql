@@ -84,12 +84,16 @@ FROM (SELECT globalTid, nameId, sum("end" - start) AS ns, count(*) AS calls, max
       UNION ALL SELECT globalTid, nameId, sum(total), sum(count), NULL, NULL FROM LIBTRACE_OSRT_SUMMARY GROUP BY globalTid, nameId) AS t
 GROUP BY t.globalTid, t.nameId;
 
--- What each thread was seen to wait for while no call of it was recorded; `ns` is the time that the looks stand for.
+-- Looks at threads that slept while no call of them was recorded: what each was in, and the time `ns` that it stands for.
+DROP TABLE IF EXISTS temp.WAIT_LOOKS;
+CREATE TEMP TABLE WAIT_LOOKS AS
+SELECT l.globalTid, l.timestamp AS time, '[asleep' || coalesce(' in ' || coalesce(nullif(c.value, ''), nullif(k.value, '')), '') || ']' AS name, l.standsFor AS ns
+FROM LIBTRACE_WAIT_LOOK AS l LEFT JOIN StringIds AS c ON c.id = l.systemCallId LEFT JOIN StringIds AS k ON k.id = l.kernelFunctionId;
+CREATE INDEX temp.WAIT_LOOKS_ORDER ON WAIT_LOOKS (globalTid, time);
+
+-- What each thread was seen to wait for; `ns` is the time that the looks stand for.
 DROP TABLE IF EXISTS temp.LOOKED_WAITS;
-CREATE TEMP TABLE LOOKED_WAITS AS
-SELECT l.globalTid, '[asleep' || coalesce(' in ' || coalesce(nullif(c.value, ''), nullif(k.value, '')), '') || ']' AS name, sum(l.standsFor) AS ns
-FROM LIBTRACE_WAIT_LOOK AS l LEFT JOIN StringIds AS c ON c.id = l.systemCallId LEFT JOIN StringIds AS k ON k.id = l.kernelFunctionId
-GROUP BY 1, 2;
+CREATE TEMP TABLE LOOKED_WAITS AS SELECT globalTid, name, sum(ns) AS ns FROM WAIT_LOOKS GROUP BY 1, 2;
 
 -- The parts of each life add up to it. `looked` is the time off the CPUs, in no recorded call, that looks account for: all of
 -- it if they stand for at least half of it, else as much as they stand for.
