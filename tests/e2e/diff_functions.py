@@ -60,8 +60,8 @@ class Sampled(made.Run):
                 c.executemany("INSERT INTO COMPOSITE_EVENTS VALUES (?, ?, ?, ?, ?, ?)", [r[:6] for r in rows])
                 c.executemany("INSERT INTO SAMPLING_CALLCHAINS VALUES (?, ?, ?, NULL, ?)", chains)
             if rows and of_libtrace:
-                c.execute("CREATE TABLE LIBTRACE_CPU_SAMPLE (id INTEGER PRIMARY KEY, cpuTime INTEGER)")
-                c.executemany("INSERT INTO LIBTRACE_CPU_SAMPLE VALUES (?, ?)", [(r[0], r[6]) for r in rows])
+                c.execute("CREATE TABLE LIBTRACE_CPU_SAMPLE (id INTEGER PRIMARY KEY, cpuTime INTEGER, flags INTEGER, nameId INTEGER)")
+                c.executemany("INSERT INTO LIBTRACE_CPU_SAMPLE VALUES (?, ?, 0, NULL)", [(r[0], r[6]) for r in rows])
             if of_libtrace and self.with_times:
                 c.execute("CREATE TABLE LIBTRACE_THREAD_TIME (timestamp INTEGER, globalTid INTEGER, which INTEGER, cpuTime INTEGER)")
                 c.executemany("INSERT INTO LIBTRACE_THREAD_TIME VALUES (?, ?, 1, ?)", [row for tid, ns in self.exact.items() for row in ((0, tid, 5000), (self.now, tid, ns + 5000))])
