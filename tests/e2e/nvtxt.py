@@ -261,9 +261,10 @@ def nothing_is_lost_when_it_fails():
     full = trace("import", notes, "--into", report, preexec_fn=small)
     tap.ok(full.status == 2 and b"cannot add events to" in full.err, "a full disk is reported", full.err)
     tap.ok(content(report) == before, "a report that could not be extended is unchanged")
-    damaged = written(before[:200] + bytes([before[200] ^ 255]) + before[201:], "damaged.rep")
+    bad = before[:24] + bytes([before[24] ^ 255]) + before[25:]  # in the lengths of the first block, which are on all machines there
+    damaged = written(bad, "damaged.rep")
     result = imported(notes, "--into", damaged)
-    tap.ok(result.status == 1 and content(damaged)[:200] == before[:200] and os.path.getsize(damaged) == len(before), "a damaged report is left alone", result.err)
+    tap.ok(result.status in (1, 2) and content(damaged) == bad, "a damaged report is left alone", (result.status, result.err))
     other = written(b"no report at all", "other.rep")
     result = imported(notes, "--into", other)
     tap.ok(result.status == 2 and content(other) == b"no report at all", "a file that is not a report is unchanged", result.err)
