@@ -264,7 +264,7 @@ def nothing_is_lost_when_it_fails():
     bad = before[:24] + bytes([before[24] ^ 255]) + before[25:]  # in the lengths of the first block, which are on all machines there
     damaged = written(bad, "damaged.rep")
     result = imported(notes, "--into", damaged)
-    tap.ok(result.status in (1, 2) and content(damaged) == bad, "a damaged report is left alone", (result.status, result.err))
+    tap.ok(result.status == 1 and content(damaged) == bad, "a damaged report is left alone", (result.status, result.err))
     other = written(b"no report at all", "other.rep")
     result = imported(notes, "--into", other)
     tap.ok(result.status == 2 and content(other) == b"no report at all", "a file that is not a report is unchanged", result.err)
