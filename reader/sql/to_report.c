@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/array.h"
+#include "common/frame_address.h"
 #include "common/spool.h"
 #include "reader/base/io.h"
 #include "reader/base/pool.h"
@@ -177,17 +178,21 @@ static int processes_append(struct to_report *w, const char *source)
 
 /* ---- callchains ---- */
 
+static bool is_of_program(const struct sql_value *address)
+{
+	return address->type == SQL_INTEGER && address->integer > 0 &&
+		(uint64_t)address->integer < ADDRESS_PYTHON;
+}
+
 /* Return the address of a frame: its address in the database, or an invented address if it has
- * none, is of the kernel (reports have addresses of programs, below 2^63), or another function has
- * the same. 0 = out of memory. */
+ * none, if it is not of a program (the kernel's, and those of Python frames, whose code objects are
+ * not in the database), or if another function has the same. 0 = out of memory. */
 static uint64_t frame_address(struct to_report *w, const struct sql_value *function,
 	const struct sql_value *module, const struct sql_value *address)
 {
 	struct converted_frame f = {.function = text_add(w, function),
 		.module = text_add(w, module),
-		.address = address->type == SQL_INTEGER && address->integer > 0
-			? (uint64_t)address->integer
-			: 0};
+		.address = is_of_program(address) ? (uint64_t)address->integer : 0};
 	const uint64_t text = (uint64_t)f.function << 32 | f.module;
 	uint32_t known = map_get(&w->frames_by_text, text, f.address);
 	if (known)

@@ -8,6 +8,7 @@ import io
 import json
 import os
 import re
+import shutil
 import sqlite3
 import sys
 
@@ -24,10 +25,10 @@ def rows(name, *more):
 
 
 def tables():
-    """Return {sample: [(function, module), ... the innermost first]} and {sample: tid}."""
+    """Return {sample: [(function, module), ... the innermost first]} and {sample: tid}. Addresses without a symbol have one name, as in the reports."""
     db = sqlite3.connect(PATH)
     chains = collections.defaultdict(list)
-    for number, symbol, module in db.execute("SELECT f.id, s.value, m.value FROM SAMPLING_CALLCHAINS f JOIN StringIds s ON s.id = f.symbol JOIN StringIds m ON m.id = f.module "
+    for number, symbol, module in db.execute("SELECT f.id, CASE WHEN f.unresolved = 1 THEN '[no symbol]' ELSE s.value END, m.value FROM SAMPLING_CALLCHAINS f JOIN StringIds s ON s.id = f.symbol JOIN StringIds m ON m.id = f.module "
                                              "ORDER BY f.id, f.stackDepth"):
         chains[number].append((symbol, module))
     threads = dict(db.execute("SELECT id, globalTid & 16777215 FROM COMPOSITE_EVENTS"))
@@ -73,6 +74,20 @@ def exports():
     tap.ok(found == collections.Counter(threads.values()), "perfetto: samples of their threads", found)
 
 
+def addresses():
+    """Check that a frame has its name in the database, also with an address that only Python frames of a report have."""
+    path = os.path.join(PLACE, "addresses.sqlite")
+    shutil.copy(PATH, path)
+    db = sqlite3.connect(path)
+    db.execute("UPDATE SAMPLING_CALLCHAINS SET originalIP = CASE symbol % 4 WHEN 0 THEN 0 WHEN 1 THEN -1 WHEN 2 THEN 4611686018427387904 + symbol "
+               "ELSE 9223372036854775807 END")
+    db.commit()
+    db.close()
+    plain, changed = (trace("export", "-t", "folded", "--source", "cpu", "-o", "-", each).out.decode().splitlines() for each in (PATH, path))
+    names = [collections.Counter(name for line in lines for name in line.rpartition(" ")[0].split(";")) for lines in (plain, changed)]
+    tap.ok(names[0] and names[0].keys() == names[1].keys(), "names do not depend on addresses", list(names[0].keys() ^ names[1].keys())[:8])
+
+
 def account():
     """Check that what needs the threads' account says so."""
     for source in ("wall", "offcpu"):
@@ -81,7 +96,7 @@ def account():
 
 
 if os.path.exists(PATH):
-    main(statistics, exports, account)
+    main(statistics, exports, addresses, account)
 else:
     tap.skip("samples of nsys", "no fixtures")
     tap.finish()
