@@ -6,6 +6,7 @@
  *   median(x)              aggregate: the middle value, or the mean of the two middle values; drops
  *                          fractions; memory is bounded,
  *                          further values are written to an unlinked file
+ *   sum(x)                 as SQLite's, but does not fail beyond 64 bits (sums.h)
  *   stddev(x)              aggregate: standard deviation of a sample (n - 1); 0 for one value
  *   range_crosses(id, start, end)
  *                          window function over ROWS UNBOUNDED PRECEDING, ordered by start, end

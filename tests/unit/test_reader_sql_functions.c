@@ -81,6 +81,35 @@ static void names_are_learned(struct sql *s)
 	}
 }
 
+/* Check that sum() is SQLite's, except beyond 64 bits. */
+static void sums_have_room(struct sql *s)
+{
+	static const char most[] = "(SELECT 9223372036854775807 AS x, 1 AS i UNION ALL SELECT 1, 2 "
+				   "UNION ALL SELECT -9, 3)";
+	static const struct {
+		const char *what, *list, *condition;
+	} rows[] = {
+		{"a sum beyond 64 bits is a floating-point number",
+			"sum(x) AS y", "typeof(y) = 'real' AND y = 9223372036854775808.0"},
+		{"one that comes back is an integer", "sum(x) AS y", "y = 9223372036854775799"},
+		{"of no rows: NULL", "sum(x) AS y", "y IS NULL"},
+		{"in a window", "sum(x) OVER (ORDER BY i ROWS 1 PRECEDING) AS y",
+			"min(y) = -8 AND max(y) = 9223372036854775808.0"},
+		{"of other types", "sum(CASE i WHEN 1 THEN '5' WHEN 2 THEN 0.5 END) AS y",
+			"typeof(y) = 'real' AND y = 5.5"},
+	};
+	static const char *const filters[] = {"i < 3", "1", "0", "1", "1"};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		bool holds = false;
+		char text[512];
+		const struct sql_visitor visitor = {&holds, NULL, truth_take};
+		snprintf(text, sizeof(text), "SELECT %s FROM (SELECT %s FROM %s WHERE %s)",
+			rows[i].condition, rows[i].list, most, filters[i]);
+		int error = sql_run(s, text, &visitor);
+		check(!error && holds, "%s", rows[i].what);
+	}
+}
+
 int main(void)
 {
 	char path[] = "/tmp/test_reader_sql_functions.XXXXXX";
@@ -106,6 +135,7 @@ int main(void)
 	check(error && strstr(s.cause, "cannot read a temporary file of a median"),
 		"a file that cannot be read is no lack of memory: %s", s.cause);
 	names_are_learned(&s);
+	sums_have_room(&s);
 	sql_close(&s);
 	return tap_done();
 }
