@@ -22,12 +22,15 @@ imported = True
 """
 PROFILER = """
 import os, sys, threading
+class Silent(Exception):
+    def __str__(self):
+        raise RuntimeError("no text")
 class emit_nvtx:
     def __enter__(self):
         torch = sys.modules["torch"]
         torch.log.append((threading.current_thread() is threading.main_thread(), torch.imported))
         if os.environ.get("STUB_RAISES"):
-            raise {"ValueError": ValueError, "SystemExit": SystemExit}[os.environ["STUB_RAISES"]]("no CUDA")
+            raise {"ValueError": ValueError, "SystemExit": SystemExit, "Silent": Silent}[os.environ["STUB_RAISES"]](os.environ["STUB_MESSAGE"])
 """
 PROGRAM = """
 import threading, time
@@ -91,10 +94,16 @@ def errors():
     """Check that errors are a line of the report and nothing else."""
     base, program = stub()
     python = next(p for v, p in interpreters().items() if is_known(v))
-    for name in "ValueError", "SystemExit":
-        traced = Traced(python, [program], PYTHONPATH=base, LIBTRACE_PYTORCH="autograd-nvtx", STUB_RAISES=name)
-        tap.ok(not traced.wrong() and traced.result.out == b"[(True, True)]\n" and not traced.result.err and said(traced) == [name + ": no CUDA"],
-               f"{name}: the program does not see it", traced.wrong() or (traced.result.out, traced.result.err, said(traced)))
+    cases = [("ValueError", "no CUDA", "ValueError: no CUDA"), ("SystemExit", "no CUDA", "SystemExit: no CUDA"),
+             ("ValueError", b"a surrogate: \xff", r"ValueError: a surrogate: \udcff"), ("Silent", "", "an error that cannot be described")]
+    for name, message, line in cases:
+        traced = Traced(python, [program], PYTHONPATH=base, LIBTRACE_PYTORCH="autograd-nvtx", STUB_RAISES=name, STUB_MESSAGE=os.fsdecode(message))
+        tap.ok(not traced.wrong() and traced.result.out == b"[(True, True)]\n" and not traced.result.err and said(traced) == [line],
+               f"{line}: the program does not see it", traced.wrong() or (traced.result.out, traced.result.err, said(traced)))
+    base, program = stub(STUB + "del __spec__\ndef __getattr__(name):\n    raise RuntimeError(name)\n")
+    traced = Traced(python, [program], PYTHONPATH=base, LIBTRACE_PYTORCH="autograd-nvtx")
+    tap.ok(not traced.wrong() and traced.result.out == b"[]\n" and not traced.result.err and said(traced) == ["RuntimeError: __spec__"],
+           "an attribute that raises an error", traced.wrong() or (traced.result.out, traced.result.err, said(traced)))
     base, program = stub("log = []\nclass autograd: pass\n")
     traced = Traced(python, [program], PYTHONPATH=base, LIBTRACE_PYTORCH="autograd-nvtx")
     tap.ok(not traced.wrong() and not traced.result.err and said(traced)[0].startswith("AttributeError"), "another module named torch", (traced.result.err, said(traced)))

@@ -19,20 +19,25 @@ bool pytorch_may_come;
 static bool is_asked;       /* the interpreter has a pending call */
 static uint64_t next_ticks; /* do not ask before */
 
-/* KeyboardInterrupt is the program's: a handler of a signal may run here. */
+/* KeyboardInterrupt is the program's: a handler of a signal may run here. Anything else that a module
+ * named torch raises, also when the error is described, ends here. */
 static const char script[] =
-	"import sys\n"
-	"torch = sys.modules.get('torch')\n"
 	"said = ''\n"
-	"if torch and not getattr(getattr(torch, '__spec__', None), '_initializing', False):\n"
-	"    try:\n"
+	"try:\n"
+	"    import sys\n"
+	"    torch = sys.modules.get('torch')\n"
+	"    if torch and not getattr(getattr(torch, '__spec__', None), '_initializing', False):\n"
 	"        ranges = torch.autograd.profiler.emit_nvtx()\n"
 	"        ranges.__enter__()\n"
 	"        said = 'on'\n"
-	"    except KeyboardInterrupt:\n"
-	"        raise\n"
-	"    except BaseException as error:\n"
-	"        said = '%s: %s' % (type(error).__name__, error)\n";
+	"except KeyboardInterrupt:\n"
+	"    raise\n"
+	"except BaseException as error:\n"
+	"    try:\n"
+	"        said = '%s: %s' % (type(error).__name__, error)\n"
+	"        said = said.encode('utf-8', 'backslashreplace').decode()\n"
+	"    except Exception:\n"
+	"        said = 'an error that cannot be described'\n";
 
 typedef void *(*make_fn)(void);
 typedef int (*set_fn)(void *, const char *, void *);
