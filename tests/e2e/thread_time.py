@@ -213,6 +213,18 @@ def looks():
         tap.ok(looks <= 2 * (wall / 90e6 + 3), "with at most some twenty looks a second", looks)
 
 
+def descriptors():
+    """Check that a child which shares its parent's descriptor table opens nothing in it."""
+    if os.uname().machine != "x86_64":
+        return tap.skip("children that share descriptors", "clone() has other arguments on this machine")
+    spool, path = spool_folder(), os.path.join(folder(), "r.rep")
+    result = run([app("shared_fds")], env=traced_env(path, spool, LIBTRACE_THREAD_TIME="process-tree"))
+    wait_spool_gone(spool, 30)
+    tap.ok(result.status == 0 and b"FAIL" not in result.out, "children that share descriptors: the parent sees none of the tracer's", result.out)
+    readings = [(p.get("receipt") or {}).get("thread_time") for p in json.loads(trace("info", "--json", path).out)["processes"]]
+    tap.ok(len(readings) == 201 and all(r and r["threads"] == 1 for r in readings), "each of them was read", readings[:3])
+
+
 def options():
     plain = run([app("accounted"), "threads", "200"], env=clean_env())
     a = Accounted("threads", "200", LIBTRACE_THREAD_TIME="process-tree", LIBTRACE_SAMPLE="none")
@@ -228,4 +240,4 @@ def options():
     tap.ok(re.search(r"thread times: 1 thread", text), "trace info prints the receipt", text)
 
 
-main(threads, flame_graphs, processes, sums_of_processes, stopped, looks, options)
+main(threads, flame_graphs, processes, sums_of_processes, stopped, looks, descriptors, options)

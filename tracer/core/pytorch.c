@@ -19,8 +19,8 @@ bool pytorch_may_come;
 static bool is_asked;       /* the interpreter has a pending call */
 static uint64_t next_ticks; /* do not ask before */
 
-/* KeyboardInterrupt is the program's: a handler of a signal may run here. Anything else that a module
- * named torch raises, also when the error is described, ends here. */
+/* KeyboardInterrupt is the program's: a handler of a signal may run here. Anything else that a
+ * module named torch raises, also when the error is described, ends here. */
 static const char script[] =
 	"said = ''\n"
 	"try:\n"

@@ -70,10 +70,10 @@ static bool schedstat_of(uint32_t tid, struct schedstat *ret)
 	return schedstat_read(path, ret);
 }
 
-/* ---- reading at the end, in a task that has its own descriptor table ---- */
+/* ---- reading in a task that has its own descriptor table ---- */
 
-struct last_reading {
-	uint32_t self;   /* the thread that ends */
+struct task_reading {
+	uint32_t self;   /* the thread that ends, or begins */
 	uint32_t others; /* maximum number of other threads to read, too */
 	struct schedstat own;
 	bool own_is_known;
@@ -101,11 +101,30 @@ static void others_read(uint32_t self, uint32_t most)
 	}
 }
 
+static void own_read(void *argument)
+{
+	struct task_reading *reading = argument;
+	reading->own_is_known = schedstat_of(reading->self, &reading->own);
+}
+
 static void last_read(void *argument)
 {
-	struct last_reading *reading = argument;
-	reading->own_is_known = schedstat_of(reading->self, &reading->own);
+	struct task_reading *reading = argument;
+	own_read(reading);
 	others_read(reading->self, reading->others);
+}
+
+/* Read the counters of a forked child's first thread, which is alone: only another process that
+ * shares its descriptor table could see a descriptor. */
+static bool first_read(const struct thread *t, struct schedstat *ret)
+{
+	struct task_reading reading = {.self = t->tid};
+	if (!session.shares_fds)
+		own_read(&reading);
+	else if (!unshared_fds_run(own_read, &reading))
+		return false;
+	*ret = reading.own;
+	return reading.own_is_known;
 }
 
 /* ---- records ---- */
@@ -137,7 +156,7 @@ static void put(struct thread *t, uint64_t flags, const struct thread_time *time
 
 static void last_put(struct thread *t, uint32_t others)
 {
-	struct last_reading reading = {.self = t->tid, .others = others};
+	struct task_reading reading = {.self = t->tid, .others = others};
 	uint64_t life = clock_ticks() - t->lane->thread_tick;
 	struct thread_time time = {0};
 	uint64_t flags = TIME_LAST | usage_read(&time);
@@ -188,7 +207,7 @@ void sched_thread_started(struct thread *t)
 	if (!session.spool->forked && t->tid == session.pid && delay_at_start_is_known) {
 		time.run_delay_ns = delay_at_start;
 		flags |= TIME_DELAY;
-	} else if (is_child && schedstat_read("/proc/thread-self/schedstat", &stat)) {
+	} else if (is_child && first_read(t, &stat)) {
 		/* The child has waited for its first CPU, for a time that only the kernel knows. */
 		time.run_delay_ns = stat.delay_ns;
 		flags |= TIME_DELAY;
