@@ -309,9 +309,8 @@ static int call_add(
 	const uint64_t ns = c->is_sample ? c->end_ns : c->end_ns - c->duration_ns;
 	const uint32_t range = p->ranges ? range_paths_find(p->ranges, process->id, tid, ns) : 0;
 	struct profile_root *root = root_of(p, process, tid, range, &error);
-	uint32_t node = root
-		? chain_node(p, process, root->node, c->chain, c->back, c->end_ns, &error)
-		: 0;
+	uint32_t node =
+		root ? chain_node(p, process, root->node, c->chain, c->back, c->end_ns, &error) : 0;
 	if (!node)
 		return error;
 	if (!c->is_sample) {

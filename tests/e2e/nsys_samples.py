@@ -25,10 +25,10 @@ def rows(name, *more):
 
 
 def tables():
-    """Return {sample: [(function, module), ... the innermost first]} and {sample: tid}. Addresses without a symbol have one name, as in the reports."""
+    """Return {sample: [(function, module), ... the innermost first]} and {sample: tid}."""
     db = sqlite3.connect(PATH)
     chains = collections.defaultdict(list)
-    for number, symbol, module in db.execute("SELECT f.id, CASE WHEN f.unresolved = 1 THEN '[no symbol]' ELSE s.value END, m.value FROM SAMPLING_CALLCHAINS f JOIN StringIds s ON s.id = f.symbol JOIN StringIds m ON m.id = f.module "
+    for number, symbol, module in db.execute("SELECT f.id, s.value, m.value FROM SAMPLING_CALLCHAINS f JOIN StringIds s ON s.id = f.symbol JOIN StringIds m ON m.id = f.module "
                                              "ORDER BY f.id, f.stackDepth"):
         chains[number].append((symbol, module))
     threads = dict(db.execute("SELECT id, globalTid & 16777215 FROM COMPOSITE_EVENTS"))

@@ -89,8 +89,8 @@ static void sums_have_room(struct sql *s)
 	static const struct {
 		const char *what, *list, *condition;
 	} rows[] = {
-		{"a sum beyond 64 bits is a floating-point number",
-			"sum(x) AS y", "typeof(y) = 'real' AND y = 9223372036854775808.0"},
+		{"a sum beyond 64 bits is a floating-point number", "sum(x) AS y",
+			"typeof(y) = 'real' AND y = 9223372036854775808.0"},
 		{"one that comes back is an integer", "sum(x) AS y", "y = 9223372036854775799"},
 		{"of no rows: NULL", "sum(x) AS y", "y IS NULL"},
 		{"in a window", "sum(x) OVER (ORDER BY i ROWS 1 PRECEDING) AS y",

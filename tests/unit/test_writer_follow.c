@@ -287,7 +287,8 @@ static uint64_t now_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/* Wait until the gate has a state, for at most a minute. Returns the time when it had it, 0 for never. */
+/* Wait until the gate has a state, for at most a minute. Returns the time when it had it, 0 for
+ * never. */
 static uint64_t gate_wait(const struct fake_tree *t, uint32_t state)
 {
 	const uint64_t end_ns = now_ns() + UINT64_C(60000000000);

@@ -124,8 +124,10 @@ static uint16_t *place_of(uint64_t real, const char *name)
 {
 	struct function_tables *f = function_tables;
 	for (uint32_t i = hash_of(real);; i = (i + 1) % (2 * FUNCTIONS_MAX)) {
+		if (!f->hash[i])
+			return &f->hash[i];
 		const struct traced_function *known = &f->functions[f->hash[i] - 1];
-		if (!f->hash[i] || (known->real == real && is_name(known->name, name)))
+		if (known->real == real && is_name(known->name, name))
 			return &f->hash[i];
 	}
 }
