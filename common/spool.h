@@ -88,6 +88,7 @@ enum drop_reason {
 	DROP_LATE,   /* calls before the library was ready */
 	DROP_CUPTI,  /* activity records that CUPTI says it dropped */
 	DROP_SHARED, /* calls of a second task on a thread's memory */
+	DROP_KERNEL, /* context switches that the kernel could not store; counted by the writer */
 	DROP_REASONS
 };
 

@@ -8,11 +8,13 @@ import io
 import json
 import os
 import re
+import signal
 import sqlite3
+import subprocess
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from lib import TORTURE, Report, app, clean_env, fixtures, folder, main, receipts_agree, run, spool_folder, tap, trace, traced_env, wait_spool_gone  # noqa: E402
+from lib import TORTURE, Report, app, clean_env, fixtures, folder, main, receipts_agree, run, spool_folder, tap, trace, traced_env, wait_spool_gone, wait_until, writer_of  # noqa: E402
 
 MS = "4000" if TORTURE else "1000"
 SLACK_NS = 3e6  # what a thread does before the writer has found it, and before and after its own measurement
@@ -157,6 +159,36 @@ def refused():
     tap.ok(not plain.wrong() and not plain.receipt() and not plain.rows(), "off by option", plain.wrong() or plain.receipt())
 
 
+def stopped_writer():
+    """Stop the writer until the kernel's buffer of a thread is full: what is lost is counted, and the report is not complete."""
+    spool, path = spool_folder(), os.path.join(folder(), "r.rep")
+    program = "import sys, time; sys.stdin.readline(); [time.sleep(0.00002) for _ in range(5000)]"
+    env = traced_env(path, spool, LIBTRACE_CPUCTXSW="process-tree", LIBTRACE_EXIT_WAIT="10ms")
+    with subprocess.Popen([sys.executable, "-c", program], env=env, stdin=subprocess.PIPE, bufsize=0) as process:
+        def is_watched():
+            writer = writer_of(spool)
+            if not writer:
+                return False
+            with open(f"/proc/{writer}/maps", encoding="utf-8") as maps:
+                return "perf_event" in maps.read()
+        if not wait_until(is_watched, 20):
+            process.kill()
+            tap.skip("a stopped writer", "the kernel records no context switches here")
+            return
+        writer = writer_of(spool)
+        os.kill(writer, signal.SIGSTOP)
+        process.stdin.write(b"go\n")
+        process.wait()
+        os.kill(writer, signal.SIGCONT)
+    report, gone = Report(path), wait_spool_gone(spool, 30)
+    receipt = json.loads(trace("info", "--json", path).out)["processes"][0]["receipt"]
+    lost, drops = receipt["switches"]["lost"], {d["reason"]: d["count"] for d in receipt["drops"]}
+    tap.ok(gone and process.returncode == 0 and not receipts_agree(report), "a stopped writer: the report is sound", receipts_agree(report))
+    tap.ok(lost > 0 and drops == {"by the kernel": lost}, "lost switches are dropped events", receipt)
+    said = trace("info", path).out.decode()
+    tap.ok("complete" not in said.replace("incomplete", "") and f"{lost:,}" in said, "the report is not complete", said)
+
+
 def nsys():
     """Check the statistics of a database of nsys, against sums by plain SQL."""
     path = os.path.join(fixtures("nsys"), "nvtx_sampling-2023.3.1.sqlite")
@@ -175,4 +207,4 @@ def nsys():
     tap.ok(all(not r[title] for r in rows for title in ("Runnable (ns)", "Voluntary Switches", "Involuntary Switches", "Minor Faults")), "what nsys does not record is empty", rows[:1])
 
 
-main(threads, alone, killed, refused, nsys)
+main(threads, alone, killed, refused, stopped_writer, nsys)

@@ -303,6 +303,7 @@ static uint64_t gate_wait(const struct fake_tree *t, uint32_t state)
 static void gate_opens_and_closes(void)
 {
 	struct fake_tree t;
+	const uint64_t start_ns = now_ns(); /* the delay counts from when the tree was made */
 	fake_tree_make(&t);
 	t.control->by_time.gate = 0;
 	t.control->delay_ns = 200000000;
@@ -315,7 +316,6 @@ static void gate_opens_and_closes(void)
 		for (;;)
 			pause();
 	}
-	const uint64_t start_ns = now_ns();
 	pid_t writer = start_writer(&t);
 	const uint64_t open_ns = gate_wait(&t, 1);
 	tap(open_ns, "the gate is open after the delay");

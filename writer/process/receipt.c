@@ -53,6 +53,8 @@ static void put_receipt(
 static uint64_t drops_of(struct spool *spool, uint32_t reason)
 {
 	uint64_t count = __atomic_load_n(&spool_header(spool)->dropped[reason], __ATOMIC_RELAXED);
+	if (reason == DROP_KERNEL)
+		count += spool->switches.lost;
 	for (uint32_t i = 0; i < spool->lane_count; i++) {
 		const struct lane *lane = lane_of(spool, spool->lanes[i]);
 		if (lane)

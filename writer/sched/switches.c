@@ -27,6 +27,7 @@
 #define RING_PAGES 8u        /* 1,024 records */
 #define RING_PAGES_LEAST 1u  /* where a user may lock little memory */
 #define RECORDS_MOST 1000u   /* of one thread and turn: each adds at most two rows */
+#define RECORD_BYTES 32u     /* of a switch */
 #define RECORD_SIZE_MOST 128 /* longer records are not decoded */
 #define RINGS_LARGE 1024u    /* rings beyond this number have the least size: 36 MiB so far */
 #define RINGS_MOST 4096u     /* threads beyond this number have none: 60 MiB */
@@ -50,6 +51,7 @@ struct ring {
 	uint64_t opened_ns, last_ns;
 	bool is_known; /* a row was added, so the next fields are valid */
 	bool is_in;    /* on a CPU */
+	bool was_full; /* records may be lost that the kernel has not counted yet */
 };
 
 struct switches {
@@ -74,6 +76,20 @@ static void switches_release(void *data)
 	for (uint32_t i = 0; i < s->count; i++)
 		ring_close(&s->rings[i]);
 	free(s->rings);
+}
+
+/* Count the records that nobody will read any more, and unmap the ring. The kernel counts what it
+ * lost in a record that it stores when there is room again: without it, at least one is lost. */
+static void ring_leave(struct spool *spool, struct ring *ring)
+{
+	const struct perf_event_mmap_page *page = ring->map;
+	spool->switches.lost += ring->was_full;
+	ring->was_full = false;
+	if (page)
+		spool->switches.lost +=
+			(__atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE) - page->data_tail) /
+			RECORD_BYTES;
+	ring_close(ring);
 }
 
 /* ---- opening ---- */
@@ -203,6 +219,7 @@ static bool record_add(struct switch_rows *rows, const struct perf_event_header 
 	if (header->type == PERF_RECORD_LOST && header->size >= sizeof(*header) + sizeof(lost)) {
 		memcpy(&lost, header + 1, sizeof(lost));
 		rows->spool->switches.lost += lost.count;
+		rows->ring->was_full = false;
 	} else if (header->type == PERF_RECORD_SWITCH) {
 		bool is_out = header->misc & PERF_RECORD_MISC_SWITCH_OUT;
 		bool was_preempted = header->misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT;
@@ -226,6 +243,7 @@ static uint32_t ring_drain(struct switch_rows *rows)
 	_Alignas(8) uint8_t copy[RECORD_SIZE_MOST];
 	uint32_t records = 0;
 	bool lives = true;
+	bool is_full = head - tail + RECORD_BYTES >= bytes; /* the kernel leaves a byte free */
 	while (lives && tail < head && records < RECORDS_MOST) {
 		struct perf_event_header header;
 		memcpy(&header, data + tail % bytes, sizeof(header)); /* records are 8-aligned */
@@ -242,6 +260,7 @@ static uint32_t ring_drain(struct switch_rows *rows)
 		records++;
 	}
 	__atomic_store_n(&page->data_tail, tail, __ATOMIC_RELEASE);
+	ring->was_full |= is_full;
 	if (!lives)
 		ring_close(ring);
 	return records;
@@ -260,7 +279,7 @@ static int lane_switches(struct writer *w, struct spool *spool, struct lane_view
 	int error = writer_make_room(w);
 	if (error)
 		return error;
-	uint32_t full = (uint32_t)((ring->bytes - PAGE_BYTES) / 32);
+	uint32_t full = (uint32_t)((ring->bytes - PAGE_BYTES) / RECORD_BYTES);
 	*ret_busy |= ring_drain(&rows) > full / 4;
 	if (!rows.count)
 		return 0;
@@ -316,7 +335,7 @@ static int spool_switches(struct writer *w, struct spool *spool, bool *ret_busy)
 		error = lane_switches(w, spool, spool->lanes[i], ring, ret_busy);
 		if (error || !tid || tid == ring->tid)
 			continue;
-		ring_close(ring);
+		ring_leave(spool, ring);
 		ring_open(spool, ring, tid);
 	}
 	return error;
@@ -338,6 +357,7 @@ void switches_end_put(struct ending *e)
 	struct switch_rows rows = {.spool = e->spool, .ring = ring, .ending = e};
 	if (!ring || !ring->map || ring->tid != e->view->tid)
 		return;
-	ring_drain(&rows);
-	ring_close(ring);
+	for (unsigned turns = 0; turns < 20 && ring_drain(&rows) == RECORDS_MOST; turns++)
+		;
+	ring_leave(e->spool, ring);
 }
