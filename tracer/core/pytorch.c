@@ -78,6 +78,9 @@ static int look(void *unused)
 	text_fn text_of = FUNCTION(text_fn, "PyUnicode_AsUTF8");
 	release_fn release = FUNCTION(release_fn, "Py_DecRef");
 	(void)unused;
+	/* A handler that runs before this call is over must not ask: it would wait for a lock that
+	 * the interpreter holds. */
+	__atomic_store_n(&next_ticks, clock_ticks() + TICKS_BETWEEN, __ATOMIC_RELAXED);
 	__atomic_store_n(&is_asked, false, __ATOMIC_RELEASE);
 	if (!pytorch_may_come)
 		return 0;

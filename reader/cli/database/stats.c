@@ -16,9 +16,9 @@
 /* The default reports, in the order of nsys. */
 static const char *const usual[] = {"nvtx_sum", "osrt_sum", "cuda_api_sum", "cuda_gpu_kern_sum",
 	"cuda_gpu_mem_time_sum", "cuda_gpu_mem_size_sum", "cpu_by_function", "cpu_sum",
-	"thread_time_sum", "process_time_sum", "offcpu_sum", "python_gil_sum", "openmp_sum",
-	"mpi_event_sum", "um_sum", "um_total_sum", "um_cpu_page_faults_sum", "openacc_sum",
-	"syscall_sum"};
+	"function_sum", "thread_time_sum", "process_time_sum", "sched_sum", "offcpu_sum",
+	"python_gil_sum", "openmp_sum", "mpi_event_sum", "um_sum", "um_total_sum",
+	"um_cpu_page_faults_sum", "openacc_sum", "syscall_sum"};
 
 const struct sql_report *stats_usual_at(size_t n)
 {

@@ -235,15 +235,16 @@ void check_perf(struct finding *f)
 	if (fd >= 0) {
 		close((int)fd);
 		finding_set(f, FINDING_YES,
-			"perf can sample (perf_event_paranoid %s); trace does "
-			"not need it",
+			"perf can sample (perf_event_paranoid %s); of trace, only --cpuctxsw "
+			"needs it",
 			level);
 		return;
 	}
 	finding_set(f, FINDING_NO,
-		"perf cannot sample: %s (perf_event_paranoid %s); trace does not need it",
+		"perf cannot sample: %s (perf_event_paranoid %s); of trace, only --cpuctxsw needs "
+		"it",
 		strerror(error), level);
 	finding_advise(f,
-		"for perf: sysctl kernel.perf_event_paranoid=2, or in a container "
+		"for perf and --cpuctxsw: sysctl kernel.perf_event_paranoid=2, or in a container "
 		"--cap-add=PERFMON");
 }

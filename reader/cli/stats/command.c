@@ -190,11 +190,15 @@ static int applying_in_sql(struct output *o, const char *file, const char *done,
 /* Return whether there are events of a kind that only SQL reports cover. */
 static bool wants_sql(const uint64_t *events)
 {
+	static const uint32_t kinds[] = {KIND_CPU_SAMPLE, KIND_THREAD_TIME, KIND_SCHED_SWITCH,
+		KIND_GIL_WAIT, KIND_FUNCTION_CALL};
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		if (events[kinds[i]])
+			return true;
 	const struct schema_event *e;
 	for (uint32_t n = 0; (e = schema_event_at(n)); n++)
 		if (events[e->number] &&
-			(!strncmp(e->name, "cuda_", 5) || !strncmp(e->name, "codexl_", 7) ||
-				e->number == KIND_CPU_SAMPLE))
+			(!strncmp(e->name, "cuda_", 5) || !strncmp(e->name, "codexl_", 7)))
 			return true;
 	return false;
 }
@@ -241,7 +245,8 @@ static int applying_print(struct output *o, const char *file)
 	if (status != STATUS_FAILED && (wants_sql(events) || !any))
 		status = worse(status,
 			applying_in_sql(o, file, any ? ",osrt_sum,nvtx_sum," : "",
-				form.no_symbols || !events[KIND_CPU_SAMPLE]));
+				form.no_symbols ||
+					!(events[KIND_CPU_SAMPLE] || events[KIND_THREAD_TIME])));
 	return status;
 }
 
