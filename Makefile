@@ -291,6 +291,7 @@ $(P)/tests/%.so: tests/%.c
 $(P)/tests/%.so: tests/%.cpp
 	$(call app,CXX,$(CXX),-fPIC -shared)
 $(APPS): $(P)/.config | $(APP_LIBS)
+$(P)/tests/apps/libfunctions_loaded.so: | $(P)/tests/apps/libfunctions.so
 $(P)/tests/%: tests/%.c
 	$(call app,CC,$(CC),)
 $(P)/tests/%: tests/%.cpp

@@ -123,7 +123,9 @@ bool foreign_is_of_nsys(const char *path, char ret_text[FOREIGN_BYTES])
 {
 	const char *text = kind_by_end(path);
 	const bool is_of_nsys = text && !strcmp(text, OF_NSYS);
-	snprintf(ret_text, FOREIGN_BYTES, is_of_nsys ? OF_NSYS " %.300s'" : "", path);
+	ret_text[0] = '\0';
+	if (is_of_nsys)
+		snprintf(ret_text, FOREIGN_BYTES, OF_NSYS " %.300s'", path);
 	return is_of_nsys;
 }
 
