@@ -11,7 +11,7 @@
  *
  * Each span of time in which the gate was open is a window; a ring passes windows to the writer.
  * All functions but capture_parse(): any thread and process of the tree, async-signal-safe, no
- * system call, wait-free but for retries, errno kept.
+ * system call, lock-free, errno kept.
  */
 #ifndef COMMON_CAPTURE_H
 #define COMMON_CAPTURE_H
@@ -78,7 +78,7 @@ const uint32_t *capture_gate(const struct tree_control *control);
 void capture_init(
 	struct tree_control *control, const struct capture_spec *spec, bool delayed, bool limited);
 
-/* Store that --delay has passed (`is_right`), or that --duration has (otherwise). */
+/* Record that --delay has passed (`is_right`), or that --duration has passed (not `is_right`). */
 void capture_set_time(struct tree_control *control, bool is_right);
 
 /* Return true if the gate never opens again: --duration has passed, or all windows have been

@@ -2,7 +2,7 @@
 /*
  * program.c - whether a program can load the tracer, by its file.
  *
- * The tracer asks before an exec, the command when a program was not recorded.
+ * The tracer calls it before an exec; `trace` calls it if a program was not recorded.
  */
 #define _GNU_SOURCE
 #include "common/program.h"

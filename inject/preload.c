@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * preload.c - the entry of the dynamic loader, and all that is registered once: fork handlers, an
- * exit handler, the real functions that forked children call first.
+ * preload.c - the constructor that the dynamic loader calls, and what it registers once: fork
+ * handlers, an exit handler, the real functions that forked children call first.
  */
 #define _GNU_SOURCE
 #include "inject/capture.h"
@@ -27,8 +27,8 @@ void syscall_find(void)
 
 /* ---- fork ---- */
 
-/* Handlers of other libraries, which run before this one, may have taken the lane back for their
- * calls. */
+/* The wrapper of fork() has detached the thread from its lane. Handlers of other libraries, which
+ * run before this one, may have attached it again for their calls. */
 static void parent_before_fork(void)
 {
 	if (thread_self.lane)
@@ -51,8 +51,8 @@ static register_fn handlers_real(void)
 	return real_register;
 }
 
-/* Register our handlers, once. Without the handle of a library they stay registered when our
- * destructors have run: later destructors may still fork. */
+/* Register our handlers, once, without the handle of a library: they stay registered after our
+ * destructors have run, since later destructors may still fork. */
 static void handlers_register(void)
 {
 	static uint32_t done;
@@ -112,7 +112,7 @@ static void begin(int argc, char **argv, char **envp)
 	/* Also functions that forked children call first: otherwise each child would look them
 	 * up. */
 	static const uint16_t early[] = {
-		FN_pthread_mutex_lock /* its short path does not look it up */, FN_syscall,
+		FN_pthread_mutex_lock /* its fast path does not look it up */, FN_syscall,
 		FN_dl_iterate_phdr, FN__exit, FN_execve, FN_execvp, FN_dup2, FN_close};
 	real_open();
 	for (size_t i = 0; i < sizeof(early) / sizeof(early[0]); i++)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * wrap_exec.c - functions that replace the program or start another one: recorded before the call,
- * since nothing is recorded after it.
+ * wrap_exec.c - functions that replace the program or start another one. An exec is recorded before
+ * the call, since nothing is recorded after it if it succeeds; posix_spawn is recorded after it.
  *
  * They often run in vfork children, on their parent's memory: all data is on the stack, but for
  * environments that have to be copied.
@@ -42,8 +42,8 @@ static void target_examine(
 	child_environment_plan(target->verdict, envp, &target->environment);
 }
 
-/* Evaluate CALL with `envp` in scope: the caller's environment, or a copy of it, without this
- * library if the preload would break the program, with the tree's name if only that was lost. */
+/* Evaluate CALL with `envp` in scope: the caller's environment, or a copy of it that lacks the
+ * preload if that would break the program, or has LIBTRACE_TREE again if only that was lost. */
 #define WITH_ENVIRONMENT(plan, given, CALL)                                                       \
 	({                                                                                        \
 		char *const *envp = (given);                                                      \
@@ -57,15 +57,16 @@ static void target_examine(
 		ended;                                                                            \
 	})
 
-/* Return true if a system call filter is in force, or if the C library has not set itself up, so
- * that there are no options. */
+/* Return true if a system call filter is in force, or if the C library is not initialized, so that
+ * there are no options. */
 static bool is_left_alone(void)
 {
 	return session.restricted || (session.state == SESSION_NEW && !preload_early());
 }
 
-/* Return true likewise for a process that is about to be replaced. Sandboxes install their filter
- * just before, perhaps by a raw system call. A vfork child has a filter of its own. */
+/* Return true if an exec call is to be left alone: as is_left_alone(), or if a filter is new.
+ * Sandboxes install theirs just before, perhaps by a raw system call. A vfork child has a filter of
+ * its own. */
 static bool exec_is_left_alone(void)
 {
 	if (is_left_alone())
@@ -162,7 +163,7 @@ static size_t count_arguments(const char *first, va_list list)
 	return count;
 }
 
-/* Declare t_argv, filled from the list that follows t_arg0; the list then points after its NULL. */
+/* Declare argv, filled from t_arg0 and the list after it; the list then points after its NULL. */
 #define ARGUMENT_LIST                                 \
 	va_list list;                                 \
 	va_start(list, t_arg0);                       \
@@ -206,8 +207,8 @@ static unsigned spawn_flags(
 		(child_changes_directory(actions) ? CHILD_FILE_UNKNOWN : 0);
 }
 
-/* Return the verdict on a program that was started. A file that is missing here is there in the
- * directory that the file actions have changed to: nothing is known about it. */
+/* Return the verdict on a program that was started. If the file is missing in this directory, it is
+ * in the one that the file actions changed to: it is not known, and is taken for traced. */
 static enum child_verdict spawned_verdict(enum child_verdict verdict)
 {
 	return verdict == VERDICT_MISSING ? VERDICT_TRACED : verdict;

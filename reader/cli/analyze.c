@@ -20,7 +20,7 @@
 #include "reader/cli/database/rows.h"
 #include "reader/cli/database/stats.h"
 
-#define STATUS_FOUND 3 /* a rule with the severity of --fail-on has findings */
+#define STATUS_FOUND 3 /* a rule of at least the severity of --fail-on has findings */
 #define ADVICE_WIDTH 100u
 #define ROWS_SHOWN 10u    /* rows printed of a rule by default */
 #define ROWS_COUNTED 1000 /* rows left out are counted up to this number */
@@ -37,7 +37,7 @@ struct analysis {
 	unsigned width; /* width of the terminal; 0 = no limit */
 	size_t fail_on; /* SEVERITIES = never */
 	bool any;       /* whether a rule was printed */
-	bool found;     /* whether a printed rule has the severity fail_on */
+	bool found;     /* whether a printed rule has at least the severity fail_on */
 };
 
 /* The context of a finding: what is printed around the rows of one rule. */

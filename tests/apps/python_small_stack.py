@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Takes signals on an alternate signal stack with 720 bytes more than the kernel needs: CPython's handler writes to a pipe there.
+"""Takes signals on an alternate signal stack with 720 bytes more than the kernel needs.
 
-With LD_BIND_NOW=1, since the loader needs more than that for a function's first call.
+CPython's handler writes to a pipe there. Run it with LD_BIND_NOW=1: the loader needs more than that for a function's first call.
 """
 import ctypes
 import os

@@ -13,7 +13,7 @@ enum backtrace {
 	BACKTRACE_RULES = 0,      /* uses the unwind tables of the program */
 	BACKTRACE_FRAME_POINTERS, /* trusts rbp */
 	BACKTRACE_LIBUNWIND,      /* as BACKTRACE_RULES; libunwind where no rule is found */
-	BACKTRACE_CHECK,          /* compares both: slow, for the tracer's own tests */
+	BACKTRACE_CHECK,          /* compares the rules with libunwind: slow, for our tests */
 	BACKTRACE_NONE
 };
 
@@ -34,8 +34,9 @@ enum chain_class {
 };
 
 struct config {
-/* A member for each source: true = LIBTRACE_TRACE names it. */
-#define PRODUCER(name, ...) bool name; /* cpu: LIBTRACE_SAMPLE=process-tree, too */
+/* A member for each source, set by LIBTRACE_TRACE; cpu and sched also by LIBTRACE_SAMPLE and
+ * LIBTRACE_THREAD_TIME, functions only by LIBTRACE_FUNCTIONS. */
+#define PRODUCER(name, ...) bool name;
 #include "tracer/producers.def"
 	uint64_t sample_hz;    /* LIBTRACE_SAMPLING_FREQUENCY */
 	bool cpuctxsw;         /* LIBTRACE_CPUCTXSW: record context switches */

@@ -183,8 +183,8 @@ static bool owner_known(struct spools *s, struct spool *spool, uint64_t now_ns, 
 	return spool->host_pid != 0;
 }
 
-/* Return true if the process states that it was replaced, which no other process of the tree can
- * state for it, or if it does not map the spool. */
+/* Return false only if the process still maps the spool and has not announced an exec, which no
+ * other process of the tree can announce for it. */
 bool spool_is_replaced(const struct spool *spool)
 {
 	char pid[16];

@@ -273,8 +273,8 @@ static void print_process(FILE *out, const struct process *p, unsigned depth, bo
 		print_functions(out, p->receipt->functions, indent + 4);
 }
 
-/* A process in order of start. Its parent is the latest earlier process with the parent's pid, so
- * there are no cycles. SIZE_MAX = none. */
+/* A process, sorted by start. Its parent is the program image that it replaced by exec, else the
+ * latest earlier process with the parent's pid, so there are no cycles. SIZE_MAX = none. */
 struct node {
 	const struct process *process;
 	size_t parent, first_child, last_child, next;
@@ -405,7 +405,7 @@ static void add_functions(Libtrace__FunctionReceipt *sum, const Libtrace__Functi
 	sum->excluded += f->excluded;
 }
 
-/* Print the sum of all receipts. */
+/* Print the sum of all receipts, without the counts of context switches. */
 static void print_total(FILE *out, const struct process_list *l)
 {
 	Libtrace__Receipt total = LIBTRACE__RECEIPT__INIT;

@@ -160,8 +160,8 @@ static unsigned column_least(const struct rows *r, size_t column)
 	return r->columns->column[column].is_text && width > NAME_WIDTH ? NAME_WIDTH : width;
 }
 
-/* Return in which order columns are dropped that do not fit: first the least informative, then
- * numbers, then texts, last ones first. 0: never dropped. */
+/* Return the rank by which columns are dropped from a table that is too wide, lowest first: the
+ * least informative, then numbers, then texts, from right to left. 0 = never dropped. */
 static unsigned column_rank(const struct sql_columns *c, size_t column)
 {
 	static const char *const least[] = {"StdDev", "Med", "Min", "Max", "Avg", "Green Context",

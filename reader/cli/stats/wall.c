@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * wall.c - profiles of all time of threads, through a temporary database.
+ * wall.c - wall-time and off-CPU profiles of threads, through a temporary database.
  */
 #include "reader/cli/stats/wall.h"
 
@@ -70,7 +70,7 @@ bool wall_has(enum profile_source source)
 	return source == PROFILE_WALL || source == PROFILE_OFFCPU;
 }
 
-/* Add the leaves of the threads' account, if the database has one. */
+/* Add a leaf for each part of the threads' time, if the database has thread times. */
 static int leaves_add(struct sql *s, struct profile *p)
 {
 	static const char *const before[] = {"osrt", "thread_time", "gpu_waits", "wall"};

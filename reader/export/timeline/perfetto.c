@@ -381,7 +381,7 @@ static int put_item(struct perfetto *w, const struct timeline_item *i)
 
 /* ---- states of threads ---- */
 
-/* Write the scheduling of a CPU. */
+/* Write the state of a thread as scheduling of the CPU that it ran on or left. */
 static void put_task_state(struct perfetto *w, const struct perfetto_state *state)
 {
 	static const struct {
