@@ -180,8 +180,11 @@ __attribute__((unused)) static struct record *fake_slot(
 				lane_chunk_entry(n, fake_take(s, CHUNK_BYTES), (uint32_t)n + 1);
 		} else {
 			while (__atomic_load_n(&lane->tail, __ATOMIC_ACQUIRE) <
-				(n - chunks + 1) * CHUNK_BYTES)
+				(n - chunks + 1) * CHUNK_BYTES) {
+				if (access(s->path, F_OK))
+					check(NULL, "the writer has given the spool up");
 				usleep(100);
+			}
 			lane->chunk[n % LANE_CHUNKS_MAX] =
 				lane_chunk_entry(n, lane_chunk_offset(lane, n - chunks), chunks);
 		}

@@ -162,6 +162,8 @@ static void killed_writer_is_succeeded(void)
 	fake_tree_make(&t);
 	t.control->flush_interval_ns = 1000000;
 	pid_t child = start_producer(&t, 3000000, CHILD_IS_KILLED);
+	while (!__atomic_load_n(&t.control->spools, __ATOMIC_ACQUIRE))
+		usleep(100); /* a writer gives a spool up that is not ready within a second */
 	int kills = 0, status = 1009;
 	while (status == 1009 && kills < 200) {
 		pid_t writer = start_writer(&t);
