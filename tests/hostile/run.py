@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# timeout: 300
+# timeout: 600
 """Check that random hostile programs give the same lines and status untraced and traced, and that the report has all calls that they counted.
 
-    tests/hostile/run.py                       run the seeds of the file `seeds`, then fresh ones for HOSTILE_SECONDS (30; with TORTURE=1: 3600)
+    tests/hostile/run.py                       run the seeds of the file `seeds`, then up to 300 fresh ones, for at most 30 s;
+                                               with HOSTILE_SECONDS=N or TORTURE=1 (3600) as many as run in that time
     tests/hostile/run.py --seed N [...]        run these seeds and print the defects of each
     tests/hostile/run.py --seed N --shrink     find which actions and calls can be left out while the program still fails
 
@@ -12,6 +13,7 @@ The seed determines the program and the options of the tracer. tests/hostile/REA
 import argparse
 import collections
 import concurrent.futures
+import itertools
 import json
 import os
 import random
@@ -27,11 +29,11 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "../e2e"))
-from lib import BUILD, LIBRARY, TORTURE, TRACE, clean_env, tap  # noqa: E402
+from lib import BUILD, HANG_S, LIBRARY, TORTURE, TRACE, clean_env, tap  # noqa: E402
 
 PROGRAM = os.path.join(BUILD, "tests/hostile/hostile")
-LIMIT_S = float(os.environ.get("HOSTILE_LIMIT") or 30)  # of one run, which usually takes 0.1 s, and at most a few seconds
-SETTLE_S = 30    # for the writer to finish after the last process
+LIMIT_S = float(os.environ.get("HOSTILE_LIMIT") or HANG_S)  # of one run, which usually takes 0.1 s, and at most a few seconds
+SETTLE_S = HANG_S    # for the writer to finish after the last process
 EVENT = re.compile(rb'^\{"kind":"(\w+)","process":\d+,"pid":(\d+),(?:.*?"function":"(\w+)"(?:,"count":(\d+))?)?')
 SHARED = "shared thread memory"  # a reason for dropped calls in common/schema/events.def
 NVTX = {b"nvtx_range", b"nvtx_mark", b"nvtx_start_end"}
@@ -317,9 +319,12 @@ def mask(names, table):
 
 # Some races are known and rare (README.md): `make check` fails only if a fresh program fails again in one of REPEATS runs, or if more than
 # ONCE_MOST programs fail. With TORTURE=1 every failure counts.
+# The programs are counted, not only their seconds: a machine with many processors would run more of them, and so meet more of those races.
 REPEATS = 5
 CI_FIRST = 1000
 ONCE_MOST = 4
+FRESH_MOST = 300
+JOBS_MOST = 4  # a container may have fewer processors than it sees: with more at a time, each takes as much longer
 
 
 def trial(seed, without=(), **how):
@@ -366,15 +371,17 @@ def kept():
     return seeds, left_out
 
 
-def fresh(seconds, jobs, without, first=None, only_self=False):
-    """Run fresh seeds for some seconds, `jobs` at a time; yield each trial."""
-    end, number = time.monotonic() + seconds, iter(range(first, 1 << 62)) if first is not None else None
-    chance = random.SystemRandom()
+def fresh(seconds, jobs, without, first=None, only_self=False, most=None):
+    """Run fresh seeds, `jobs` at a time, for some seconds, at most `most`; yield each trial."""
+    end, chance = time.monotonic() + seconds, random.SystemRandom()
+    numbers = itertools.islice(itertools.count(first) if first is not None else iter(lambda: chance.randrange(1 << 32), None), most)
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
         going = set()
-        while going or time.monotonic() < end:
-            while len(going) < jobs and time.monotonic() < end:
-                going.add(pool.submit(trial, next(number) if number else chance.randrange(1 << 32), without, only_self=only_self))
+        while True:
+            while len(going) < jobs and time.monotonic() < end and (number := next(numbers, None)) is not None:
+                going.add(pool.submit(trial, number, without, only_self=only_self))
+            if not going:
+                return
             ended, going = concurrent.futures.wait(going, return_when=concurrent.futures.FIRST_COMPLETED)
             for one in ended:
                 yield one.result()
@@ -401,7 +408,7 @@ def arguments():
     parser.add_argument("--self", action="store_true", help="compare two untraced runs, to check that the program does the same each time")
     parser.add_argument("--first", type=int, help=f"use this number and the following ones as fresh seeds; default with CI=true: {CI_FIRST}")
     parser.add_argument("--seconds", type=float, default=float(os.environ.get("HOSTILE_SECONDS") or (3600 if TORTURE else 30)), help="how long fresh seeds are run")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--jobs", type=int, default=min(len(os.sched_getaffinity(0)), JOBS_MOST))
     parser.add_argument("--keep", default=os.path.join(BUILD, "hostile-failed"), help="folder for reports of failed seeds")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="an option of the tracer for all programs, such as LIBTRACE_SAMPLE=process-tree")
     return parser.parse_args()
@@ -439,7 +446,8 @@ def main():
                     break
             tap.ok(not done.wrong, f"seed {seed}: {remark}", done.text())
     verdicts, count, once = collections.Counter(), 0, []
-    for done in fresh(given.seconds, given.jobs, without or left_out, given.first, given.self):
+    most = None if TORTURE or os.environ.get("HOSTILE_SECONDS") or chosen or without or given.self else FRESH_MOST
+    for done in fresh(given.seconds, given.jobs, without or left_out, given.first, given.self, most):
         count += 1
         verdicts[re.sub(r"\d+", "N", done.verdict)] += 1
         if done.wrong and (TORTURE or fails(done.seed, without or left_out, REPEATS)):
