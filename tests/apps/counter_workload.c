@@ -7,10 +7,11 @@
  * and however the process dies, a complete report must contain between `done` and `begun` calls of
  * each thread and function.
  *
- *     counter_workload FILE THREADS MODE [DELAY_MS]
+ *     counter_workload FILE THREADS MODE [DELAY_MS | told]
  *
- * MODE selects what the main thread does after DELAY_MS while the others continue: wait (for ever)
- * return exit _exit quick_exit exec abort segv raw_exit. With "finish" every thread makes exactly
+ * MODE selects what the main thread does after DELAY_MS, or as soon as another process sets `told`
+ * in FILE, while the others continue: wait (for ever) return exit _exit quick_exit exec abort segv
+ * raw_exit. With "finish" every thread makes exactly
  * DELAY_MS * 100 rounds and the process ends normally.
  */
 #include "app.h"
@@ -32,7 +33,7 @@ struct slot {
 };
 
 struct books {
-	uint64_t pid, threads_begun, pad[14];
+	uint64_t pid, threads_begun, told, pad[13]; /* lib.py knows the layout */
 	struct slot slot[SLOTS];
 };
 
@@ -67,14 +68,14 @@ static uint64_t now_ms(void)
 	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
 }
 
-/* Run rounds until `end_ms` (0 = forever) or the limit of rounds. */
+/* Run rounds until `end_ms` (0 = forever), or until it is told to end, or the limit of rounds. */
 static void work(volatile struct slot *slot, uint64_t end_ms)
 {
 	slot->tid = (uint64_t)app_tid();
 	__atomic_fetch_add(&books->threads_begun, 1, __ATOMIC_SEQ_CST);
 	for (uint64_t n = 0; !rounds_max || n < rounds_max; n++) {
 		one_round(slot);
-		if (end_ms && now_ms() >= end_ms)
+		if (end_ms && (books->told || now_ms() >= end_ms))
 			return;
 	}
 }
@@ -129,6 +130,8 @@ int main(int argc, char **argv)
 	open_books(argv[1]);
 	if (!strcmp(mode, "finish"))
 		rounds_max = delay_ms * 100;
+	else if (argc > 4 && !strcmp(argv[4], "told"))
+		end_ms = UINT64_MAX;
 	else if (strcmp(mode, "wait"))
 		end_ms = now_ms() + delay_ms;
 	for (int i = 1; i < threads; i++)

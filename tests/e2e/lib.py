@@ -373,6 +373,13 @@ class Books:
             if tid:
                 self.threads.append((tid, numbers[:4], numbers[4:]))
 
+    @staticmethod
+    def tell_end(path):
+        """Let a program that runs until it is told ("told" instead of DELAY_MS) end."""
+        with open(path, "r+b") as file:
+            file.seek(16)
+            file.write(struct.pack("=Q", 1))
+
     def done(self):
         return sum(sum(done) for _, _, done in self.threads)
 

@@ -41,6 +41,10 @@ class Victim:
         self.process = subprocess.Popen(argv, env=traced_env(self.path, self.spool, **options), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                         stderr=subprocess.STDOUT, start_new_session=True)
 
+    def tell_end(self):
+        """Let a program end that was started with the delay "told"."""
+        Books.tell_end(self.books_path)
+
     def at_work(self):
         """Wait until all threads have begun, or the program has ended."""
         def begun():
@@ -178,13 +182,13 @@ def without_writer():
 
 
 def kill_writer(victim):
-    if not victim.at_work() or not wait_until(victim.writer, 10):
+    if not victim.at_work() or not wait_until(victim.writer):
         return "no writer to kill"
     time.sleep(moment_ms() / 1000)
     writer = victim.writer()
     if writer:
         os.kill(writer, signal.SIGKILL)
-        wait_until(lambda: not victim.writer(), 10)
+        wait_until(lambda: not victim.writer())
     return None
 
 
@@ -193,8 +197,11 @@ def writer_gone(victim):
 
 
 def writer_killed_once(threads, mode):
-    victim = Victim(threads, mode, 120)
-    wrong = kill_writer(victim) or victim.end()
+    victim = Victim(threads, mode, "told")
+    wrong = kill_writer(victim)
+    time.sleep(moment_ms() / 1000)
+    victim.tell_end()
+    wrong = wrong or victim.end()
     if wrong:
         return wrong
     wait_until(lambda: writer_gone(victim))
@@ -231,11 +238,12 @@ def writer_killed_unreaped():
         tap.skip("dead writer not reaped", "no subreaper")
         return
     for threads, mode in ((1, "return"), (4, "_exit")):
-        victim = Victim(threads, mode, 120, LIBTRACE_EXIT_WAIT=HANG_S * 2000)
-        wrong = "no writer" if not victim.at_work() or not wait_until(victim.writer, 10) else None
+        victim = Victim(threads, mode, "told", LIBTRACE_EXIT_WAIT=HANG_S * 2000)
+        wrong = "no writer" if not victim.at_work() or not wait_until(victim.writer) else None
         if not wrong:
             os.kill(victim.writer(), signal.SIGKILL)
-            wrong = victim.end() or victim.recover() or victim.judge()
+        victim.tell_end()
+        wrong = wrong or victim.end() or victim.recover() or victim.judge()
         tap.ok(not wrong, f"dead writer not reaped, {threads} threads, {mode}: the program ends without it", wrong)
 
 
@@ -251,12 +259,14 @@ def writer_missing():
 def writer_frozen():
     """Check that a stopped writer delays the program only by its bounded waits, and finishes the report when it runs again."""
     for threads, mode in ((1, "return"), (4, "_exit"), (4, "exec")):
-        victim = Victim(threads, mode, 120)
-        if not victim.at_work() or not wait_until(victim.writer, 10):
+        victim = Victim(threads, mode, "told")
+        if not victim.at_work() or not wait_until(victim.writer):
             tap.ok(False, f"writer frozen, {threads} threads: there is a writer")
             continue
         writer, start = victim.writer(), time.monotonic()
         os.kill(writer, signal.SIGSTOP)
+        time.sleep(0.1)  # calls that the writer does not take
+        victim.tell_end()
         wrong = victim.end()
         lasted = time.monotonic() - start
         os.kill(writer, signal.SIGCONT)
@@ -286,13 +296,14 @@ def writer_killed_in_a_tree():
     def once():
         place, spool = folder(), spool_folder()
         path = os.path.join(place, "r.rep")
-        script = f"for i in 1 2 3 4 5 6 7 8 9 10; do {app('small_stack')} >/dev/null || exit 9; sleep 0.02; done"
+        script = f"read line; for i in 1 2 3 4 5 6 7 8 9 10; do {app('small_stack')} >/dev/null || exit 9; sleep 0.02; done"
         victim = Victim.__new__(Victim)
         victim.spool, victim.path = spool, path
-        victim.process = subprocess.Popen(["sh", "-c", script], env=traced_env(path, spool), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                          stderr=subprocess.STDOUT, start_new_session=True)
-        if not wait_until(victim.writer, 10):
+        victim.process = subprocess.Popen(["sh", "-c", script], env=traced_env(path, spool), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                          stderr=subprocess.STDOUT, start_new_session=True, bufsize=0)
+        if not wait_until(victim.writer):
             return "no writer to kill"
+        victim.process.stdin.write(b"go\n")
         time.sleep(random.uniform(0, 0.15))
         if victim.writer():
             os.kill(victim.writer(), signal.SIGKILL)
