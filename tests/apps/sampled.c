@@ -437,9 +437,9 @@ int main(int argc, char **argv)
 	else if (!strcmp(mode, "exit"))
 		compute(60), _exit(7);
 	else if (!strcmp(mode, "user")) {
-		compute(60);
+		compute(300);
 		check(geteuid() || !setuid(65534), "setuid");
-		compute(100);
+		compute(300);
 	}
 	return app_result();
 }

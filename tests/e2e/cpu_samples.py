@@ -154,16 +154,25 @@ def notices_nothing():
         elif mode[0] == "urgent_fd":
             tap.ok("signalfd" in (cpus[0]["off"] or ""), "the receipt names signalfd()", cpus)
         elif mode[0] == "signals":
-            tap.ok(cpus[0]["off"] is None and cpus[0]["blocked"] >= 2 and cpus[0]["samples"] > 20, "the receipt says that SIGURG was blocked", cpus)
+            tap.ok(cpus[0]["off"] is None and cpus[0]["blocked"] >= 2 and cpus[0]["samples"] and cpus[0]["periods"] > 20, "the receipt says that SIGURG was blocked", cpus)
             left = cpus[0]["process_ns"] - cpus[0]["sampled_ns"]
             tap.ok(left > 90e6, "and the processor time of that is in no sample", cpus)
         elif mode[0] == "processes":
             tap.ok(len(cpus) >= 4 and all(c["samples"] for c in cpus if c.get("process_ns", 0) > 50e6), "forked and executed processes are sampled", cpus)
-            # 80 threads of 3 ms at 1000 Hz: with a tick of 4 ms most have one chance.
-            tids = {r["tid"] for r in s.samples()}
-            tap.ok(len(tids) > 20, "short threads, too", len(tids))
         else:
             tap.ok(cpus[0]["samples"] > 100, "there were many samples", cpus)
+
+
+def short_threads():
+    """Check that threads shorter than a period have samples. A sample needs a tick of the kernel: 80 threads of 3 ms are some 60 chances if ticks are 4 ms
+    apart, and few if a machine without free CPUs starts each thread at a tick. So programs are recorded until there are more than 20, at most five.
+    """
+    found = []
+    while len(found) < 5 and sum(found) <= 20:
+        s = Sampled("processes", hz=1000)
+        root = s.processes()[0]["pid"]
+        found.append(len({r["tid"] for r in s.samples() if r["pid"] == root} - {root}))
+    tap.ok(sum(found) > 20, f"short threads are sampled, too, {len(found)} recordings", found)
 
 
 def in_step():
@@ -233,15 +242,20 @@ def python_frames():
         tap.ok(False, "the Python program runs, its report is sound", s.wrong() or s.text)
         return
     share = float(fact[0]) / (float(fact[0]) + float(fact[2]))
-    rows = [r["callchain"] for r in s.samples()]
+    samples = [r for r in s.samples() if json.loads(r["callchain"])]
+    rows = [r["callchain"] for r in samples]
     names = ["seventy" if "seventy" in c else "thirty" if "thirty" in c else "" for c in rows if "compute" in c]
     n, count = len([x for x in names if x]), names.count("seventy")
     tap.ok(n > 100 and tail(count, n, share) >= CHANCE, "shares of two Python functions are true", (count, n, share))
-    spent = [c for c in rows if "main" in c]
-    tap.ok(n >= 0.9 * len(rows) and len(spent) >= n, "nine of ten samples are within them, with their callers", (n, len(spent), len(rows), rows[:2]))
+    # How much the interpreter computes before and after the thread depends on the machine.
+    within = [r for r in samples if '"main (<string>:' in r["callchain"]]
+    spent, wanted = sum(r["cpu_time_ns"] for r in within), 1e9 * (float(fact[0]) + float(fact[2]))
+    tap.ok(n >= 0.9 * len(within) and 0.9 * wanted <= spent <= 1.1 * wanted, "nine of ten samples of their thread are within them, with their callers", (n, len(within), spent, wanted, rows[:2]))
     by = {row["Name"]: row for row in stats(s.path, "cpu_by_function")}
     self_of = sum(float(row["Self (%)"]) for name, row in by.items() if name.startswith("compute (<string>:"))
-    tap.ok(self_of > 80, "stats -r cpu_by_function names Python's functions", list(by)[:5])
+    of_leaves = sum(r["periods"] for r in samples if json.loads(r["callchain"])[0]["function"].startswith("compute (<string>:"))
+    share = 100 * of_leaves / sum(r["periods"] for r in samples)
+    tap.ok(share > 0 and abs(self_of - share) < 0.1 * len(by), "stats -r cpu_by_function names Python's functions", (self_of, share, list(by)[:5]))
 
 
 def executed_again():
@@ -291,4 +305,4 @@ def off():
     tap.ok(refused.status and b"process-tree" in refused.err, "an unknown word is refused", refused.err)
 
 
-main(shares, notices_nothing, in_step, not_in_step, python_frames, executed_again, few_signals, refused, other_users, off)
+main(shares, notices_nothing, short_threads, in_step, not_in_step, python_frames, executed_again, few_signals, refused, other_users, off)
