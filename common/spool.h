@@ -42,7 +42,7 @@
 
 #define SPOOL_MAGIC 0x316c6f6f70536c54ull /* "TlSpool1" */
 #ifndef SPOOL_VERSION                     /* tests build a writer of another version */
-#define SPOOL_VERSION 11u
+#define SPOOL_VERSION 12u
 #endif
 #define RECORD_BYTES 32u
 #define CHUNK_BYTES 65536u /* 2048 records: a chunk switch costs about 40 ns for all of them */
@@ -421,13 +421,17 @@ struct fn_sum {
 #define FN_SUM_CALLS(count) ((count) & (FN_SUM_ROUND - 1))
 
 struct open_call { /* a call that has begun and not returned */
-	uint64_t tick;
+	uint64_t kind; /* function and flags; without a function, an entry of lane.open_stack has
+			  ended */
 	uint64_t sp;   /* stack pointer of the wrapper: a later call from above it proves that this
 			  one was abandoned. Of lane.open: stored last, 0 = none is open */
-	uint64_t kind; /* kind of an entry of lane.open_stack: 0 = it has ended; OPEN_ENDED is added
-			  if tick and kind are those of a call that has ended */
+	uint64_t tick;
 };
-#define OPEN_ENDED (UINT64_C(1) << 32)
+#define OPEN_ENDED (UINT64_C(1) << 32) /* tick and kind are those of a call that has ended */
+/* Another stack saved it, or a call that it had interrupted: it may have ended between two
+ * instructions of the short path, and is counted as dropped if nothing else closes it. */
+#define OPEN_UNSURE (UINT64_C(1) << 33)
+#define OPEN_FUNCTION(kind) ((kind) & RECORD_KIND_MASK)
 #define OPEN_CALLS 8u
 
 /* Return true if tick and kind of an open call are those of the last call that a sum counts
@@ -474,7 +478,7 @@ struct lane {
 	uint32_t pid;
 	uint32_t flushing;     /* 1 + fn while its sum is being turned into a REC_SUMMARY: if that
 				  record is the last one published, the sum is in it */
-	struct open_call open; /* sp 0 = none */
+	struct open_call open; /* sp 0 = none; its sp and tick are compared as one word */
 	uint32_t open_depth;   /* calls interrupted by a handler that calls: saved in open_stack */
 	uint32_t nested_moved; /* records of nested[] that have been moved into the lane */
 	struct open_call open_stack[OPEN_CALLS];
@@ -507,6 +511,9 @@ struct lane {
 	__attribute__((aligned(64))) struct fn_sum sums[FN_MAX];
 };
 _Static_assert(sizeof(struct lane) <= LANE_BYTES, "a lane must fit LANE_BYTES");
+_Static_assert(offsetof(struct lane, open.sp) % 16 == 0 &&
+		offsetof(struct lane, open.tick) == offsetof(struct lane, open.sp) + 8,
+	"sp and tick of the open call are one aligned word of 16 bytes");
 
 /*
  * Return the entry of lane.chunk for chunk number `n`: 1 + number, file offset (a multiple of

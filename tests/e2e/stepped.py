@@ -76,5 +76,18 @@ def jumps():
         tap.ok(trials <= held <= parent, f"{name}: no call is there twice", story(report, parent, held))
 
 
+def stacks():
+    """A call of one stack ends, and another begins there, at any instruction of a call on another stack that saves it."""
+    for which, stride in (("first", 1), ("second", STRIDE)):
+        for options in (RECORDED, BELOW):
+            ran = traced(["stepped_stacks", which, "0", str(stride)], **options)
+            if not ran:
+                continue
+            report, text, name = ran
+            made, held, dropped = facts(text)["call"][0], report.total("pread"), report.dropped()
+            tap.ok(held == made, f"{name}: each call is there once", story(report, made, held))
+            tap.ok(dropped < 10 and (dropped == 0) == (verdict(report) == "complete"), f"{name}: complete if nothing may be missing", story(report, made, held))
+
+
 if __name__ == "__main__":
-    main(forks, handlers, jumps)
+    main(forks, handlers, jumps, stacks)

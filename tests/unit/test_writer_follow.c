@@ -86,7 +86,7 @@ static pid_t start_producer(struct fake_tree *t, uint64_t calls, enum child_end 
 		(uint64_t)getpid(), &start, sizeof(start));
 	produce(&s, lane, calls);
 	lane->sums[FN_READ] = (struct fn_sum){7, 700};
-	lane->open = (struct open_call){clock_ticks(), 1, FN_READ};
+	lane->open = (struct open_call){.kind = FN_READ, .sp = 1, .tick = clock_ticks()};
 	if (end == CHILD_IS_KILLED)
 		raise(SIGKILL);
 	s.header->exit_status = 3;

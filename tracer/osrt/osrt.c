@@ -68,8 +68,8 @@ static void put_abandoned(struct thread *t, const struct open_call *open, enum r
 		return;
 	/* If the thread switches stacks, a copy of an open call may remain: it is not known whether
 	 * this call has ended, and been recorded, already. */
-	if ((t->stacks && flag == RECORD_ABANDONED) || is_summed(lane, open) ||
-		is_recorded(t, open)) {
+	if ((t->stacks && flag == RECORD_ABANDONED) || open->kind & OPEN_UNSURE ||
+		is_summed(lane, open) || is_recorded(t, open)) {
 		lane->dropped[DROP_NESTED]++;
 		return;
 	}
@@ -92,12 +92,33 @@ static uint32_t depth_of(const struct lane *lane)
 	return lane->open_depth < OPEN_CALLS ? lane->open_depth : OPEN_CALLS;
 }
 
-/* Take the open call away, unless the call has ended meanwhile. Return false if it has ended. */
+/* Take the open call away, unless the call has ended meanwhile. Return false if it has ended: its
+ * stack may have begun another call, with the same stack pointer. */
 static bool open_take(struct lane *lane, const struct open_call *open)
 {
+#if defined(__x86_64__)
+	struct {
+		uint64_t sp, tick;
+	} *word = (void *)&lane->open.sp;
+	uint64_t sp = open->sp, tick = open->tick;
+	bool taken; /* without a lock prefix: only this thread writes there */
+	__asm__ volatile("cmpxchg16b %1"
+			 : "=@ccz"(taken), "+m"(*word), "+a"(sp), "+d"(tick)
+			 : "b"(UINT64_C(0)), "c"(open->tick)
+			 : "memory");
+	return taken;
+#else
 	uint64_t sp = open->sp;
-	return __atomic_compare_exchange_n(
-		&lane->open.sp, &sp, 0, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+	return lane->open.tick == open->tick &&
+		__atomic_compare_exchange_n(
+			&lane->open.sp, &sp, 0, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+#endif
+}
+
+/* Return true if the call of that entry of open_stack has ended. */
+static bool has_ended(const struct lane *lane, uint32_t at)
+{
+	return !OPEN_FUNCTION(lane->open_stack[at].kind);
 }
 
 /* Make the innermost saved call the open call again. A handler may interrupt this anywhere: each
@@ -106,9 +127,9 @@ static void take_up(struct lane *lane)
 {
 	for (uint32_t depth = depth_of(lane); depth && !lane->open.sp; depth--) {
 		struct open_call open = lane->open_stack[depth - 1];
-		if (open.kind) {
+		if (OPEN_FUNCTION(open.kind)) {
 			lane_open(lane, &open);
-			if (!lane->open_stack[depth - 1].kind) /* it has ended meanwhile */
+			if (has_ended(lane, depth - 1)) /* meanwhile */
 				open_take(lane, &open);
 		}
 		lane->open_depth = depth - 1;
@@ -127,31 +148,36 @@ void osrt_abandon_open(struct thread *t, uint64_t sp, enum record_flag flag)
 		put_abandoned(t, &now, flag);
 	for (uint32_t depth = depth_of(lane); depth; depth--) {
 		struct open_call open = lane->open_stack[depth - 1];
-		if (open.kind && !is_dead(t, &open, sp))
+		if (OPEN_FUNCTION(open.kind) && !is_dead(t, &open, sp))
 			break;
 		lane->open_depth = depth - 1;
-		if (open.kind)
+		if (OPEN_FUNCTION(open.kind))
 			put_abandoned(t, &open, flag);
 	}
 	take_up(lane);
 }
 
-/* Save the open call. It is not saved if it ends meanwhile, on another stack. */
-static void open_push(struct lane *lane)
+/* Save the open call. Return false if it has ended meanwhile, on another stack: the next call of
+ * that stack may be open now. */
+static bool open_push(struct lane *lane, struct open_call open)
 {
 	uint32_t depth = depth_of(lane);
-	struct open_call open = lane->open;
-	if (!open.sp)
-		return;
+	for (uint32_t i = 0; i < depth && open.kind & OPEN_UNSURE; i++)
+		lane->open_stack[i].kind |= OPEN_UNSURE;
 	if (depth < OPEN_CALLS) {
 		lane->open_stack[depth] = open;
 		THREAD_BARRIER();
 		lane->open_depth = depth + 1;
 		THREAD_BARRIER();
 	}
-	if (!open_take(lane, &open) && depth < OPEN_CALLS)
+	bool taken = open_take(lane, &open);
+	if (!taken && depth < OPEN_CALLS)
 		lane->open_stack[depth].kind = 0;
+	return taken;
 }
+
+/* Other stacks may interrupt the saving of their calls as often as they begin another one. */
+#define PUSHES_MOST 16
 
 /*
  * A call begins while another is open. Either the open call was left without returning (its frame
@@ -163,17 +189,24 @@ void osrt_interrupted(struct thread *t, uint64_t sp)
 	struct lane *lane = t->lane;
 	if (!lane) /* a handler has forked meanwhile */
 		return;
+	bool is_on_signal_stack = thread_on_signal_stack();
 	thread_look_for_stray(t);
 	if (is_summed(lane, &lane->open))
 		lane->open.kind |= OPEN_ENDED;
-	if (!thread_on_signal_stack()) {
+	if (!is_on_signal_stack) {
 		osrt_abandon_open(t, sp, RECORD_ABANDONED);
 		if (lane->open.sp && !thread_same_stack(t, lane->open.sp, sp)) {
 			t->stacks = 1;
 			spare_prepare(t); /* a stack switch may soon interrupt the tracer, too */
 		}
 	}
-	open_push(lane);
+	for (unsigned i = 0; i < PUSHES_MOST && lane->open.sp; i++) {
+		struct open_call open = lane->open;
+		if (!is_on_signal_stack && !thread_same_stack(t, open.sp, sp))
+			open.kind |= OPEN_UNSURE;
+		if (open_push(lane, open))
+			break;
+	}
 }
 
 /* Return true if the call began before this process had its spool. */

@@ -28,11 +28,17 @@ static void call_add(struct ending *e, uint64_t tick, uint64_t ticks, uint32_t f
 static void open_finish(struct ending *e, const struct open_call *shared)
 {
 	struct open_call open = *shared;
+	bool is_unsure = open.kind & OPEN_UNSURE;
+	open.kind &= ~OPEN_UNSURE;
 	if (spool_header(e->spool)->osrt_off || !open.kind || !open.tick ||
 		open.kind >= fn_count() || open.tick > e->end_tick ||
 		open_call_is_summed(&open, e->lane->summed) ||
 		ending_is_recorded(e, open.tick, open.kind))
 		return;
+	if (is_unsure) {
+		e->view->unsure++;
+		return;
+	}
 	call_add(e, open.tick, e->end_tick - open.tick, (uint32_t)open.kind, RECORD_UNFINISHED, 0,
 		0);
 }

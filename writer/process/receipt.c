@@ -57,6 +57,8 @@ static uint64_t drops_of(struct spool *spool, uint32_t reason)
 		count += spool->switches.lost;
 	for (uint32_t i = 0; i < spool->lane_count; i++) {
 		const struct lane *lane = lane_of(spool, spool->lanes[i]);
+		if (reason == DROP_NESTED)
+			count += spool->lanes[i]->unsure;
 		if (lane)
 			count += __atomic_load_n(&lane->dropped[reason], __ATOMIC_RELAXED);
 	}

@@ -34,6 +34,7 @@ struct lane_view {
 	struct tally own, guest;     /* counts of the spool's process, of the current owner */
 	uint64_t ranges;             /* file offset of its open NVTX ranges, once they were read */
 	uint64_t gaps;               /* number of missing events, by the GAP rows */
+	uint64_t unsure;             /* open calls that may have ended, counted as dropped */
 	uint64_t unwritten;          /* slots that the head counts and no thread wrote */
 	bool guest_execs;            /* the owner was about to exec */
 	struct last_exec guest_exec; /* ... this program */
