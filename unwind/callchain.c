@@ -88,6 +88,7 @@ void callchain_init(const struct callchain_setup *given)
 	setup = *given;
 	nodes.more = given->more;
 	nodes.arg = given->more_arg;
+	stack_init();
 	rules_init(given->find_object);
 }
 

@@ -63,16 +63,29 @@ bool stack_range_raise(struct stack_range *range, uint64_t end)
 	return true;
 }
 
+static uint64_t first_descriptor; /* that of the program's first thread; 0 = not known */
+
+static uint64_t descriptor(void)
+{
+	uint64_t address = 0;
+#if defined(__x86_64__)
+	__asm__("movq %%fs:0, %0" : "=r"(address));
+#endif
+	return address;
+}
+
+void stack_init(void)
+{
+	first_descriptor = sys_gettid() == sys_getpid() ? descriptor() : 0;
+}
+
 /* Return the address of the thread's descriptor, which glibc stores at the outer end of the
- * thread's stack; 0 for the first thread, whose descriptor is elsewhere. */
+ * thread's stack; 0 for the first thread, whose descriptor is elsewhere, and for a task that
+ * shares it: clone() with CLONE_VM, without CLONE_SETTLS. */
 static uint64_t thread_top(void)
 {
-	uint64_t top = 0;
-#if defined(__x86_64__)
-	if (sys_gettid() != sys_getpid())
-		__asm__("movq %%fs:0, %0" : "=r"(top));
-#endif
-	return top;
+	uint64_t top = descriptor();
+	return top == first_descriptor || sys_gettid() == sys_getpid() ? 0 : top;
 }
 
 static bool is_near_top(struct stack_range *range, uint64_t sp, uint64_t top)

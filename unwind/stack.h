@@ -26,6 +26,9 @@ struct stack_range {
 	uint64_t sure;
 };
 
+/* Initialize, once, in the program's first thread if possible. Two system calls. */
+void stack_init(void);
+
 /* Return true if 8 bytes at `address` (a multiple of 8) can be read. One system call, about 0.1
  * us. */
 bool stack_readable(uint64_t address);

@@ -5,6 +5,8 @@
  */
 #define _GNU_SOURCE
 #include <pthread.h>
+#include <sched.h>
+#include <signal.h>
 #include <stdlib.h>
 
 #include "tap.h"
@@ -88,6 +90,32 @@ static void *run(void *arg)
 	return NULL;
 }
 
+/* Look at memory just below the descriptor of the first thread, as a stack that happens to be there
+ * would be. */
+static int look_below_descriptor(void *arg)
+{
+	struct stack_range *ranges = arg;
+	uint64_t sp = (uint64_t)(uintptr_t)pthread_self() - 64;
+	return stack_ranges_switch(ranges, sp, 0, 0) ? 0 : 1;
+}
+
+/* A task with the descriptor of the first thread is on a stack of its own, which may end anywhere
+ * below that descriptor. */
+static void another_task_of_the_first_thread(void)
+{
+	static char stack[65536] __attribute__((aligned(64)));
+	struct stack_range ranges[2] = {{0}};
+	int tid = 1;
+	pid_t pid = clone(look_below_descriptor, stack + sizeof(stack),
+		CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD |
+			CLONE_CHILD_CLEARTID,
+		ranges, NULL, NULL, &tid);
+	while (pid > 0 && __atomic_load_n(&tid, __ATOMIC_ACQUIRE))
+		sched_yield();
+	check(pid > 0 && ranges[0].high && !ranges[0].sure,
+		"the stack of a task with another thread's descriptor is not sure");
+}
+
 int main(void)
 {
 	pthread_t threads[THREADS];
@@ -108,6 +136,7 @@ int main(void)
 	check(wrong == 0 && lost == 0,
 		"%d chains by %d threads are right: %u differ, %u are not whole",
 		2 * ROUNDS * THREADS, THREADS, wrong, lost);
+	another_task_of_the_first_thread();
 	check(other < THREADS, "equal chains have equal ids: %u have not", other);
 	free(workers);
 	return tap_done();
