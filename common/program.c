@@ -16,7 +16,7 @@
 #include "common/sys.h"
 #include "common/text.h"
 
-#define SCRIPT_DEPTH_MAX 5 /* the kernel's limit */
+#define SCRIPT_DEPTH_MAX 5 /* the kernel's limit of nested scripts, before the program itself */
 #define HEAD_BYTES \
 	2048 /* usually holds the ELF header, the program headers and the interpreter's name */
 
@@ -84,7 +84,7 @@ static bool script_interpreter(char *head)
 enum child_verdict program_examine(const char *path)
 {
 	_Alignas(16) char head[HEAD_BYTES + 1];
-	for (int depth = 0; depth < SCRIPT_DEPTH_MAX; depth++) {
+	for (int depth = 0; depth <= SCRIPT_DEPTH_MAX; depth++) {
 		int fd = sys_openat(AT_FDCWD, path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
 		if (fd == -EFAULT)
 			return VERDICT_BAD_POINTER;
