@@ -113,8 +113,8 @@ static void help_variables(FILE *out)
 	char text[1024];
 	for (size_t i = 0; i < VARIABLES; i++) {
 		const struct variable *v = &variables[i];
-		snprintf(text, sizeof(text), "%s%s%s%s", v->meaning, *v->otherwise ? " [" : "",
-			v->otherwise, *v->otherwise ? "]" : "");
+		snprintf(text, sizeof(text), "%s%s%s", v->meaning,
+			*v->otherwise ? "; default " : "", v->otherwise);
 		entry(out, v->name, text);
 	}
 }

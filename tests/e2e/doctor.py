@@ -6,6 +6,7 @@
 import glob
 import json
 import os
+import platform
 import resource
 import shutil
 import struct
@@ -14,10 +15,10 @@ import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import libdevice as device  # noqa: E402
-from lib import PRODUCTS, TRACE, clean_env, folder, main, run, tap  # noqa: E402
+from lib import LIBRARY, PRODUCTS, TRACE, clean_env, folder, main, run, tap  # noqa: E402
 
 PLACE = folder()
-NAMES = ["record", "spool", "callchains", "samples", "clock", "driver", "cupti", "counters", "ptrace", "perf_event", "mpi", "debuginfod"]
+NAMES = ["record", "spool", "callchains", "samples", "functions", "clock", "driver", "cupti", "counters", "ptrace", "perf_event", "mpi", "debuginfod"]
 STATES = {"yes", "partly", "no", "absent"}
 SYS_PTRACE, SYS_PERF_EVENT_OPEN = 101, 298
 EPERM = 1
@@ -116,10 +117,29 @@ def system_calls():
     says("samples", "a system call filter", "a system call filter (seccomp) is in force", "no", sandbox)
     sandbox = asked(refused=(SYS_PTRACE, SYS_PERF_EVENT_OPEN))
     says("ptrace", "ptrace() is refused", "debuggers cannot attach: Operation not permitted", "no", sandbox, "SYS_PTRACE")
-    says("perf_event", "perf_event_open() is refused", "perf cannot sample: Operation not permitted", "no", sandbox, "PERFMON")
+    says("perf_event", "perf_event_open() is refused", "perf events are refused: Operation not permitted", "no", sandbox, "PERFMON")
     says("record", "both are refused, and nothing needs them", "complete: nothing lost", "yes", sandbox)
     sandbox = asked(["--tmpfs", "/proc"])
     says("callchains", "no /proc", "/proc is not mounted", "partly", sandbox, "mount -t proc", sandbox[1].status)
+
+
+def old_libc():
+    """Check the line of --functions with a libtrace-host that reports an old C library, and with one that cannot run."""
+    home = os.path.join(PLACE, "home")
+    for name in os.listdir(os.path.dirname(LIBRARY)):
+        if name != "libtrace-host":
+            os.makedirs(home, exist_ok=True)
+            os.symlink(os.path.join(os.path.dirname(LIBRARY), name), os.path.join(home, name))
+    host = written("home/libtrace-host", "#!/bin/sh\necho glibc=2.31\n")
+    os.chmod(host, 0o755)
+    sandbox = asked(LIBTRACE_HOME=home)
+    says("functions", "glibc 2.31", "glibc 2.31 is older than 2.35", "no", sandbox)
+    written("home/libtrace-host", "#!/bin/sh\nexit 1\n")
+    sandbox = asked(LIBTRACE_HOME=home)
+    says("functions", "no glibc", "there is no glibc here", "no", sandbox, None, 1)
+    found = asked()
+    wanted = "yes" if platform.machine() == "x86_64" and tuple(map(int, platform.libc_ver()[1].split(".")[:2])) >= (2, 35) else "no"
+    says("functions", "this machine", "--functions", wanted, found)
 
 
 def kernel_settings():
@@ -153,7 +173,7 @@ def cuda():
     installed = {os.path.realpath(path) for path in glob.glob("/usr/lib/x86_64-linux-gnu/libcuda.so*")}
     none = asked(["--tmpfs", "/proc/driver", "--tmpfs", "/usr/local", *(word for path in installed for word in ("--ro-bind", written("none", ""), path))])
     says("driver", "no driver", "no libcuda.so.1", "absent", none)
-    says("cupti", "no driver", "not in the loader's path", "absent", none)
+    says("cupti", "no driver", "libcupti.so is not in the loader's path", "absent", none)
     says("counters", "no driver", "no NVIDIA driver in this kernel", "absent", none)
     sandbox = asked(driver(1))
     says("counters", "counters for administrators only", "RmProfilingAdminOnly: 1", "no", sandbox, "NVreg_RestrictProfilingToAdminUsers=0")
@@ -168,7 +188,7 @@ def cuda():
     says("driver", "a driver and a device", "CUDA 13", "yes", none)
     says("cupti", "no CUPTI", "not in the loader's path or in /usr/local/cuda", "partly", none, "LIBTRACE_CUPTI")
     hidden = asked(driver(0), LD_LIBRARY_PATH=device.folder("nocupti"), SIM_FAULT="fail=cuInit:0:100")
-    says("driver", "a driver, and no device is visible", "CUDA 13.0, but cuInit() failed: 100", "no", hidden, "run nvidia-smi; 100: no device is visible")
+    says("driver", "a driver, and no device is visible", "CUDA 13.0, but cuInit() failed: 100", "no", hidden, "run nvidia-smi; error 100: no device is visible")
     old = asked(driver(0), LD_LIBRARY_PATH=device.folder("cuda11"), SIM_FAULT="cupti_version=12", LIBTRACE_CUPTI=os.path.join(device.folder("cuda11"), "libcupti.so.11.8"))
     says("cupti", "CUPTI of CUDA 10", "libcupti.so.11.8, interface 12", "no", old, "install CUPTI of CUDA 11 or later")
     for name, library, interface in (("cuda12", "libcupti.so.12", "24"), ("cuda11", "libcupti.so.11.8", "18")):
@@ -211,4 +231,4 @@ if __name__ == "__main__":
     if not shutil.which("bwrap") or run(["bwrap", "--ro-bind", "/", "/", "true"]).status:
         tap.skip("trace doctor in sandboxes", "bwrap is missing, or not permitted here")
         tap.finish()
-    main(everything_there, the_library, shared_memory, system_calls, kernel_settings, cuda, tools, every_line)
+    main(everything_there, the_library, shared_memory, system_calls, old_libc, kernel_settings, cuda, tools, every_line)

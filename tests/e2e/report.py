@@ -100,7 +100,7 @@ def text_has_costs_and_merges():
         d.row("NVTX_EVENTS", start=number * 10, end=number * 10 + 5, eventType=59, text=f"step {number}", globalTid=made.T1)
     d.finish()
     text = trace("report", path).out.decode()
-    tap.ok("so 300 names are 1\n" in text and re.search(r" step #|:step #", text) and "largest costs:    " in text.replace(":step", "step"),
+    tap.ok("which merges 300 names into 1\n" in text and re.search(r" step #|:step #", text) and "largest costs:    " in text.replace(":step", "step"),
            "text: numbers in names are merged, and ranges are costs where there is nothing else", text)
 
 

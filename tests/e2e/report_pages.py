@@ -200,7 +200,7 @@ def waits_database():
 def costs_name_what_they_leave_out():
     text = trace("report", waits_database()).out.decode()
     costs = text.split("largest costs:")[-1]
-    tap.ok([name for name in ("poll:", "read:", "main:") if name in costs] == ["poll:", "read:", "main:"] and "of OS functions that wait, only the longest; the next is epoll_wait)" in " ".join(costs.split()),
+    tap.ok([name for name in ("poll:", "read:", "main:") if name in costs] == ["poll:", "read:", "main:"] and "Of OS functions that wait, only the longest is listed; the next is epoll_wait." in " ".join(costs.split()),
            "text: the largest costs say that a longer wait is left out", costs)
     path = os.path.join(PLACE, "one-wait.sqlite")
     d = made.Made(path)
@@ -297,7 +297,7 @@ def browser_tables(browser):
     cut = browser.evaluate("[...document.querySelectorAll('#tables td.text')].filter((e) => e.offsetParent && e.scrollWidth > e.clientWidth).length")
     shown = texts(browser, "#table-0-cuda_gpu_kern_sum td.text")
     tap.ok(cut == 0 and LONG_NAME in shown, "labels are shown whole", (cut, shown))
-    tap.ok(any("301 names are 2" in text for text in texts(browser, "#tables .hint")), "the table says that names are merged", texts(browser, "#tables .hint"))
+    tap.ok(any("301 names into 2" in text for text in texts(browser, "#tables .hint")), "the table says that names are merged", texts(browser, "#tables .hint"))
     _, path = page("merged-and-not", steps_database("steps", 300), steps_database("few", 150))
     browser.open(path)
     names = texts(browser, "#comparison details:first-child tbody td:last-child")

@@ -3,6 +3,7 @@
 # timeout: 180
 """Check errors that a new user encounters in all commands: closed pipes, full disks, files that are not reports, names that do not exist."""
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -200,6 +201,14 @@ def every_help():
                and trace(command, "--help").out == result.out, f"help {command}", result)
 
 
+def defaults_are_said_once():
+    """Check that the help of variables and options names each default once."""
+    for words in (("help", "env"), ("help", "run")):
+        entries = re.sub(r"\n {32}", " ", trace(*words).out.decode()).splitlines()  # continued lines begin at a column
+        twice = [line for line in entries if len(re.findall("; default[ :]", line)) > 1 or "; none; default none" in line]
+        tap.ok(any("; default " in line for line in entries) and not twice, f"{' '.join(words)}: each default is there once", twice)
+
+
 def nothing_matches():
     """Check that a filter that matches nothing is not reported as a report without data."""
     for options, text in ((("--name", "no_such_function"), "matches the filter"), (("--process", "1"), "matches the filter"), ((), None)):
@@ -277,13 +286,15 @@ def nothing_recorded():
 
 def processes_are_counted_once():
     """Check that a process that executes another program is one process, in the last line of run and in info."""
-    for command, wanted in (("exec true", b"processes: 1, with 2 program images\n"), ("sleep 0.01 & wait", b"processes: 2, with 3 program images\n"), (":", b"processes: 1\n")):
+    for command, wanted in (("exec true", b"processes: 1, with 2 program images (an exec begins a new one)\n"), ("sleep 0.01 & wait", b"processes: 2, with 3 program images (an exec begins a new one)\n"), (":", b"processes: 1\n")):
         report = os.path.join(folder(), "counted.rep")
         done = trace("run", "-o", report, "--", "sh", "-c", command)
         count = int(wanted.split()[1].rstrip(b","))
         said = f" {count} process{'' if count == 1 else 'es'}; complete".encode()
         text = trace("info", report).out
         tap.ok(wanted in text and said in done.err, f"sh -c '{command}': {count} process{'' if count == 1 else 'es'}", (text, done.err))
+        first = [line for line in trace("report", report).out.splitlines() if line.startswith(b"processes ")]
+        tap.ok(len(first) == 1 and first[0].split(None, 1)[1] == wanted.split(None, 1)[1].strip(), "report counts them as info does", first)
 
 
 def ncu_verdict():
@@ -295,5 +306,5 @@ def ncu_verdict():
     tap.ok(b"verdict:   a report of Nsight Compute, not written by libtrace" in info.out and b"'trace details'" in info.out, "a report of Nsight Compute: info says so, and what reads it", info)
 
 
-main(nothing_recorded, processes_are_counted_once, ncu_verdict, unknown_options, mistakes, every_help, nothing_matches, dry_runs, dry_runs_find_as_runs_do, unknown_names, files_that_are_no_reports, imports_of_other_files, closed_pipes, full_disks,
+main(nothing_recorded, processes_are_counted_once, ncu_verdict, unknown_options, mistakes, every_help, defaults_are_said_once, nothing_matches, dry_runs, dry_runs_find_as_runs_do, unknown_names, files_that_are_no_reports, imports_of_other_files, closed_pipes, full_disks,
      unknown_options_have_neighbors, a_run_nobody_listens_to)

@@ -45,6 +45,7 @@ void check_record(struct finding *f);
 void check_spool(struct finding *f);
 void check_callchains(struct finding *f);
 void check_samples(struct finding *f);
+void check_functions(struct finding *f);
 void check_clock(struct finding *f);
 void check_ptrace(struct finding *f);
 void check_perf(struct finding *f);

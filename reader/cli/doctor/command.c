@@ -18,6 +18,7 @@ static const struct {
 	{"spool", "shared memory", check_spool},
 	{"callchains", "callchains", check_callchains},
 	{"samples", "CPU samples", check_samples},
+	{"functions", "--functions", check_functions},
 	{"clock", "clock", check_clock},
 	{"driver", "CUDA driver", check_driver},
 	{"cupti", "CUPTI", check_cupti},

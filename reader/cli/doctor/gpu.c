@@ -56,8 +56,8 @@ void check_driver(struct finding *f)
 		snprintf(error, sizeof(error), "no answer");
 	finding_set(f, FINDING_NO, "CUDA %s, but cuInit() failed: %s", version, error);
 	finding_advise(f,
-		"run nvidia-smi; 100: no device is visible, 803: libcuda.so.1 does not "
-		"fit the kernel's driver");
+		"run nvidia-smi; error 100: no device is visible; error 803: libcuda.so.1 does "
+		"not match the kernel's driver");
 }
 
 void check_cupti(struct finding *f)
@@ -71,12 +71,12 @@ void check_cupti(struct finding *f)
 				given);
 		else
 			finding_set(f, has_driver ? FINDING_PARTLY : FINDING_ABSENT,
-				"not in the loader's path or in /usr/local/cuda");
+				"libcupti.so is not in the loader's path or in /usr/local/cuda");
 		if (has_driver)
 			finding_advise(f,
-				"CUDA is recorded if CUPTI is beside the runtime that a "
-				"program loads (PyTorch's packages); else set "
-				"LIBTRACE_CUPTI");
+				"a program that loads CUDA with a CUPTI beside it is recorded "
+				"nevertheless (PyTorch's packages); for others, set "
+				"LIBTRACE_CUPTI to the path of libcupti.so");
 		return;
 	}
 	answer_find(answer, "cupti_version", version, sizeof(version));
@@ -104,12 +104,12 @@ void check_counters(struct finding *f)
 	}
 	field_read(params, "RmProfilingAdminOnly", found, sizeof(found));
 	if (!strcmp(found, "0") || has_capability(CAP_SYS_ADMIN_BIT)) {
-		finding_set(f, FINDING_YES, "permitted; trace does not need them, ncu does");
+		finding_set(f, FINDING_YES, "permitted; only ncu needs them");
 		return;
 	}
 	finding_set(f, FINDING_NO,
-		"the driver permits them to administrators only (RmProfilingAdminOnly: %s); trace "
-		"does not need them, ncu does",
+		"the driver permits them to administrators only (RmProfilingAdminOnly: %s); only "
+		"ncu needs them",
 		*found ? found : "unknown");
 	finding_advise(f,
 		"put 'options nvidia NVreg_RestrictProfilingToAdminUsers=0' into a file in "

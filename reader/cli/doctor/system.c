@@ -29,6 +29,11 @@
 
 #define PATIENCE_MS 30000
 #define SPOOL_ENOUGH_MIB 64u
+#if defined(__x86_64__)
+#define FUNCTIONS_SUPPORTED true /* tracer/functions has stubs for this processor */
+#else
+#define FUNCTIONS_SUPPORTED false
+#endif
 
 /* ---- recording ---- */
 
@@ -52,8 +57,8 @@ static void host_record(struct finding *f, const char *host, const char *report)
 		return;
 	}
 	bool is_complete = info_verdict(&i, verdict, sizeof(verdict));
-	finding_set(f, is_complete ? FINDING_YES : FINDING_PARTLY, "a program was recorded: %s",
-		verdict);
+	finding_set(f, is_complete ? FINDING_YES : FINDING_PARTLY,
+		"a test program was recorded; verdict: %s", verdict);
 	info_release(&i);
 }
 
@@ -140,7 +145,7 @@ void check_callchains(struct finding *f)
 		finding_advise(f, "mount it: mount -t proc proc /proc");
 		return;
 	}
-	finding_set(f, FINDING_YES, "no system call filter is in force");
+	finding_set(f, FINDING_YES, "permitted: no system call filter (seccomp) is in force");
 }
 
 void check_samples(struct finding *f)
@@ -163,8 +168,30 @@ void check_samples(struct finding *f)
 		finding_advise(f, "raise the limit: ulimit -i 10000");
 		return;
 	}
-	finding_set(f, FINDING_YES, "by timers, Linux %s; trace run --sample=process-tree",
+	finding_set(f, FINDING_YES, "permitted (Linux %s): trace run --sample=process-tree",
 		name.release);
+}
+
+void check_functions(struct finding *f)
+{
+	const char *const ask[] = {"machine", NULL};
+	char answer[256], glibc[32] = "";
+	unsigned major = 0, minor = 0;
+	companion_ask(ask, PATIENCE_MS, answer, sizeof(answer));
+	bool is_known = answer_find(answer, "glibc", glibc, sizeof(glibc)) &&
+		sscanf(glibc, "%u.%u", &major, &minor) == 2;
+	if (!FUNCTIONS_SUPPORTED)
+		finding_set(f, FINDING_NO, "trace run --functions is for x86-64 only");
+	else if (!is_known)
+		finding_set(f, FINDING_NO, "there is no glibc here");
+	else if (major < 2 || (major == 2 && minor < 35))
+		finding_set(f, FINDING_NO,
+			"glibc %s is older than 2.35, which trace run --functions needs", glibc);
+	else
+		finding_set(f, FINDING_YES,
+			"calls of any library but the C library (glibc %s): trace run --functions "
+			"'libz.so*:*'",
+			glibc);
 }
 
 void check_clock(struct finding *f)
@@ -174,7 +201,7 @@ void check_clock(struct finding *f)
 		sizeof(source));
 	clock_init();
 	if (clock_is_tsc)
-		finding_set(f, FINDING_YES, "the processor's time stamp counter");
+		finding_set(f, FINDING_YES, "the processor's time stamp counter (TSC)");
 	else
 		finding_set(f, FINDING_PARTLY,
 			"the kernel's clock source is '%s', not 'tsc': a recorded call costs more",
@@ -206,14 +233,14 @@ void check_ptrace(struct finding *f)
 	line_read("/proc/sys/kernel/yama/ptrace_scope", scope, sizeof(scope));
 	int level = atoi(scope);
 	if (error)
-		finding_set(f, FINDING_NO, "debuggers cannot attach: %s; trace does not need it",
+		finding_set(f, FINDING_NO, "debuggers cannot attach: %s; trace does not need them",
 			strerror(-error));
 	else if (level)
 		finding_set(f, FINDING_PARTLY,
-			"debuggers attach to %s only (ptrace_scope %d); trace does not need it",
+			"debuggers attach to %s only (ptrace_scope %d); trace does not need them",
 			level == 1 ? "their own children" : "processes as root", level);
 	else
-		finding_set(f, FINDING_YES, "debuggers can attach; trace does not need it");
+		finding_set(f, FINDING_YES, "debuggers can attach; trace does not need them");
 	if (error)
 		finding_advise(f, "for gdb -p in a container: docker run --cap-add=SYS_PTRACE");
 	else if (level)
@@ -235,14 +262,14 @@ void check_perf(struct finding *f)
 	if (fd >= 0) {
 		close((int)fd);
 		finding_set(f, FINDING_YES,
-			"perf can sample (perf_event_paranoid %s); of trace, only --cpuctxsw "
-			"needs it",
+			"perf events are permitted (perf_event_paranoid %s); only trace run "
+			"--cpuctxsw needs them",
 			level);
 		return;
 	}
 	finding_set(f, FINDING_NO,
-		"perf cannot sample: %s (perf_event_paranoid %s); of trace, only --cpuctxsw needs "
-		"it",
+		"perf events are refused: %s (perf_event_paranoid %s); only trace run --cpuctxsw "
+		"needs them",
 		strerror(error), level);
 	finding_advise(f,
 		"for perf and --cpuctxsw: sysctl kernel.perf_event_paranoid=2, or in a container "

@@ -50,7 +50,8 @@ void check_mpi(struct finding *f)
 		if (!program_find(launchers[i].program, path) ||
 			!strstr(strrchr(path, '/'), launchers[i].word))
 			continue;
-		finding_set(f, FINDING_YES, "%s, %s: one report per rank by -o 'run-%%q{%s}'",
+		finding_set(f, FINDING_YES,
+			"%s (%s); one report per rank: trace run -o 'run-%%q{%s}'",
 			launchers[i].kind, path, launchers[i].variable);
 		return;
 	}
@@ -66,9 +67,11 @@ void check_debuginfod(struct finding *f)
 	bool has_library = answer_find(answer, "loads", library, sizeof(library));
 	if (!urls || !*urls) {
 		finding_set(f, FINDING_ABSENT,
-			"DEBUGINFOD_URLS is not set: names come from files of this machine");
+			"DEBUGINFOD_URLS is not set: names of functions come from this machine's "
+			"files "
+			"only");
 		finding_advise(f,
-			"to fetch names and lines of the system's libraries: export "
+			"to download names and lines of the system's libraries: export "
 			"DEBUGINFOD_URLS=https://debuginfod.elfutils.org");
 		return;
 	}

@@ -58,6 +58,9 @@ void info_empty_reasons(const struct info *i, char *ret_text, size_t bytes);
 /* Print the report's contents as text. verbose: each process and each window. */
 void info_print(FILE *out, const struct info *i, bool verbose);
 
+/* Write the number of processes and, if some executed other programs, that of program images. */
+void info_process_count(const struct process_list *l, char *ret_text, size_t bytes);
+
 /* Print the processes as a tree. Unless verbose: one line each, only the first processes, and only
  * remarkable receipts. */
 void info_print_processes(FILE *out, const struct process_list *l, bool verbose);

@@ -111,11 +111,27 @@ static void print_command(FILE *out, const Libtrace__Process *f, bool verbose)
 	free(text);
 }
 
-/* Print ", 12 things"; nothing if the number is 0. */
+/* Print ", 12 of something"; nothing if the number is 0. */
 static void print_part(FILE *out, uint64_t number, const char *what)
 {
 	if (number)
 		fprintf(out, ", %" PRIu64 " %s", number, what);
+}
+
+/* Print ", 12 nouns and the rest"; nothing if the number is 0. */
+static void print_nouns(FILE *out, uint64_t number, const char *noun, const char *rest)
+{
+	if (number)
+		fprintf(out, ", %" PRIu64 " %s%s%s", number, noun, number == 1 ? "" : "s", rest);
+}
+
+/* Print why a source recorded nothing, or stopped; nothing without a reason. */
+static void print_off(FILE *out, const char *what, const char *reason)
+{
+	if (!reason)
+		return;
+	fprintf(out, "; %s: ", what);
+	print_text(out, reason, strlen(reason));
 }
 
 static void print_receipt(FILE *out, const Libtrace__Receipt *r, unsigned indent)
@@ -127,7 +143,7 @@ static void print_receipt(FILE *out, const Libtrace__Receipt *r, unsigned indent
 		fprintf(out, ", %" PRIu64 " dropped (%s)", r->drops[n]->count,
 			schema_drop(r->drops[n]->reason));
 	print_part(out, r->abandoned, "abandoned");
-	print_part(out, r->impossible_times, "impossible times");
+	print_part(out, r->impossible_times, "with impossible times");
 	print_part(out, r->unfinished, "unfinished");
 	print_part(out, r->unaccounted, "unaccounted for");
 	if (r->callchains_cut)
@@ -138,27 +154,26 @@ static void print_receipt(FILE *out, const Libtrace__Receipt *r, unsigned indent
 		fprintf(out, "clock error at most %" PRIu64 " ns", r->clock_error_ns);
 	else
 		fputs(r->clock_breaks ? "clock error unknown" : "clock rate estimated", out);
-	print_part(out, r->clock_breaks, "clock discontinuities");
+	print_part(out, r->clock_breaks,
+		r->clock_breaks == 1 ? "clock discontinuity" : "clock discontinuities");
 	fputs("\n", out);
 }
 
 /* Print what became of the CPU samples, and what was not sampled. */
 static void print_cpu(FILE *out, const Libtrace__CpuReceipt *c, unsigned indent)
 {
-	fprintf(out, "%*sCPU samples: %" PRIu64 " in %" PRIu64 " thread%s, %.3f s", (int)indent, "",
-		c->samples, c->threads, c->threads == 1 ? "" : "s", (double)c->sampled_ns / 1e9);
+	fprintf(out,
+		"%*sCPU samples: %" PRIu64 " in %" PRIu64 " thread%s at %" PRIu64 " Hz, %.3f s",
+		(int)indent, "", c->samples, c->threads, c->threads == 1 ? "" : "s", c->frequency,
+		(double)c->sampled_ns / 1e9);
 	if (c->process_ns)
 		fprintf(out, " of %.3f s of processor time", (double)c->process_ns / 1e9);
-	fprintf(out, ", at %" PRIu64 " Hz", c->frequency);
-	print_part(out, c->in_tracer, "in the tracer");
-	print_part(out, c->in_step, "at ends of calls");
-	print_part(out, c->late, "late");
-	print_part(out, c->blocked, "times a thread blocked SIGURG, and was not sampled");
-	print_part(out, c->threads_refused, "threads without a timer");
-	if (c->off) {
-		fputs("; off: ", out);
-		print_text(out, c->off, strlen(c->off));
-	}
+	print_part(out, c->in_tracer, "without a callchain (inside the tracer)");
+	print_part(out, c->in_step, "taken at the end of a call");
+	print_nouns(out, c->late, "late tick", " (counted by the next sample)");
+	print_nouns(out, c->blocked, "time", " without samples (a thread blocked SIGURG)");
+	print_nouns(out, c->threads_refused, "thread", " not sampled (no timer)");
+	print_off(out, "off", c->off);
 	fputs("\n", out);
 }
 
@@ -167,32 +182,26 @@ static void print_thread_time(FILE *out, const Libtrace__ThreadTimeReceipt *t, u
 {
 	fprintf(out, "%*sthread times: %" PRIu64 " thread%s", (int)indent, "", t->threads,
 		t->threads == 1 ? "" : "s");
-	print_part(out, t->readings, "readings while they lived");
-	print_part(out, t->looks, "looks at sleeping threads");
-	print_part(out, t->inexact, "with an inexact runnable time at their end");
+	print_nouns(out, t->readings, "reading", " while they ran");
+	print_nouns(out, t->looks, "time", " seen asleep outside recorded calls");
+	print_nouns(out, t->inexact, "thread", " ended without an exact runnable time");
 	if (t->steal_ns) {
 		fputs(", ", out);
 		info_print_span(out, t->steal_ns);
-		fputs(" taken from the machine's CPUs by the hypervisor", out);
+		fputs(" of the machine's CPUs taken by the hypervisor", out);
 	}
-	if (t->off) {
-		fputs("; no readings: ", out);
-		print_text(out, t->off, strlen(t->off));
-	}
+	print_off(out, "no readings", t->off);
 	fputs("\n", out);
 }
 
 /* Print what became of the context switches. */
 static void print_switches(FILE *out, const Libtrace__SwitchReceipt *s, unsigned indent)
 {
-	fprintf(out, "%*scontext switches: %" PRIu64 " of %" PRIu64 " thread%s", (int)indent, "",
+	fprintf(out, "%*scontext switches: %" PRIu64 " in %" PRIu64 " thread%s", (int)indent, "",
 		s->switches, s->threads, s->threads == 1 ? "" : "s");
 	print_part(out, s->lost, "lost");
-	print_part(out, s->threads_refused, "threads not recorded");
-	if (s->off) {
-		fputs("; off: ", out);
-		print_text(out, s->off, strlen(s->off));
-	}
+	print_nouns(out, s->threads_refused, "thread", " not recorded");
+	print_off(out, "off", s->off);
 	fputs("\n", out);
 }
 
@@ -201,12 +210,17 @@ static void print_functions(FILE *out, const Libtrace__FunctionReceipt *f, unsig
 {
 	fprintf(out,
 		"%*sfunctions of libraries: %" PRIu64 " matched, %" PRIu64 " of %" PRIu64
-		" slots of %" PRIu64 " modules patched",
-		(int)indent, "", f->functions, f->patched, f->slots, f->modules);
-	print_part(out, f->addresses, "imports of addresses, not seen");
-	print_part(out, f->unresolved, "slots not resolved");
-	print_part(out, f->no_room, "slots beyond the maximum of functions");
-	print_part(out, f->excluded, "slots of functions that are never recorded");
+		" import slots patched in %" PRIu64 " module%s",
+		(int)indent, "", f->functions, f->patched, f->slots, f->modules,
+		f->modules == 1 ? "" : "s");
+	print_nouns(out, f->addresses, "import", " of an address (its calls are not recorded)");
+	print_nouns(out, f->unresolved, "slot", " not resolved");
+	print_nouns(out, f->no_room, "slot", " beyond the maximum number of functions");
+	print_nouns(out, f->excluded, "slot", " of functions that are never recorded");
+	if (!f->functions)
+		fputs("; functions of the C library and the loader are never recorded this way: "
+		      "record them with --trace=osrt",
+			out);
 	fputs("\n", out);
 }
 
@@ -405,66 +419,100 @@ static void add_functions(Libtrace__FunctionReceipt *sum, const Libtrace__Functi
 	sum->excluded += f->excluded;
 }
 
-/* Print the sum of all receipts, without the counts of context switches. */
+static void add_switches(Libtrace__SwitchReceipt *sum, const Libtrace__SwitchReceipt *s)
+{
+	sum->threads += s->threads;
+	sum->switches += s->switches;
+	sum->lost += s->lost;
+	sum->threads_refused += s->threads_refused;
+}
+
+/* The receipts of all processes, added up. */
+struct total {
+	Libtrace__Receipt receipt;
+	Libtrace__CpuReceipt cpu;
+	Libtrace__ThreadTimeReceipt times;
+	Libtrace__SwitchReceipt switches;
+	Libtrace__FunctionReceipt functions;
+	uint64_t drops[REASONS_PRINTED + 1];
+};
+
+static void add_receipt(struct total *t, const Libtrace__Receipt *r)
+{
+	Libtrace__Receipt *sum = &t->receipt;
+	sum->produced += r->produced;
+	sum->written += r->written;
+	sum->summarized += r->summarized;
+	sum->abandoned += r->abandoned;
+	sum->impossible_times += r->impossible_times;
+	sum->unfinished += r->unfinished;
+	sum->unaccounted += r->unaccounted;
+	sum->callchains += r->callchains;
+	sum->callchains_cut += r->callchains_cut;
+	sum->tracer_ns += r->tracer_ns;
+	if (r->clock_error_ns > sum->clock_error_ns)
+		sum->clock_error_ns = r->clock_error_ns;
+	if (r->clock_breaks > sum->clock_breaks)
+		sum->clock_breaks = r->clock_breaks;
+	add_drops(r, t->drops);
+	if (r->cpu)
+		add_cpu(&t->cpu, r->cpu);
+	if (r->thread_time)
+		add_thread_time(&t->times, r->thread_time);
+	if (r->switches)
+		add_switches(&t->switches, r->switches);
+	if (r->functions)
+		add_functions(&t->functions, r->functions);
+}
+
+/* Print the sum of all receipts. */
 static void print_total(FILE *out, const struct process_list *l)
 {
-	Libtrace__Receipt total = LIBTRACE__RECEIPT__INIT;
-	Libtrace__CpuReceipt cpu = LIBTRACE__CPU_RECEIPT__INIT;
-	Libtrace__ThreadTimeReceipt times = LIBTRACE__THREAD_TIME_RECEIPT__INIT;
-	Libtrace__FunctionReceipt functions = LIBTRACE__FUNCTION_RECEIPT__INIT;
-	uint64_t drops[REASONS_PRINTED + 1] = {0}, receipts = 0;
-	for (size_t n = 0; n < l->count; n++) {
-		const Libtrace__Receipt *r = l->rows[n]->receipt;
-		if (!r)
-			continue;
-		receipts++;
-		total.produced += r->produced;
-		total.written += r->written;
-		total.summarized += r->summarized;
-		total.abandoned += r->abandoned;
-		total.impossible_times += r->impossible_times;
-		total.unfinished += r->unfinished;
-		total.unaccounted += r->unaccounted;
-		total.callchains += r->callchains;
-		total.callchains_cut += r->callchains_cut;
-		total.tracer_ns += r->tracer_ns;
-		if (r->clock_error_ns > total.clock_error_ns)
-			total.clock_error_ns = r->clock_error_ns;
-		if (r->clock_breaks > total.clock_breaks)
-			total.clock_breaks = r->clock_breaks;
-		add_drops(r, drops);
-		if (r->cpu)
-			add_cpu(&cpu, r->cpu);
-		if (r->thread_time)
-			add_thread_time(&times, r->thread_time);
-		if (r->functions)
-			add_functions(&functions, r->functions);
-	}
+	struct total total = {LIBTRACE__RECEIPT__INIT, LIBTRACE__CPU_RECEIPT__INIT,
+		LIBTRACE__THREAD_TIME_RECEIPT__INIT, LIBTRACE__SWITCH_RECEIPT__INIT,
+		LIBTRACE__FUNCTION_RECEIPT__INIT, {0}};
+	bool any = false;
+	for (size_t n = 0; n < l->count; n++)
+		if (l->rows[n]->receipt) {
+			add_receipt(&total, l->rows[n]->receipt);
+			any = true;
+		}
 	fputs("\nall processes together:\n", out);
-	if (receipts) {
-		print_receipt(out, &total, 2);
-		if (cpu.frequency)
-			print_cpu(out, &cpu, 2);
-		if (times.threads)
-			print_thread_time(out, &times, 2);
-		if (functions.modules)
-			print_functions(out, &functions, 2);
-		print_drops(out, drops);
-	} else {
+	if (!any) {
 		fputs("  receipt: none\n", out);
+		return;
 	}
+	print_receipt(out, &total.receipt, 2);
+	if (total.cpu.frequency)
+		print_cpu(out, &total.cpu, 2);
+	if (total.times.threads)
+		print_thread_time(out, &total.times, 2);
+	if (total.switches.threads || total.switches.threads_refused)
+		print_switches(out, &total.switches, 2);
+	if (total.functions.modules)
+		print_functions(out, &total.functions, 2);
+	print_drops(out, total.drops);
+}
+
+void info_process_count(const struct process_list *l, char *ret_text, size_t bytes)
+{
+	const uint64_t processes = processes_apart(l);
+	if (processes < l->count)
+		snprintf(ret_text, bytes,
+			"%" PRIu64 ", with %zu program images (an exec begins a new one)",
+			processes, l->count);
+	else
+		snprintf(ret_text, bytes, "%" PRIu64, processes);
 }
 
 void info_print_processes(FILE *out, const struct process_list *l, bool verbose)
 {
+	char count[128];
 	size_t left = verbose ? SIZE_MAX : PROCESSES_SHOWN;
 	struct node *nodes = nodes_make(l);
 	if (nodes && !nodes_link(nodes, l->count)) {
-		const uint64_t apart = processes_apart(l);
-		fprintf(out, "\nprocesses: %" PRIu64, apart);
-		if (apart < l->count)
-			fprintf(out, ", with %zu program images", l->count);
-		putc('\n', out);
+		info_process_count(l, count, sizeof(count));
+		fprintf(out, "\nprocesses: %s\n", count);
 		for (size_t n = 0; n < l->count; n++)
 			if (nodes[n].parent == SIZE_MAX)
 				print_tree(out, nodes, n, verbose, &left);

@@ -46,6 +46,7 @@ static void receipt_add(struct overview *o, const struct info *i)
 {
 	uint64_t produced = 0, written = 0, summarized = 0, tracer_ns = 0, error_ns = 0, breaks = 0;
 	uint64_t chains = 0, chains_cut = 0;
+	char count[128];
 	for (size_t n = 0; n < i->c.processes.count; n++) {
 		const Libtrace__Receipt *r = i->c.processes.rows[n]->receipt;
 		produced += r ? r->produced : 0;
@@ -57,7 +58,8 @@ static void receipt_add(struct overview *o, const struct info *i)
 		chains += r ? r->callchains : 0;
 		chains_cut += r ? r->callchains_cut : 0;
 	}
-	overview_fact(o, "processes", "%zu", i->c.processes.count);
+	info_process_count(&i->c.processes, count, sizeof(count));
+	overview_fact(o, "processes", "%s", count);
 	overview_fact(o, "receipt",
 		"%" PRIu64 " events produced, %" PRIu64 " written, %" PRIu64 " dropped, %" PRIu64
 		" summed up",

@@ -24,7 +24,7 @@
 #define NAME_WIDTH 26u /* minimum width of a text column whose texts are at least as wide */
 #define ROWS_OF_TABLE 8u
 #define ROWS_OF_FINDING 3u
-#define COSTS_LEFT_OUT "(of OS functions that wait, only the longest; the next is %s)"
+#define COSTS_LEFT_OUT "Of OS functions that wait, only the longest is listed; the next is %s."
 
 struct terminal {
 	unsigned width;
@@ -253,8 +253,8 @@ static int report_print(const struct terminal *t, struct sql *s, const struct sq
 		colored(t, color, r.title);
 		putchar('\n');
 		if (merging.names)
-			printf("numbers in names are merged, so %" PRId64 " names are %" PRId64
-			       "\n",
+			printf("numbers in names are replaced by #, which merges %" PRId64
+			       " names into %" PRId64 "\n",
 				merging.names, merging.merged);
 		if (advice && *advice)
 			wrapped(t, 0, advice);

@@ -174,8 +174,8 @@ export function table(given, rows, total = rows.length, narrow = false, measured
 }
 
 const mergedText = (names, merged) =>
-	`numbers in names are merged ('step 1' and 'step 2' are 'step #'), ` +
-	`so ${grouped(names)} names are ${grouped(merged)}`;
+	`numbers in names are replaced by # ('step 1' and 'step 2' become 'step #'), ` +
+	`which merges ${grouped(names)} names into ${grouped(merged)}`;
 
 // Return the rows of all tables of a name; columns of a report are the same in each.
 const rowsOfAll = (reports, name) =>

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * test_reader_info.c - tests of the processes of `trace info`: the receipt of each source of each
+ * process, and their sums.
+ */
+#define _GNU_SOURCE
+#include <stdlib.h>
+#include <string.h>
+
+#include "reader/cli/info/info.h"
+#include "tests/unit/tap.h"
+
+#define PROCESSES 2
+
+static char *text;
+
+/* Print two processes with this receipt, and store the text. */
+static void print(const Libtrace__Receipt *receipt)
+{
+	Libtrace__Process facts[PROCESSES] = {LIBTRACE__PROCESS__INIT, LIBTRACE__PROCESS__INIT};
+	struct process *rows[PROCESSES];
+	struct process_list list = {.rows = rows, .count = PROCESSES};
+	size_t bytes;
+	free(text);
+	FILE *out = open_memstream(&text, &bytes);
+	for (uint32_t n = 0; n < PROCESSES; n++) {
+		facts[n].pid = facts[n].id = 100 + n;
+		rows[n] = calloc(1, sizeof(*rows[n]));
+		rows[n]->facts = &facts[n];
+		rows[n]->receipt = (Libtrace__Receipt *)(uintptr_t)receipt;
+	}
+	info_print_processes(out, &list, true);
+	fclose(out);
+	for (size_t n = 0; n < PROCESSES; n++)
+		free(rows[n]);
+}
+
+/* Check that the text has a line once for each process, and another once in the sums. */
+static void prints(const char *each, const char *sum)
+{
+	const char *total = strstr(text, "\nall processes together:");
+	int count = 0;
+	for (const char *at = text; (at = strstr(at, each)) && at < total; at++)
+		count++;
+	check(total && count == PROCESSES && strstr(total, sum), "of each process: %.*s",
+		(int)strcspn(each, "\n"), each);
+}
+
+static void sources_are_summed(void)
+{
+	Libtrace__Receipt r = LIBTRACE__RECEIPT__INIT;
+	Libtrace__SwitchReceipt switches = LIBTRACE__SWITCH_RECEIPT__INIT;
+	Libtrace__CpuReceipt cpu = LIBTRACE__CPU_RECEIPT__INIT;
+	Libtrace__ThreadTimeReceipt times = LIBTRACE__THREAD_TIME_RECEIPT__INIT;
+	Libtrace__FunctionReceipt functions = LIBTRACE__FUNCTION_RECEIPT__INIT;
+	r.switches = &switches;
+	r.cpu = &cpu;
+	r.thread_time = &times;
+	r.functions = &functions;
+	switches.switches = 20;
+	switches.threads = cpu.threads = times.threads = functions.modules = 1;
+	switches.lost = 3;
+	switches.threads_refused = cpu.threads_refused = 1;
+	cpu.samples = 5;
+	cpu.frequency = 97;
+	cpu.blocked = 1;
+	times.readings = times.inexact = 1;
+	functions.functions = functions.patched = 2;
+	functions.slots = 9;
+	print(&r);
+	prints("context switches: 20 in 1 thread, 3 lost, 1 thread not recorded\n",
+		"context switches: 40 in 2 threads, 6 lost, 2 threads not recorded\n");
+	prints("CPU samples: 5 in 1 thread at 97 Hz, 0.000 s, 1 time without samples (a thread "
+	       "blocked SIGURG), 1 thread not sampled (no timer)\n",
+		"CPU samples: 10 in 2 threads at 97 Hz, 0.000 s, 2 times without samples (a thread "
+		"blocked SIGURG), 2 threads not sampled (no timer)\n");
+	prints("thread times: 1 thread, 1 reading while they ran, 1 thread ended without an exact "
+	       "runnable time\n",
+		"thread times: 2 threads, 2 readings while they ran, 2 threads ended without an "
+		"exact runnable time\n");
+	prints("functions of libraries: 2 matched, 2 of 9 import slots patched in 1 module\n",
+		"functions of libraries: 4 matched, 4 of 18 import slots patched in 2 modules\n");
+}
+
+static void no_function_matched(void)
+{
+	Libtrace__Receipt r = LIBTRACE__RECEIPT__INIT;
+	Libtrace__FunctionReceipt functions = LIBTRACE__FUNCTION_RECEIPT__INIT;
+	r.functions = &functions;
+	functions.modules = 1;
+	print(&r);
+	prints("0 matched, 0 of 0 import slots patched in 1 module; functions of the C library",
+		"0 matched, 0 of 0 import slots patched in 2 modules; functions of the C library");
+}
+
+static void sources_without_receipts(void)
+{
+	Libtrace__Receipt r = LIBTRACE__RECEIPT__INIT;
+	print(&r);
+	check(!strstr(text, "switches") && !strstr(text, "samples") && !strstr(text, "functions"),
+		"sources that were not asked for have no line");
+	print(NULL);
+	check(strstr(text, "together:\n  receipt: none\n") != NULL, "no process has a receipt");
+	free(text);
+}
+
+int main(void)
+{
+	sources_are_summed();
+	no_function_matched();
+	sources_without_receipts();
+	return tap_done();
+}
