@@ -49,10 +49,13 @@ struct process *process_find(struct process_list *l, uint32_t id)
 
 const struct process *process_find_pid(const struct process_list *l, uint32_t pid)
 {
-	for (size_t i = l->count; i-- > 0;)
-		if (l->rows[i]->facts && l->rows[i]->facts->pid == pid)
-			return l->rows[i];
-	return NULL;
+	const struct process *last = NULL;
+	for (size_t i = 0; i < l->count; i++) {
+		const struct process *p = l->rows[i];
+		if (p->facts->pid == pid && (!last || p->facts->start_ns >= last->facts->start_ns))
+			last = p;
+	}
+	return last;
 }
 
 static int ids_reserve(struct process_list *l, uint32_t least)

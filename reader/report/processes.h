@@ -53,7 +53,8 @@ void process_list_release(struct process_list *l);
 /* Return the process with this id, or NULL. */
 struct process *process_find(struct process_list *l, uint32_t id);
 
-/* Return the last process with a pid; NULL = there is none. */
+/* Return the process with a pid that started last: of a process that executed another program, the
+ * last program image. NULL = there is none. */
 const struct process *process_find_pid(const struct process_list *l, uint32_t pid);
 
 /* Return the process with this id; create it if needed. NULL = out of memory, or an id above the

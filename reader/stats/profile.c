@@ -129,22 +129,21 @@ static uint32_t child_find(
 	return node;
 }
 
-/* Return the name of an address without a function. `back` is 1 for an interrupted instruction,
- * whose address is stored with 1 added; else 0. */
-static const char *unknown_name(
-	struct profile *p, const struct symbol *symbol, uint64_t address, unsigned back)
+const char *profile_unknown_name(
+	struct profile *p, const char *module, uint64_t offset, uint64_t address)
 {
 	char text[512];
-	const char *slash = symbol->module ? strrchr(symbol->module, '/') : NULL;
-	if (symbol->module)
-		snprintf(text, sizeof(text), "%.400s+0x%llx", slash ? slash + 1 : symbol->module,
-			(unsigned long long)(symbol->offset - back));
+	const char *slash = module ? strrchr(module, '/') : NULL;
+	if (module)
+		snprintf(text, sizeof(text), "%.400s+0x%llx", slash ? slash + 1 : module,
+			(unsigned long long)offset);
 	else
-		snprintf(text, sizeof(text), "0x%llx", (unsigned long long)(address - back));
+		snprintf(text, sizeof(text), "0x%llx", (unsigned long long)address);
 	return pool_text(&p->symbols->pool, text, sizeof(text));
 }
 
-/* Return the node below `node` for an address, after adding nodes for its inlined functions.
+/* Return the node below `node` for an address, after adding nodes for its inlined functions. `back`
+ * is 1 for an interrupted instruction, whose address is stored with 1 added; else 0.
  * Returns 0 on error, which is stored in *ret_error. */
 static uint32_t address_node(struct profile *p, const struct process *process, uint32_t node,
 	uint64_t address, unsigned back, uint64_t ns, struct time_span *span, int *ret_error)
@@ -153,8 +152,10 @@ static uint32_t address_node(struct profile *p, const struct process *process, u
 	*ret_error = -ENOMEM;
 	for (uint32_t i = symbol ? symbol->frame_count : 0; node && i-- > 0;) {
 		const struct symbol_frame *f = &symbol->frames[i];
-		const struct profile_frame frame = {
-			f->function ? f->function : unknown_name(p, symbol, address, back),
+		const struct profile_frame frame = {f->function
+				? f->function
+				: profile_unknown_name(
+					  p, symbol->module, symbol->offset - back, address - back),
 			symbol->module, f->file, f->line};
 		node = child_find(p, node, &frame, ret_error);
 	}

@@ -108,6 +108,11 @@ uint32_t profile_frame(struct profile *p, const struct profile_frame *frame);
 int profile_callers(struct profile *p, const struct process *process, uint32_t *root,
 	uint32_t chain, uint64_t ns, uint32_t ret_frames[PROFILE_CHAIN_MAX], uint32_t *ret_count);
 
+/* Return the name of an address without a function, in the pool of `symbols`: module+0xoffset, the
+ * module without folders, or 0xaddress if `module` is NULL. NULL = out of memory. */
+const char *profile_unknown_name(
+	struct profile *p, const char *module, uint64_t offset, uint64_t address);
+
 /* Return the weight to use instead of `weight`: samples of nsys have no time, so they are
  * counted. */
 enum profile_weight profile_weight_of(const struct profile *p, enum profile_weight weight);

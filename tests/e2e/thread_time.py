@@ -154,6 +154,20 @@ def flame_graphs():
     tap.ok("(offcpu_sum):" in usual, "stats runs offcpu_sum where threads' counters were recorded", usual[-2000:])
 
 
+def functions_without_names():
+    """Check that the frames of a program without symbols have the names that they have in profiles of calls."""
+    place = folder()
+    program, report = os.path.join(place, "bare"), os.path.join(place, "bare.rep")
+    run(["strip", "--strip-all", "-o", program, app("accounted")])
+    trace("run", "-o", report, "--thread-time", "process-tree", "--osrt-backtrace-threshold", "0", "--", program, "threads", "50")
+    found = {}
+    for source in ("osrt", "wall"):
+        text = trace("export", "-t", "folded", "--source", source, "-o", "-", report).out.decode()
+        found[source] = {frame for line in text.splitlines() for frame in line.rpartition(" ")[0].split(";")[2:]}
+    bare = {frame for frame in found["osrt"] if frame.startswith("bare+0x")}
+    tap.ok(bare and {frame for frame in found["wall"] if "0x" in frame} <= found["osrt"] and bare & found["wall"], "--source wall names them by module and offset, as osrt does", found)
+
+
 def processes():
     a = Accounted("processes", MS)
     tap.ok(not a.wrong(), "forked and executed programs: the report is sound", a.wrong())
@@ -240,4 +254,4 @@ def options():
     tap.ok(re.search(r"thread times: 1 thread", text), "trace info prints the receipt", text)
 
 
-main(threads, flame_graphs, processes, sums_of_processes, stopped, looks, descriptors, options)
+main(threads, flame_graphs, functions_without_names, processes, sums_of_processes, stopped, looks, descriptors, options)

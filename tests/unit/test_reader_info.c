@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * test_reader_info.c - tests of the processes of `trace info`: the receipt of each source of each
- * process, and their sums.
+ * process, and their sums; and of the search for a process by its pid.
  */
 #define _GNU_SOURCE
 #include <stdlib.h>
@@ -104,8 +104,31 @@ static void sources_without_receipts(void)
 	free(text);
 }
 
+/* Of a pid, the program image that started last is found, wherever the file mentions it first. */
+static void last_image_is_found(void)
+{
+	Libtrace__Process facts[3] = {
+		LIBTRACE__PROCESS__INIT, LIBTRACE__PROCESS__INIT, LIBTRACE__PROCESS__INIT};
+	static const uint64_t starts[3][3] = {{1, 2, 3}, {3, 1, 2}, {2, 3, 1}};
+	struct process each[3] = {{.facts = &facts[0]}, {.facts = &facts[1]}, {.facts = &facts[2]}};
+	struct process *rows[3] = {&each[0], &each[1], &each[2]};
+	const struct process_list list = {.rows = rows, .count = 3};
+	for (size_t order = 0; order < 3; order++) {
+		size_t last = 0;
+		for (size_t n = 0; n < 3; n++) {
+			facts[n].pid = 100;
+			facts[n].start_ns = starts[order][n];
+			last = starts[order][n] == 3 ? n : last;
+		}
+		check(process_find_pid(&list, 100) == &each[last],
+			"the last program image of a pid is number %zu", last);
+	}
+	check(!process_find_pid(&list, 101), "a pid without a process");
+}
+
 int main(void)
 {
+	last_image_is_found();
 	sources_are_summed();
 	no_function_matched();
 	sources_without_receipts();

@@ -5,6 +5,7 @@
 #include "reader/cli/stats/wall.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "reader/cli/database/stats.h"
@@ -23,6 +24,24 @@ struct leaf {
 static const char *text_of(struct profile *p, const struct sql_value *v)
 {
 	return v->type == SQL_TEXT ? pool_text(&p->symbols->pool, v->text, v->bytes) : NULL;
+}
+
+/* Return the name of a frame. In the database, a function without a name is its address; here it is
+ * named as in profiles without a database, by its module and the offset there. */
+static const char *frame_name(struct leaf *l, const struct sql_value *symbol, const char *path)
+{
+	struct module_map *modules = &l->facts.process->memory->modules;
+	char *end;
+	const uint64_t address = strtoull(symbol->text, &end, 16);
+	const struct module *m = NULL;
+	if (strncmp(symbol->text, "0x", 2) != 0 || *end || !path)
+		return text_of(l->p, symbol);
+	while ((m = module_map_each(modules, address - 1, m))) {
+		const char *text = string_table_get(&l->p->contents->strings, m->path).text;
+		if (text && !strcmp(text, path))
+			return profile_unknown_name(l->p, path, address - m->bias, address);
+	}
+	return text_of(l->p, symbol);
 }
 
 static int leaf_end(struct leaf *l)
@@ -56,9 +75,11 @@ static int frame_row(void *user, const struct sql_value *v, int count)
 	int error = count != COLUMNS ? -EINVAL : 0;
 	if (!error && v[LEAF].integer != l->number)
 		error = leaf_begin(l, v);
-	if (!error && v[SYMBOL].type == SQL_TEXT && l->facts.count < PROFILE_CHAIN_MAX) {
+	if (!error && l->number && v[SYMBOL].type == SQL_TEXT &&
+		l->facts.count < PROFILE_CHAIN_MAX) {
+		const char *module = text_of(l->p, &v[MODULE]);
 		const struct profile_frame frame = {
-			.function = text_of(l->p, &v[SYMBOL]), .module = text_of(l->p, &v[MODULE])};
+			.function = frame_name(l, &v[SYMBOL], module), .module = module};
 		l->frames[l->facts.count++] = frame;
 		error = frame.function ? 0 : -ENOMEM;
 	}

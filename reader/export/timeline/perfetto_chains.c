@@ -91,7 +91,7 @@ static uint32_t text_number(struct perfetto_chains *c, uint32_t field, const cha
 static uint32_t mapping_number(struct perfetto_chains *c, const char *path)
 {
 	size_t offsets[2];
-	const char *text = path && *path ? path : "[unknown]";
+	const char *text = path && *path ? path : "[Unknown]";
 	uint32_t last = c->last_text,
 		 name = text_number(c, INTERNED_MAPPING_PATH, *text == '/' ? text + 1 : text);
 	if (!name || c->last_text == last)

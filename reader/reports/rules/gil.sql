@@ -19,7 +19,7 @@ lines AS (
   SELECT w.pid, sum(w.ns) AS waited, count(*) AS waits, count(DISTINCT w.globalTid) AS threads, max(w.ns) AS longest, p.ns AS life, w.place, w.holder,
          w.holderTid, w.tid, w.chain
   FROM GIL_WAITS AS w JOIN processes AS p ON p.process = w.globalTid >> 24 GROUP BY p.process, w.place)
-SELECT k.waited, k.waits, k.threads, k.longest, 100.0 * k.waited / nullif(k.life, 0), k.pid, coalesce(k.place, '[unknown]'), k.holder,
+SELECT k.waited, k.waits, k.threads, k.longest, 100.0 * k.waited / nullif(k.life, 0), k.pid, coalesce(k.place, '[Unknown]'), k.holder,
        (SELECT n.name FROM THREAD_NAMES AS n WHERE n.globalTid = k.holderTid LIMIT 1), o.place, k.tid
 FROM lines AS k LEFT JOIN OSRT_PLACES AS o ON o.id = k.chain
 ORDER BY k.waited DESC, k.pid, k.place
