@@ -159,15 +159,21 @@ static int reason_print(void *user, const struct sql_value *values, int count)
 static int nothing_print(struct sql *s, const struct sql_report *rule, bool skipped)
 {
 	const struct sql_visitor visitor = {NULL, NULL, reason_print};
-	char *about = report_header(rule, skipped ? "data" : "few");
+	char *data = report_header(rule, "data"), *few = report_header(rule, "few");
+	const bool is_sampled = data && !strncmp(data, "CPU samples", 11);
+	char *unsampled = is_sampled && (skipped || few) ? stats_unsampled(s) : NULL;
 	int error = 0;
 	printf("%s: %s", rule->name, skipped ? "no data" : "nothing found");
-	if (skipped && about && *about)
-		printf(": %s", about);
-	else if (about && *about)
-		error = sql_run(s, about, &visitor);
+	if (skipped && data && !unsampled)
+		printf(": %s", data);
+	else if (!skipped && few && *few)
+		error = sql_run(s, few, &visitor);
+	if (unsampled)
+		printf("%s %s", skipped ? ":" : ";", unsampled);
 	putchar('\n');
-	free(about);
+	free(unsampled);
+	free(few);
+	free(data);
 	return error;
 }
 

@@ -13,7 +13,9 @@ import glob
 import json
 import os
 import pty
+import re
 import shutil
+import signal
 import sqlite3
 import struct
 import subprocess
@@ -90,6 +92,26 @@ def says_why_nothing_is_found():
            "a rule without data says how to record it", text)
     text = trace("analyze", "-r", "hot_function", traced("even", "few", LIBTRACE_SAMPLE="process-tree", LIBTRACE_SAMPLING_FREQUENCY="1")).out.decode()
     tap.ok("hot_function: nothing found: no process has 50 CPU samples, which are needed to tell; the most are " in text, "with too few samples nothing can be found", text)
+
+
+SPINS = "import time\nwhile time.process_time() < 1: pass"
+BLOCKS = "import signal; signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGURG])\n"
+
+
+def says_why_there_are_no_samples():
+    """Check that a program whose threads block SIGURG is not said to lack --sample, which was given."""
+    for name, code, block in (("always", SPINS, {signal.SIGURG}), ("later", BLOCKS + SPINS, ())):
+        report = os.path.join(PLACE, f"blocks-{name}.rep")
+        command = [TRACE, "run", "-o", report, "--sample=process-tree", "--sampling-frequency=50", "--", sys.executable, "-c", code]
+        done = subprocess.run(command, env=clean_env(), stdin=subprocess.DEVNULL, capture_output=True, check=False,
+                              preexec_fn=lambda mask=block: signal.pthread_sigmask(signal.SIG_BLOCK, mask))
+        cause = rb"CPU samples were requested and cover \d\.\d+ s of \d\.\d+ s of processor time; threads blocked SIGURG, the signal that takes them, "
+        text = trace("analyze", report).out
+        wanted = rb"hot_function: no data: " if block else rb"hot_function: nothing found: no process has 50 CPU samples, .*; "
+        tap.ok(re.search(wanted + cause, text), f"a program that blocks SIGURG {name}: analyze says so", text)
+        tap.ok(re.search(rb"trace: CPU samples cover \d\.\d+ s of \d\.\d+ s of processor time, since threads blocked SIGURG", done.stderr), "run says so, too", done.stderr)
+        skipped = trace("stats", "-r", "cpu_by_function", report).out
+        tap.ok(not block or re.search(rb"SKIPPED: .* does not contain CPU samples data: " + cause, skipped), "and stats", skipped)
 
 
 def by_the_counters():
@@ -360,4 +382,4 @@ def nsys_itself():
         tap.ok(ours == theirs and theirs, f"{rule} of nsys itself: {len(theirs)} rows", (ours[:3], theirs[:3], done.err))
 
 
-main(on_programs, on_samples, says_why_nothing_is_found, by_the_counters, convoy_told, sleepers_do_not_run, time_after_the_last_call_counts, no_word_of_cuda, short_processes, convoy_of_nsys, exit_status, times_of_nsight_compute, text, texts_are_folded, later_rows_are_folded, rows_are_counted, on_databases, on_fixtures, nsys_itself)
+main(on_programs, on_samples, says_why_nothing_is_found, says_why_there_are_no_samples, by_the_counters, convoy_told, sleepers_do_not_run, time_after_the_last_call_counts, no_word_of_cuda, short_processes, convoy_of_nsys, exit_status, times_of_nsight_compute, text, texts_are_folded, later_rows_are_folded, rows_are_counted, on_databases, on_fixtures, nsys_itself)

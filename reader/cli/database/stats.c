@@ -103,6 +103,50 @@ static bool is_filtered(const struct stats_form *form)
 	return form->filter.pid || form->filter.tid || !form->window.all || form->nvtx_window;
 }
 
+static int text_keep(void *user, const struct sql_value *values, int count)
+{
+	char **text = user;
+	if (count == 1 && values[0].type == SQL_TEXT && !*text)
+		*text = strndup(values[0].text, values[0].bytes);
+	return 0;
+}
+
+char *stats_unsampled(struct sql *s)
+{
+	static const char query[] =
+		"SELECT 'CPU samples were requested and cover ' || "
+		"printf('%.3f', sampled / 1e9) || ' s' || "
+		"coalesce(' of ' || printf('%.3f', whole / 1e9) || ' s of processor time', '') || "
+		"CASE WHEN blocked THEN '; threads blocked SIGURG, the signal that takes them, ' "
+		"|| CASE blocked WHEN 1 THEN 'once' ELSE blocked || ' times' END ELSE '' END || "
+		"CASE WHEN refused THEN '; threads without a timer: ' || refused ELSE '' END || "
+		"coalesce('; ' || off, '') "
+		"FROM (SELECT sum(sampledTime) AS sampled, CASE WHEN count(*) = "
+		"count(processTime) THEN sum(processTime) END AS whole, sum(blocked) AS blocked, "
+		"sum(threadsRefused) AS refused, max(off) AS off FROM main.LIBTRACE_CPU_RECEIPT) "
+		"WHERE sampled IS NOT NULL AND coalesce(2 * sampled < whole, 1)";
+	char *text = NULL;
+	const struct sql_visitor visitor = {&text, NULL, text_keep};
+	if (sql_has(s, "LIBTRACE_CPU_RECEIPT", "sampledTime") > 0)
+		sql_run(s, query, &visitor);
+	return text;
+}
+
+/* Return whether a report is about CPU samples, by its header "data:". */
+static bool is_sampled(const char *data)
+{
+	return data && !strncmp(data, "CPU samples", 11);
+}
+
+/* Print that a report has no rows, and why its data is missing, where that is known. */
+static void skipped_print(struct stats_database *d, const char *data, FILE *out)
+{
+	char *cause = is_sampled(data) ? stats_unsampled(&d->sql) : NULL;
+	fprintf(out, "SKIPPED: %s does not contain %s data%s%s.\n", d->file, data ? data : "",
+		cause ? ": " : "", cause ? cause : "");
+	free(cause);
+}
+
 int stats_sql_print(struct stats_database *d, const char *report, size_t bytes,
 	const struct stats_form *form, FILE *out)
 {
@@ -125,7 +169,7 @@ int stats_sql_print(struct stats_database *d, const char *report, size_t bytes,
 	if (!error && aligned && !outcome.rows && is_filtered(form))
 		fprintf(out, STATS_NO_MATCH, d->file);
 	else if (!error && aligned && !outcome.rows)
-		fprintf(out, "SKIPPED: %s does not contain %s data.\n", d->file, data ? data : "");
+		skipped_print(d, data, out);
 	if (!error && aligned)
 		fputc('\n', out);
 	if (!error && !aligned && outcome.skipped)

@@ -37,6 +37,11 @@ int stats_database_open(
 /* Close the database and restore the signals, which may end the process (stop.h). */
 void stats_database_close(struct stats_database *d);
 
+/* Return why a report has no CPU samples, or fewer than its processor time, although they were
+ * requested. The caller frees the text. NULL = they were not, nothing is missing, or it is not
+ * known. */
+char *stats_unsampled(struct sql *s);
+
 /* Print one report, "name:argument:argument" of `bytes` bytes. Its name must be known. Returns
  * STATUS_OK, or STATUS_FAILED after a message. */
 int stats_sql_print(struct stats_database *d, const char *report, size_t bytes,

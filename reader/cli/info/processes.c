@@ -397,6 +397,23 @@ static void add_cpu(Libtrace__CpuReceipt *sum, const Libtrace__CpuReceipt *c)
 	sum->threads_refused += c->threads_refused;
 }
 
+bool info_unsampled(const struct info *i, char *ret_text, size_t bytes)
+{
+	Libtrace__CpuReceipt sum = LIBTRACE__CPU_RECEIPT__INIT;
+	for (size_t n = 0; n < i->c.processes.count; n++) {
+		const Libtrace__Receipt *r = i->c.processes.rows[n]->receipt;
+		if (r && r->cpu)
+			add_cpu(&sum, r->cpu);
+	}
+	if (!sum.blocked || sum.sampled_ns >= sum.process_ns / 2)
+		return false;
+	snprintf(ret_text, bytes,
+		"CPU samples cover %.3f s of %.3f s of processor time, since threads blocked "
+		"SIGURG, the signal that takes them",
+		(double)sum.sampled_ns / 1e9, (double)sum.process_ns / 1e9);
+	return true;
+}
+
 static void add_thread_time(Libtrace__ThreadTimeReceipt *sum, const Libtrace__ThreadTimeReceipt *t)
 {
 	sum->threads += t->threads;

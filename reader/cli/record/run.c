@@ -242,6 +242,8 @@ static void verdict_message(const struct info *i, const char *report)
 			? ", but nothing was recorded; see 'trace info'"
 			: "",
 		i->c.diagnostic_count ? "; with diagnostics; see 'trace info'" : "");
+	if (info_unsampled(i, verdict, sizeof(verdict)))
+		cli_note("%s", verdict);
 }
 
 /* Check whether a path can be executed. Returns 0 or the error of execve(): folders and other

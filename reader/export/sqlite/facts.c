@@ -179,6 +179,26 @@ static const char DROP_COLUMNS[] =
 	"globalPid INTEGER NOT NULL, processId INTEGER NOT NULL, reason TEXT, count INTEGER, "
 	"first INTEGER, last INTEGER";
 
+static const char CPU_RECEIPT_COLUMNS[] =
+	"globalPid INTEGER NOT NULL, processId INTEGER NOT NULL, frequency INTEGER, "
+	"samples INTEGER, sampledTime INTEGER, processTime INTEGER, threads INTEGER, "
+	"blocked INTEGER, threadsRefused INTEGER, off TEXT";
+
+/* Write what became of the CPU samples of a process, where they were requested. */
+static int cpu_receipt_put(struct sqlite_export *x, const struct process *p)
+{
+	const Libtrace__CpuReceipt *c = p->receipt->cpu;
+	int error =
+		c ? database_table(&x->database, "LIBTRACE_CPU_RECEIPT", CPU_RECEIPT_COLUMNS) : 0;
+	if (!c || error)
+		return error;
+	return database_row(&x->database, "LIBTRACE_CPU_RECEIPT", "iiiiioiiit",
+		global_id(&x->threads, p, 0), (int64_t)p->id, (int64_t)c->frequency,
+		(int64_t)c->samples, (int64_t)c->sampled_ns, c->process_ns != 0,
+		(int64_t)c->process_ns, (int64_t)c->threads, (int64_t)c->blocked,
+		(int64_t)c->threads_refused, c->off);
+}
+
 static int receipt_put(struct sqlite_export *x, const struct process *p)
 {
 	const Libtrace__Receipt *t = p->receipt;
@@ -188,6 +208,8 @@ static int receipt_put(struct sqlite_export *x, const struct process *p)
 		(int64_t)t->abandoned, (int64_t)t->unfinished, (int64_t)t->impossible_times,
 		(int64_t)t->tracer_ns, (int64_t)t->clock_error_ns, (int64_t)t->clock_breaks,
 		(int64_t)t->unaccounted, (int64_t)t->callchains, (int64_t)t->callchains_cut);
+	if (!error)
+		error = cpu_receipt_put(x, p);
 	for (size_t i = 0; !error && i < t->n_drops; i++) {
 		const Libtrace__Drop *d = t->drops[i];
 		error = database_table(&x->database, "LIBTRACE_DROP", DROP_COLUMNS);
