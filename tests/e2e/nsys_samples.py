@@ -88,6 +88,21 @@ def addresses():
     tap.ok(names[0] and names[0].keys() == names[1].keys(), "names do not depend on addresses", list(names[0].keys() ^ names[1].keys())[:8])
 
 
+def switches():
+    """Check that context switches of databases are events, with what the database knows of them."""
+    db = sqlite3.connect(PATH)
+    wanted = db.execute("SELECT globalTid & 16777215, start, cpu, isSchedIn FROM SCHED_EVENTS ORDER BY globalTid, start, rowid").fetchall()
+    db.close()
+    lines = [json.loads(line) for line in trace("dump", "--kind", "sched_switch", "--json", PATH).out.splitlines()]
+    found = collections.defaultdict(list)
+    for line in lines:
+        found[line["tid"]].append((line["tid"], line["time_ns"], line["cpu"], line["is_in"]))
+    tap.ok(wanted and [row for tid in sorted(found) for row in found[tid]] == wanted, "dump: the switches of each thread, in their order", (len(lines), len(wanted)))
+    tap.ok(all(line.get("state") is None and line.get("how") is None for line in lines), "what the database does not say is unknown", lines[:1])
+    said = trace("info", PATH).out.decode()
+    tap.ok(re.search(f"sched_switch.* {len(wanted)}|{len(wanted)}.* sched_switch", said), "info counts them", said)
+
+
 def account():
     """Check that what needs the threads' account says so."""
     for source in ("wall", "offcpu"):
@@ -96,7 +111,7 @@ def account():
 
 
 if os.path.exists(PATH):
-    main(statistics, exports, addresses, account)
+    main(statistics, exports, addresses, switches, account)
 else:
     tap.skip("samples of nsys", "no fixtures")
     tap.finish()

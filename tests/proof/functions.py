@@ -60,9 +60,10 @@ def record(case, folder, chance):
         for side, percent in sides:
             report = os.path.join(folder, f"{side}-{number:03}.rep")
             if not os.path.exists(report):
-                subprocess.run([TRACE, "run", "-t", "none", "--sample=process-tree", "--sampling-frequency", str(case.hertz), "-o", report + ".new", "--", program,
+                unfinished = os.path.join(folder, "unfinished.rep")
+                subprocess.run([TRACE, "run", "-t", "none", "--sample=process-tree", "--sampling-frequency", str(case.hertz), "--force-overwrite=true", "-o", unfinished, "--", program,
                                 percent, *case.arguments], check=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-                os.rename(report + ".new", report)
+                os.rename(unfinished, report)
 
 
 def read(folder, side, most):
