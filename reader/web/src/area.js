@@ -64,7 +64,7 @@ export function areaPanel(model, tracks, rowsOf, from, to) {
 			{},
 			...fact('events', grouped(sum.events)),
 			...fact('time in calls and on GPUs', duration(sum.taken)),
-			...fact('busy', duration(sum.busy)),
+			...fact('of it without waits', duration(sum.busy)),
 			...fact('waits, or may wait', duration(sum.taken - sum.busy)),
 		),
 		sum.names.length ? table(columns, sum.names.slice(0, ROWS_MOST), sum.names.length, false) : null,

@@ -157,7 +157,7 @@ export class TimelineView {
 			element(
 				'span',
 				{ class: 'hint' },
-				'hatched: waits \u00b7 line below: may wait (files, network, MPI) \u00b7 "busy" counts neither \u00b7 ',
+				'hatched: waits \u00b7 line below: may wait (files, network, MPI) \u00b7 sums "without waits" have neither \u00b7 ',
 				'arrows of a selected event: from call to GPU, from who released a lock to who got it',
 			),
 			element(
@@ -468,7 +468,7 @@ export class TimelineView {
 		if (hit.count > 1) {
 			return [
 				`${grouped(hit.count)} events, the longest: ${hit.name.text}`,
-				`together ${duration(hit.taken)} of ${duration(hit.length)}${hit.busy ? `, busy ${duration(hit.busy)}` : ''}`,
+				`together ${duration(hit.taken)} of ${duration(hit.length)}${hit.busy ? `, without waits ${duration(hit.busy)}` : ''}`,
 				`from ${moment(hit.start, hit.length)}`,
 				`${hit.track.title}, ${titleOf(hit.process)}`,
 				this.model.levels[0].cell && hit.length <= this.model.levels[0].cell * 2
@@ -881,7 +881,7 @@ export class TimelineView {
 		}
 	}
 
-	// Compute how busy each kind of event was, over the whole session.
+	// Compute the time in events of each kind that do not wait, over the whole session.
 	overviewBins() {
 		const bins = 600,
 			level = this.model.levels[this.model.levels.length - 1],
@@ -941,7 +941,7 @@ export class TimelineView {
 		}
 		context.font = FONT;
 		context.fillStyle = this.colors.dim;
-		context.fillText('busy (waits left out)', 14, OVERVIEW / 2 + 4);
+		context.fillText('calls, GPUs; no waits', 14, OVERVIEW / 2 + 4);
 		const x0 = base(this.domain[0]),
 			x1 = Math.max(base(this.domain[1]), x0 + 2);
 		context.fillStyle = color('--shade');
