@@ -9,6 +9,7 @@ import contextlib
 import io
 import json
 import os
+import re
 import sqlite3
 import sys
 import xml.etree.ElementTree as xml
@@ -20,7 +21,7 @@ from lib import tap
 made.enter_interpreter("trace diff of CPU samples")
 import numpy  # noqa: E402
 import trace_tools  # noqa: E402
-from trace_tools import compare, diff as trace_diff, functions, nightly, profile, samples, store  # noqa: E402
+from trace_tools import compare, diff as trace_diff, functions, nightly, nights_report, profile, samples, store  # noqa: E402
 
 PERIOD_NS = 10_309_278
 SOLVE, TRANSFORM = ("solve", "/opt/app"), ("transform", "/opt/app")
@@ -289,6 +290,27 @@ def compares_nights():
     kept.close()
 
 
+def shows_the_history_of_processor_time():
+    """Check that the history has the processor time of programs and functions, and says in which night a function changed."""
+    folder = lib.folder()
+    url, output = (os.path.join(folder, name) for name in ("history.sqlite", "history.html"))
+    kept, late = store.Store(url), {(("late", "/opt/app"), ("main", "/opt/app")): 1.0}
+    for n in range(1, 17):
+        night_of(kept, n, runs(folder, f"h{n}", 3, 200 + n, seconds=3, more=late if n > 8 else None))
+    kept.close()
+    given = nightly.parse(["report", "--name=job", f"--folder={folder}", "--host=here", f"--store={url}", f"--output={output}"])[0]
+    with contextlib.redirect_stdout(io.StringIO()):
+        nights_report.write(given)
+    with open(output, encoding="utf-8") as file:
+        page = file.read()
+    moved = re.findall("<li>.*?</li>", page)
+    tap.ok(all(f"<h3>{title}: processor time (ns)</h3>" in page for title in ("process app", "function solve (app)", "function late (app)")), "the history has processor time of processes and functions",
+           re.findall("<h3>.*?</h3>", page))
+    tap.ok(any("function late (app): processor time" in line and "from 0" in line and "night 9 " in line for line in moved), "it says in which night a function is new", moved)
+    tap.ok(any("process app: processor time" in line and "night 9 " in line for line in moved) and not any("function solve" in line or "samples" in line for line in moved),
+           "and that its program takes longer, but not the other functions", moved)
+
+
 def holds_its_error_rate():
     """Check false alarms of the family of functions, at an alpha of 0.05 so that few comparisons suffice, and what is named of a program that changed."""
     chance = numpy.random.default_rng(5)
@@ -366,4 +388,4 @@ def names_a_function_of_reports():
 
 
 lib.main(names_the_slower_function, refuses_too_few_samples, compares_what_all_runs_have, compares_databases_of_nsys, aligns_functions, bounds_the_items,
-         tells_threads_apart, prints_all_formats, compares_nights, holds_its_error_rate, tests_the_time_of_a_program_first, reads_hostile_samples, names_a_function_of_reports)
+         tells_threads_apart, prints_all_formats, compares_nights, shows_the_history_of_processor_time, holds_its_error_rate, tests_the_time_of_a_program_first, reads_hostile_samples, names_a_function_of_reports)

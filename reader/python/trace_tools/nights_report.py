@@ -14,32 +14,57 @@ from typing import List, Tuple
 
 import numpy
 
-from . import Failure, store
-from .profile import KINDS, Key
+from . import Failure, functions, store
+from .profile import KINDS, Key, Profile
 from .statistics import Reals
 from .store import Row
 
 Series = Tuple[Key, str]  # an item and the name of a metric
 Points = List[Tuple[int, List[float]]]  # index of a night, the value of each of its runs
 
-PLOTS = 12  # most plots of times, and most plots of counts: those of the items that take most of the time
+PLOTS = 12  # most plots of durations, of processor times, and of counts: of the items that take most of the time
+TYPICAL, COUNT = "typical (ns)", "count"
 LEAST_NIGHTS = 3  # nights on each side of a change point
 SHUFFLES = 5000
 ALPHA = 0.05  # probability of a false change point anywhere in the history, over all items
 WIDTH, HEIGHT, LEFT, TOP = 860, 160, 80, 12
 
 
+def cpu_values(profiles: list[Profile], key: Key) -> tuple[str, list[float]]:
+    """Return the processor time of an item in each run, or its number of samples if no time of theirs is known. A run
+    with samples, but none of a function, has 0 of it.
+    """
+    items = [p.items.get(key) for p in profiles]
+    metric = functions.CPU if any(i and i.cpu_ns for i in items) else functions.SAMPLES
+    if key.kind != "function":
+        return functions.CPU, [float(i.cpu_ns) for i in items if i and i.cpu_ns]
+    return metric, [float(i.cpu_ns if metric == functions.CPU else i.count) if i else 0.0 for i in items]
+
+
 def series_of(kept: store.Store, nights: list[Row]) -> dict[Series, Points]:
-    """Return {(key, metric): [(index of the night, [value of each run])]}: typical times and counts."""
+    """Return {(key, metric): [(index of the night, [value of each run])]}: typical times, processor times and counts."""
     found: dict[Series, Points] = {}
+    sampled: dict[int, int] = {}  # index of a night with CPU samples: the number of its runs
     for index, n in enumerate(nights):
         profiles = kept.profiles(n["id"])
+        functions.settle(profiles, [])
+        if any(p.samples for p in profiles):
+            sampled[index] = len(profiles)
         for key in set().union(*(p.items for p in profiles)) if profiles else ():
             items = [p.items[key] for p in profiles if key in p.items]
             typical = [i.typical_ns for i in items if i.typical_ns == i.typical_ns]
+            metric, cpu = cpu_values(profiles, key)
             if typical:
-                found.setdefault((key, "typical (ns)"), []).append((index, typical))
-            found.setdefault((key, "count"), []).append((index, [i.count for i in items]))
+                found.setdefault((key, TYPICAL), []).append((index, typical))
+            if cpu:
+                found.setdefault((key, metric), []).append((index, cpu))
+            if key.kind not in ("function", "thread"):
+                found.setdefault((key, COUNT), []).append((index, [i.count for i in items]))
+    for (key, _), points in found.items():
+        if key.kind == "function":
+            absent = set(sampled) - {index for index, _ in points}
+            points += [(index, [0.0] * sampled[index]) for index in absent]
+            points.sort()
     return found
 
 
@@ -48,18 +73,20 @@ def weight(points: Points) -> float:
 
 
 def chosen(found: dict[Series, Points]) -> list[tuple[Series, Points]]:
-    """Choose the plots: the typical times of the heaviest processes, ranges and kernels, and counts that ever
-    changed.
+    """Choose the plots: the typical times of the heaviest processes, ranges and kernels, the largest processor times,
+    and counts that ever changed.
     """
     times = [
         (k, p)
         for k, p in found.items()
-        if k[1] != "count" and k[0].kind in ("process", "range", "kernel", "copy", "startup")
+        if k[1] == TYPICAL and k[0].kind in ("process", "range", "kernel", "copy", "startup")
     ]
-    times.sort(key=lambda kp: -weight(kp[1]) * plain.median([weight(found[(kp[0][0], "count")])]))
-    counts = [(k, p) for k, p in found.items() if k[1] == "count" and len({v for _, values in p for v in values}) > 1]
+    times.sort(key=lambda kp: -weight(kp[1]) * plain.median([weight(found[(kp[0][0], COUNT)])]))
+    cpu = [(k, p) for k, p in found.items() if k[1] in (functions.CPU, functions.SAMPLES)]
+    cpu.sort(key=lambda kp: (-weight(kp[1]), kp[0]))
+    counts = [(k, p) for k, p in found.items() if k[1] == COUNT and len({v for _, values in p for v in values}) > 1]
     counts.sort(key=lambda kp: -weight(kp[1]))
-    return times[:PLOTS] + counts[:PLOTS]
+    return times[:PLOTS] + cpu[:PLOTS] + counts[:PLOTS]
 
 
 def split_statistic(values: Reals) -> tuple[float, int]:
