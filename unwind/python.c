@@ -59,15 +59,60 @@ static struct python_setup setup;
 static struct {
 	uint32_t frame, cframe, code;
 } bytes_read; /* how much of each structure is read, from its beginning */
-/* Where the words are that a walk reads. */
+/* Where the words are that a walk reads. A version without one of the last three has 0 there. */
 struct spots {
-	uint64_t previous, code, instr;
+	uint64_t previous, code, instr, instr_mask;
 	uint64_t tag, tag_mask; /* owner and is_entry */
-	uint64_t file, name, lines, version, cframe_previous;
-	bool pointers; /* `instr` is a whole word */
+	uint64_t file, name, lines, first_line;
+	uint64_t version, cframe_previous, shims;
 };
 
 static struct spots spots;
+
+/*
+ * The spots of versions as they are usually built. Where spots_find() finds the same, a walk uses
+ * these, which are constants of the code that compares.
+ */
+enum {
+	SPOTS_3_7,
+	SPOTS_3_9, /* and 3.8 */
+	SPOTS_3_10,
+	SPOTS_3_11,
+	SPOTS_3_12,
+	SPOTS_3_13,
+	SPOTS_3_14,
+	SPOTS_OTHER
+};
+#define SPOTS_OF_OBJECTS .previous = 24, .code = 32, .instr_mask = UINT32_MAX
+#define SPOTS_OF_CODE_3_8 .file = 104, .name = 112, .lines = 120, .first_line = 40
+#define SPOTS_OF_CODE_3_12 \
+	.file = 112, .name = 128, .lines = 136, .first_line = 68, .version = 92, .shims = 1
+#define SPOTS_OF_FRAME_3_12 .code = 0, .previous = 8, .instr = 56, .instr_mask = UINT64_MAX
+static const struct spots usual_spots[SPOTS_OTHER] = {
+	[SPOTS_3_7] = {SPOTS_OF_OBJECTS, .instr = 104, .file = 96, .name = 104, .lines = 112,
+		.first_line = 36},
+	[SPOTS_3_9] = {SPOTS_OF_OBJECTS, SPOTS_OF_CODE_3_8, .instr = 104},
+	[SPOTS_3_10] = {SPOTS_OF_OBJECTS, SPOTS_OF_CODE_3_8, .instr = 96, .cframe_previous = 8},
+	[SPOTS_3_11] = {.previous = 48,
+		.code = 32,
+		.instr = 56,
+		.instr_mask = UINT64_MAX,
+		.tag = 64,
+		.tag_mask = UINT64_C(0xffff) << 32,
+		.file = 112,
+		.name = 128,
+		.lines = 136,
+		.first_line = 72,
+		.cframe_previous = 16,
+		.shims = 1},
+	[SPOTS_3_12] = {SPOTS_OF_FRAME_3_12, SPOTS_OF_CODE_3_12, .tag = 64,
+		.tag_mask = UINT64_C(0xff) << 48, .cframe_previous = 8},
+	[SPOTS_3_13] = {SPOTS_OF_FRAME_3_12, SPOTS_OF_CODE_3_12, .tag = 64,
+		.tag_mask = UINT64_C(0xff) << 48},
+	[SPOTS_3_14] = {SPOTS_OF_FRAME_3_12, SPOTS_OF_CODE_3_12, .tag = 72,
+		.tag_mask = UINT64_C(0xff) << 16},
+};
+static uint32_t which_spots;
 static struct entry *entries;
 static uint32_t epoch = 1;
 static uint32_t last_id;
@@ -86,23 +131,37 @@ static uint64_t byte_mask(int16_t offset)
 	return UINT64_C(0xff) << (offset & 7) * 8;
 }
 
+static bool spots_equal(const struct spots *a, const struct spots *b)
+{
+	const uint64_t *of_a = &a->previous, *of_b = &b->previous;
+	uint64_t differs = 0;
+	for (unsigned i = 0; i < sizeof(*a) / sizeof(*of_a); i++)
+		differs |= of_a[i] ^ of_b[i];
+	return !differs;
+}
+
 static void spots_find(const struct python_layout *l)
 {
 	spots = (struct spots){.previous = (uint64_t)l->previous,
 		.code = (uint64_t)l->code,
 		.instr = (uint64_t)l->instr & ~7u,
+		.instr_mask = l->unit ? UINT32_MAX : UINT64_MAX,
 		.file = (uint64_t)l->code_file,
 		.name = (uint64_t)l->code_name,
 		.lines = (uint64_t)l->code_table,
-		.version = (uint64_t)l->code_version,
-		.cframe_previous = (uint64_t)l->cframe_previous,
-		.pointers = !l->unit};
-	if (l->owner < 0)
-		return;
-	spots.tag = (uint64_t)l->owner & ~7u;
-	spots.tag_mask = byte_mask(l->owner);
-	if (l->is_entry >= 0 && (uint64_t)l->is_entry >> 3 == spots.tag >> 3)
-		spots.tag_mask |= byte_mask(l->is_entry);
+		.first_line = (uint64_t)l->code_first_line,
+		.version = l->code_version < 0 ? 0 : (uint64_t)l->code_version,
+		.cframe_previous = l->tstate_cframe < 0 ? 0 : (uint64_t)l->cframe_previous,
+		.shims = l->owner_shim > 0};
+	if (l->owner >= 0) {
+		spots.tag = (uint64_t)l->owner & ~7u;
+		spots.tag_mask = byte_mask(l->owner);
+		if (l->is_entry >= 0 && (uint64_t)l->is_entry >> 3 == spots.tag >> 3)
+			spots.tag_mask |= byte_mask(l->is_entry);
+	}
+	which_spots = 0;
+	while (which_spots < SPOTS_OTHER && !spots_equal(&spots, &usual_spots[which_spots]))
+		which_spots++;
 }
 
 void python_init(const struct python_setup *given)
@@ -171,41 +230,37 @@ static inline struct entry *entry_of(uint64_t code)
 	return NULL;
 }
 
-/* Return a word of a line table whose last word is at `last`. */
-static inline uint64_t spot(uint64_t lines, uint64_t at, uint64_t last)
-{
-	return word(lines + BYTES_BEGIN + (at < last ? at : last));
-}
-
 /*
- * Return a checksum of a code object's first line and line table. It distinguishes code objects
- * that have the same address and words: programs that execute generated code get the same memory
- * for it repeatedly. Tables of up to 64 bytes are covered whole, longer ones at four places.
- * Objects are allocated in whole words.
+ * Return a checksum of a code object's first line and line table, which has `bytes` bytes. It
+ * distinguishes code objects that have the same address and words: programs that execute generated
+ * code get the same memory for it repeatedly. Tables of up to 64 bytes are covered whole, longer
+ * ones at four places. Objects are allocated in whole words.
  */
-static inline uint64_t checksum_of(uint64_t code, uint64_t lines)
+static ALWAYS_INLINE uint64_t checksum_of(uint64_t first_line, uint64_t lines, uint64_t bytes)
 {
-	uint64_t bytes = word(lines + SIZE), last = (bytes - 1) & ~UINT64_C(7);
-	uint64_t mark = bytes << 32 ^ half(code + (uint64_t)setup.layout.code_first_line);
-	if (__builtin_expect(bytes - 1 >= INT32_MAX, 0))
-		return mark;
-	bool whole = bytes <= WHOLE_BYTES;
-	mark += spot(lines, 0, last) * MIX + spot(lines, last, last);
-	mark *= MIX;
-	mark += spot(lines, whole ? 8 : last >> 1 & ~UINT64_C(7), last) * MIX +
-		spot(lines, whole ? 16 : last >> 2 & ~UINT64_C(7), last);
-	if (last >= 32 && whole)
-		for (uint32_t at = 24; at < WHOLE_BYTES - 8; at += 8)
-			mark = mark * MIX + spot(lines, at, last);
+	uint64_t mark = bytes << 32 ^ first_line, begin = lines + BYTES_BEGIN;
+	if (__builtin_expect(bytes > WHOLE_BYTES, 0)) {
+		uint64_t last = (bytes - 1) & ~UINT64_C(7);
+		mark = mark * MIX + glance(begin);
+		mark = mark * MIX + glance(begin + (last >> 2 & ~UINT64_C(7)));
+		mark = mark * MIX + glance(begin + (last >> 1 & ~UINT64_C(7)));
+		return mark * MIX + glance(begin + last);
+	}
+	for (uint64_t at = begin; at < begin + bytes; at += 8)
+		mark = mark * MIX + glance(at);
 	return mark;
 }
 
 /* Return the number of a code object, where the version has one, or else its checksum. */
 static inline uint64_t mark_of(uint64_t code, uint64_t lines)
 {
-	int16_t at = setup.layout.code_version;
-	uint32_t version = at < 0 ? 0 : half(code + (uint64_t)at);
-	return version ? version : checksum_of(code, lines);
+	uint32_t version = spots.version ? half(code + spots.version) : 0;
+	uint64_t bytes = word(lines + SIZE);
+	if (version)
+		return version;
+	if (bytes >= INT32_MAX)
+		return bytes;
+	return checksum_of(half(code + spots.first_line), lines, bytes);
 }
 
 static uint32_t utf8_put(char *out, uint32_t c)
@@ -366,28 +421,30 @@ static inline uint32_t place_of(uint64_t frame)
 }
 
 /* Return true if the code object is as it was. */
-static ALWAYS_INLINE bool code_same(const struct python_step *s, struct spots at, bool by_version)
+static ALWAYS_INLINE bool code_same(const struct python_step *s, const struct spots at)
 {
 	uint64_t code = s->code;
-	if (by_version)
-		return word(code + at.lines) == s->lines && half(code + at.version) == s->mark;
-	uint64_t differs = (word(code + at.file) ^ s->file) | (word(code + at.name) ^ s->name) |
-		(word(code + at.lines) ^ s->lines);
-	return __builtin_expect(differs == 0, 1) && checksum_of(code, s->lines) == s->mark;
+	if (at.version)
+		return glance(code + at.lines) == s->lines && half(code + at.version) == s->mark;
+	uint64_t differs = (glance(code + at.file) ^ s->file) | (glance(code + at.name) ^ s->name) |
+		(glance(code + at.lines) ^ s->lines);
+	if (__builtin_expect(differs != 0, 0) || glance(s->lines + SIZE) != s->table_bytes)
+		return false;
+	return checksum_of(half(code + at.first_line), s->lines, s->table_bytes) == s->mark;
 }
 
 /* Return true if the frame and its code object are as they were. */
-static ALWAYS_INLINE bool step_same(const struct python_step *s, struct spots at, bool by_version)
+static ALWAYS_INLINE bool step_same(const struct python_step *s, const struct spots at)
 {
 	uint64_t frame = s->frame;
-	uint64_t instr = word(frame + at.instr) ^ s->instr;
-	uint64_t differs = (word(frame + at.previous) ^ s->previous) |
-		(word(frame + at.code) ^ s->executable) |
-		(by_version || at.pointers ? instr : (uint32_t)instr) |
-		((word(frame + at.tag) ^ s->tag) & at.tag_mask);
+	uint64_t differs = (glance(frame + at.previous) ^ s->previous) |
+		(glance(frame + at.code) ^ s->executable) |
+		((glance(frame + at.instr) ^ s->instr) & at.instr_mask);
+	if (at.tag_mask)
+		differs |= (glance(frame + at.tag) ^ s->tag) & at.tag_mask;
 	if (__builtin_expect(differs != 0, 0))
 		return false;
-	return !s->address || code_same(s, at, by_version);
+	return (at.shims && !s->address) || code_same(s, at);
 }
 
 struct walk {
@@ -409,26 +466,47 @@ struct walk {
  * shim, which says where the last frames run. Otherwise lower w->known to the number of steps that
  * may still be. The caller has checked that step `i` has the present frame.
  */
-static ALWAYS_INLINE bool remembered_by(struct walk *w, uint32_t i, bool by_version)
+static ALWAYS_INLINE bool remembered_by(struct walk *w, uint32_t i, const struct spots at)
 {
 	const struct python_step *first = w->t->steps, *s = first + i;
-	const struct spots at = spots;
-	bool cframes = setup.layout.tstate_cframe >= 0;
-	bool shims = setup.layout.owner_shim > 0;
 	int64_t beyond = (int64_t)s->frames + w->fresh_frames - w->depth;
-	for (;; s--) {
-		if (!step_same(s, at, by_version))
-			break;
-		if ((s == first ? 0 : s[-1].frames) <= beyond && (!shims || !s->address))
+	/* Without shims, as many frames as steps are outside of a step. */
+	const struct python_step *last = first + (at.shims || beyond < 0 ? 0 : beyond);
+	for (; step_same(s, at); s--) {
+		if (at.shims && !s->address && (s == first ? 0 : s[-1].frames) <= beyond)
 			return true;
-		if (s == first && !w->t->more)
+		if (s <= last && (!w->t->more || (!at.shims && beyond >= 0)))
 			return true;
-		if (s == first ||
-			(cframes && s->leaves && word(s->at + at.cframe_previous) != s[-1].at))
+		if (s <= last ||
+			(at.cframe_previous && s->leaves &&
+				word(s->at + at.cframe_previous) != s[-1].at))
 			break;
 	}
 	w->known = (uint32_t)(s - first);
 	return false;
+}
+
+/* Compile the comparison for each of the usual spots. */
+static bool remembered_steps(struct walk *w, uint32_t i)
+{
+	switch (which_spots) {
+	case SPOTS_3_7:
+		return remembered_by(w, i, usual_spots[SPOTS_3_7]);
+	case SPOTS_3_9:
+		return remembered_by(w, i, usual_spots[SPOTS_3_9]);
+	case SPOTS_3_10:
+		return remembered_by(w, i, usual_spots[SPOTS_3_10]);
+	case SPOTS_3_11:
+		return remembered_by(w, i, usual_spots[SPOTS_3_11]);
+	case SPOTS_3_12:
+		return remembered_by(w, i, usual_spots[SPOTS_3_12]);
+	case SPOTS_3_13:
+		return remembered_by(w, i, usual_spots[SPOTS_3_13]);
+	case SPOTS_3_14:
+		return remembered_by(w, i, usual_spots[SPOTS_3_14]);
+	default:
+		return remembered_by(w, i, spots);
+	}
 }
 
 static bool remembered(struct walk *w, uint32_t i)
@@ -442,8 +520,7 @@ static bool remembered(struct walk *w, uint32_t i)
 		(word(w->frame + spots.code) != s->executable ||
 			half(s->code + OBJECT_REFERENCES) == 0))
 		return false;
-	return setup.layout.code_version >= 0 ? remembered_by(w, i, true)
-					      : remembered_by(w, i, false);
+	return remembered_steps(w, i);
 }
 
 /* ---- frames ---- */
@@ -504,8 +581,7 @@ static bool step_again(const struct walk *w, const struct python_step *last, str
 		(!w->fresh && half(last->code + OBJECT_REFERENCES) == 0) ||
 		(word(frame + at.tag) ^ last->tag) & at.tag_mask)
 		return false;
-	if (!(setup.layout.code_version >= 0 ? code_same(last, at, true)
-					     : code_same(last, at, false)))
+	if (!code_same(last, at))
 		return false;
 	*s = *last;
 	s->previous = word(frame + at.previous);
@@ -549,8 +625,9 @@ static enum known step_read(struct walk *w, struct python_step *s)
 	s->file = word(s->code + (uint64_t)l->code_file);
 	s->name = word(s->code + (uint64_t)l->code_name);
 	s->lines = word(s->code + (uint64_t)l->code_table);
+	s->table_bytes = word(s->lines + SIZE);
 	s->mark = mark_of(s->code, s->lines);
-	if (l->code_version >= 0 && half(s->code + (uint64_t)l->code_version) == 0)
+	if (spots.version && half(s->code + spots.version) == 0)
 		s->previous = NO_FRAME;
 	return KNOWN;
 }

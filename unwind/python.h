@@ -97,8 +97,9 @@ struct python_step {
 	/* An address within the C frame that runs this Python frame, the same for all Python frames
 	 * of that C frame; 0 = not known. */
 	uint64_t at;
-	uint32_t frames; /* frames that are not shims, from the outermost step to this one */
-	bool leaves;     /* the next step is run by another C frame */
+	uint64_t table_bytes; /* length of the line table */
+	uint32_t frames;      /* frames that are not shims, from the outermost step to this one */
+	bool leaves;          /* the next step is run by another C frame */
 };
 
 /*

@@ -42,6 +42,13 @@ UNCHECKED uint64_t word(uint64_t address)
 	return *(const volatile uint64_t *)(uintptr_t)address;
 }
 
+/* Likewise, for a word that is only compared: the compiler may read it more than once. */
+UNCHECKED uint64_t glance(uint64_t address)
+{
+	typedef uint64_t __attribute__((may_alias)) any;
+	return *(const any *)(uintptr_t)address;
+}
+
 /* Likewise 4 bytes. */
 UNCHECKED uint32_t half(uint64_t address)
 {

@@ -428,12 +428,60 @@ static void test_remembered(const struct python_layout *layout)
 		"%x: chains are true, though much is remembered", layout->version);
 }
 
+/* Draw one frame, whose code object has a line table of `bytes` bytes, and return the code object
+ * that the walk found. */
+static uint32_t walk_of_one(uint32_t bytes)
+{
+	picture[SIM_CODE + 82] = bytes;
+	walk(128, false);
+	return count == 1 ? PYTHON_CODE_OF(frames[0].address) : 0;
+}
+
+/* Check that code objects whose tables of up to 64 bytes differ in one byte, or whose first lines
+ * differ, are never taken for each other. */
+static void test_tables(const struct python_layout *layout)
+{
+	struct python_setup setup = setup_of(layout);
+	uint32_t confused = 0, lost = 0;
+	setup.define = sim_define;
+	sim_layout = *layout;
+	python_init(&setup);
+	python_forked();
+	memset(picture, 0, WORDS * 8);
+	memset(&thread, 0, sizeof(thread));
+	sim_code(0);
+	memset(sim, 0, sizeof(sim));
+	sim[0].entry = true;
+	sim_depth = 1;
+	sim_draw();
+	for (uint32_t bytes = 1; bytes <= 64; bytes++)
+		for (uint32_t i = 0; i < bytes; i++) {
+			uint32_t last = walk_of_one(bytes);
+			lost += !last || walk_of_one(bytes) != last;
+			((uint8_t *)(picture + SIM_CODE + 84))[i] ^= 1;
+			uint32_t now = walk_of_one(bytes);
+			confused += now == last;
+			*sim_at(SIM_CODE, layout->code_first_line) ^= 1;
+			confused += walk_of_one(bytes) == now;
+		}
+	check(!confused && !lost, "%x: each byte of a short line table counts", layout->version);
+}
+
 static void test_all_remembered(void)
 {
 	uint64_t table[64] = {0};
 	struct python_layout layout;
-	for (uint32_t version = 0x0306; version <= 0x030c; version++)
-		test_remembered(python_layout_of(version));
+	for (uint32_t version = 0x0306; version <= 0x030c; version++) {
+		layout = *python_layout_of(version);
+		test_remembered(&layout);
+		/* A build whose members are elsewhere. */
+		layout.code_name = layout.code_table + 16;
+		test_remembered(&layout);
+		if (layout.code_version < 0) {
+			test_tables(&layout);
+			test_tables(python_layout_of(version));
+		}
+	}
 	memcpy(table, "xdebugpy", 8);
 	table[1] = 0x030d00f0;
 	table[23] = 72;  /* current_frame */
