@@ -7,8 +7,9 @@
  *
  * uniform: one thread reads one descriptor. mixed: several functions, descriptors, sizes and
  * errors. nvtx: push and pop with a registered string; marks with a registered string, with one of
- * 64 texts of 32 bytes, with texts that are all different, with color, category and payload. Prints
- * ns of processor time and bytes per event, best of 3.
+ * 64 texts of 32 bytes, with texts that are all different, with color, category and payload.
+ * functions: calls of one function of a library; of 256 functions that call each other and return
+ * pointers. Prints ns of processor time and bytes per event, best of 3.
  */
 #include "tests/unit/test_writer.h"
 
@@ -54,10 +55,10 @@ enum shape { RANGES, MARKS, TEXTS, FRESH, ATTRIBUTES, SHAPES };
 static const char *const shape_names[SHAPES] = {"nvtx ranges, registered", "nvtx marks, registered",
 	"nvtx marks, 64 texts", "nvtx marks, new texts", "nvtx marks, attributes"};
 
-/* Store a registered string after the chunks. Return its name in records. */
-static uint64_t name_put(struct fake_spool *s, const char *text)
+/* Store a name, the `number`th, after the chunks. Return its reference in records. */
+static uint64_t name_put(struct fake_spool *s, uint32_t number, const char *text)
 {
-	uint64_t at = SPOOL_HEADER_BYTES + LANE_BYTES + 200u * CHUNK_BYTES;
+	uint64_t at = SPOOL_HEADER_BYTES + LANE_BYTES + 200u * CHUNK_BYTES + number * 64u;
 	struct nvtx_text *name = (void *)(s->map + at);
 	name->bytes = (uint32_t)strlen(text);
 	memcpy(name->text, text, name->bytes);
@@ -68,7 +69,7 @@ static uint64_t name_put(struct fake_spool *s, const char *text)
 static uint64_t fill_nvtx(struct fake_spool *s, enum shape shape)
 {
 	uint64_t tick = s->header->first.tick + 1000, base = SPOOL_HEADER_BYTES + LANE_BYTES;
-	uint64_t name = name_put(s, "a registered string"), events = 0;
+	uint64_t name = name_put(s, 0, "a registered string"), events = 0;
 	bool registered = shape != TEXTS && shape != FRESH;
 	uint64_t bytes = shape < TEXTS ? 0 : registered ? sizeof(struct nvtx_attributes) : 32;
 	uint64_t kind = shape == RANGES ? REC_NVTX_RANGE : REC_NVTX_MARK;
@@ -92,6 +93,30 @@ static uint64_t fill_nvtx(struct fake_spool *s, enum shape shape)
 		tick += ticks + 30 + random_next() % 3000;
 	}
 	return events;
+}
+
+/* ---- functions of libraries ---- */
+
+#define FUNCTIONS 256u
+
+static void fill_functions(struct fake_spool *s, bool mixed)
+{
+	uint64_t tick = s->header->first.tick + 1000, base = SPOOL_HEADER_BYTES + LANE_BYTES;
+	uint64_t library = name_put(s, 0, "libfunctions.so"), names[FUNCTIONS];
+	for (uint32_t i = 0; i < FUNCTIONS; i++) {
+		char text[40];
+		snprintf(text, sizeof(text), "function_%u", i);
+		names[i] = library << 32 | name_put(s, 1 + i, text);
+	}
+	for (uint32_t i = 0; i < ROUND_EVENTS; i++) {
+		struct record *r = (void *)(s->map + base + (uint64_t)i * RECORD_BYTES);
+		uint64_t ticks = 30 + random_next() % 400, level = mixed ? random_next() % 6 : 0;
+		r->tick = tick;
+		r->word = ticks << RECORD_LENGTH_SHIFT | (REC_FUNCTION + level);
+		r->a = mixed ? UINT64_C(0x7f0012340000) + random_next() % 65536 * 16 : i;
+		r->b = names[mixed ? random_next() % FUNCTIONS : 0];
+		tick += ticks + 30 + random_next() % 300;
+	}
 }
 
 static double seconds(void)
@@ -164,6 +189,10 @@ int main(int argc, char **argv)
 		uint64_t round_events = fill_nvtx(&s, shape);
 		measure_of(&w, w.spools.all[0], events, round_events, shape_names[shape]);
 	}
+	fill_functions(&s, false);
+	measure(&w, w.spools.all[0], events, "functions, one");
+	fill_functions(&s, true);
+	measure(&w, w.spools.all[0], events, "functions, 256");
 	block_release(&w.report.block);
 	if (block_init(&w.report.block, true))
 		return 1;

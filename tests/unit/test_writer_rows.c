@@ -356,6 +356,92 @@ static void waits_for_the_gil_become_rows(void)
 	clean(&t);
 }
 
+/* ---- calls of functions of libraries ---- */
+
+#define FUNCTION_NAMES 40u
+#define FUNCTION_CALLS 5000u
+
+/* Store the names of a library and of its functions; return their reference in records. */
+static void names_put(struct fake_spool *s, uint64_t *ret_names)
+{
+	uint64_t base = (fake_take(s, 4096 * 2) + 4095) / 4096 * 4096;
+	for (uint32_t i = 0; i <= FUNCTION_NAMES; i++) {
+		struct nvtx_text *name = (void *)(s->map + base + i * 64u);
+		sprintf(name->text, i ? "call_%u" : "libcalls.so", i);
+		name->bytes = (uint32_t)strlen(name->text);
+		if (i)
+			ret_names[i - 1] =
+				base / NVTX_NAME_UNIT << 32 | (base + i * 64u) / NVTX_NAME_UNIT;
+	}
+}
+
+/* Put the calls in a lane: some with callchains, some left, some between calls of the OS
+ * runtime. */
+static void function_calls_put(struct fake_spool *s, struct lane *lane)
+{
+	uint64_t names[FUNCTION_NAMES];
+	names_put(s, names);
+	for (uint32_t i = 0; i < FUNCTION_CALLS; i++) {
+		uint64_t flags = i % 500 == 3 ? RECORD_ABANDONED : 0;
+		if (i % 1000 == 7)
+			fake_put(s, lane, now + i, REC_CALLCHAIN, 5 + i, CALLCHAIN_RULES);
+		if (i % 1500 == 11)
+			fake_call(s, lane, now + i, 5, 60);
+		fake_put(s, lane, now + i,
+			(uint64_t)(i % 90) << RECORD_LENGTH_SHIFT | flags << RECORD_FLAGS_SHIFT |
+				(REC_FUNCTION + i % 256),
+			UINT64_MAX - i, names[i < 2500 ? 0 : i % FUNCTION_NAMES]);
+	}
+}
+
+/* Return the number of calls whose row is not as their record. */
+static uint32_t wrong_calls(uint32_t process)
+{
+	uint32_t call = 0, wrong = 0;
+	const Libtrace__EventBatch *b;
+	for (uint32_t n = 0; (b = batch_of(EVENT_FUNCTION_CALL, process, n)); n++)
+		for (uint32_t row = 0; row < b->count; row++, call++) {
+			uint32_t i = call, chain = i % 1000 == 7 ? 5 + i : 0;
+			char name[40];
+			sprintf(name, "call_%u", i < 2500 ? 1 : 1 + i % FUNCTION_NAMES);
+			wrong += batch_value(b, 1, row) != (int64_t)now + i ||
+				batch_value(b, 2, row) != i % 90 ||
+				strcmp(text_of(batch_value(b, 3, row)), name) != 0 ||
+				strcmp(text_of(batch_value(b, 4, row)), "libcalls.so") != 0 ||
+				(uint64_t)batch_value(b, 5, row) != UINT64_MAX - i ||
+				batch_value(b, 6, row) != i % 256 ||
+				batch_value(b, 7, row) != (i % 500 == 3) ||
+				(uint32_t)batch_value(b, 8, row) != chain ||
+				(chain && batch_value(b, 9, row) != CALLCHAIN_RULES);
+		}
+	return wrong;
+}
+
+/* Check that each call of a library's function has its row, whatever its neighbors are. */
+static void calls_of_functions_become_rows(void)
+{
+	struct fake_tree t;
+	struct fake_spool s;
+	uint32_t pid = dead_process(&t, &s, CLOCK_KIND_MONOTONIC);
+	struct lane *lane = fake_lane(&s);
+	thread_put(&s, lane, pid, pid, THREAD_MAIN);
+	function_calls_put(&s, lane);
+	fake_put(&s, lane, now + FUNCTION_CALLS, REC_FUNCTION, 0, UINT64_C(77) << 32 | 99999);
+	s.header->end_tick = now + 100000;
+	s.header->state = SPOOL_EXITED;
+	tap_equal(recover_quietly(&t), 0, "recover calls of functions");
+	tap(report_read(&report, t.report) && !report.bad_blocks, "the report opens");
+	uint32_t process = report_process_of(&report, pid);
+	const Libtrace__Receipt *r = report_receipt(&report, process);
+	tap_equal((int64_t)report.rows[EVENT_FUNCTION_CALL], FUNCTION_CALLS + 1,
+		"each call has a row");
+	tap_equal((int64_t)report.rows[EVENT_OSRT_CALL], 4, "and so have calls between them");
+	tap_equal(wrong_calls(process), 1, "all rows are as their records, but for the last one");
+	tap(r && r->abandoned == FUNCTION_CALLS / 500, "calls that were left are counted");
+	report_release(&report);
+	clean(&t);
+}
+
 static uint64_t random_state = 88172645463325252u;
 
 static uint64_t random_next(void)
@@ -485,6 +571,7 @@ static void damaged_spools_harm_nobody(void)
 		for (int lanes = 0; lanes < 3; lanes++) {
 			struct lane *lane = fake_lane(&s);
 			fill_lane(&s, lane, pid);
+			function_calls_put(&s, lane);
 			for (int k = 0; k < 40; k++)
 				cuda_put(&s, lane);
 			cubin_put(&s, lane, 0x100, 0);
@@ -689,6 +776,7 @@ int main(void)
 	samples_become_rows();
 	readings_become_rows();
 	waits_for_the_gil_become_rows();
+	calls_of_functions_become_rows();
 	cuda_rows_become_rows();
 	code_is_kept_whole_or_not_at_all();
 	a_report_with_code_is_gone_on_with();

@@ -66,12 +66,12 @@ uint32_t spool_name_id(struct writer *w, struct spool *spool, uint32_t ref)
 {
 	if (!ref)
 		return 0;
-	uint32_t row = (ref ^ ref >> 10) % NAMES_CACHED;
-	if (w->names.rows[row].process != spool->id || w->names.rows[row].ref != ref ||
-		!w->names.rows[row].string_id) {
-		w->names.rows[row].string_id = name_read(w, spool, ref);
+	uint32_t id = name_cache_id(&w->names, spool->id, ref), row = name_cache_row(ref);
+	if (!id) {
+		id = name_read(w, spool, ref);
+		w->names.rows[row].string_id = id;
 		w->names.rows[row].process = spool->id;
 		w->names.rows[row].ref = ref;
 	}
-	return w->names.rows[row].string_id;
+	return id;
 }

@@ -24,6 +24,22 @@ struct name_cache {
 	} rows[NAMES_CACHED];
 };
 
+/* Return the row of the cache for name `ref`. */
+static inline uint32_t name_cache_row(uint32_t ref)
+{
+	return (ref ^ ref >> 10) % NAMES_CACHED;
+}
+
+/* Return the string id of a name that was looked up recently, and do not remap the spool; 0 = not
+ * known. */
+static inline uint32_t name_cache_id(const struct name_cache *names, uint32_t process, uint32_t ref)
+{
+	uint32_t row = name_cache_row(ref);
+	return names->rows[row].process == process && names->rows[row].ref == ref
+		? names->rows[row].string_id
+		: 0;
+}
+
 /* Find the text of name `ref` of the spool. *ret_text is valid until the spool is remapped.
  * Return its length in bytes; 0 if there is no such name. */
 uint32_t spool_name_text(struct spool *spool, uint32_t ref, const char **ret_text);

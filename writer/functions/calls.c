@@ -5,6 +5,7 @@
 #include "writer/functions/calls.h"
 
 #include "writer/base/names.h"
+#include "writer/lane/columns.h"
 
 #define FLAGS_MASK 15u
 
@@ -15,32 +16,88 @@ static void names_set(struct writer *w, struct spool *spool, uint64_t names, uin
 	*ret_library = spool_name_id(w, spool, (uint32_t)(names >> 32));
 }
 
+/* Find the names of a record; s->records is NULL afterwards if the spool was cut meanwhile. */
+static void names_find(
+	struct segment *s, uint64_t names, uint32_t *ret_function, uint32_t *ret_library)
+{
+	const struct name_cache *known = &s->w->names;
+	*ret_function = name_cache_id(known, s->spool->id, (uint32_t)names);
+	*ret_library = name_cache_id(known, s->spool->id, (uint32_t)(names >> 32));
+	if (__builtin_expect(*ret_function && *ret_library, 1))
+		return;
+	names_set(s->w, s->spool, names, ret_function, ret_library);
+	segment_reload(s);
+}
+
+/* Fill the names of at most `count` calls. Return the number of calls: fewer if new texts fill a
+ * block, which is then written before the next record, or if the spool was cut. */
+static uint32_t call_names_put(
+	struct segment *s, struct batch *b, uint32_t count, uint64_t differences)
+{
+	const struct strings *strings = &s->w->report.strings;
+	uint64_t names = s->records[s->at].b;
+	uint32_t function, library, i = 1;
+	names_find(s, names, &function, &library);
+	if (!differences) {
+		batch_same(b, FUNCTION_CALL_FUNCTION, function, count);
+		batch_same(b, FUNCTION_CALL_LIBRARY, library, count);
+		return s->records ? count : 0;
+	}
+	uint64_t *functions = batch_rows(b, FUNCTION_CALL_FUNCTION),
+		 *libraries = batch_rows(b, FUNCTION_CALL_LIBRARY);
+	functions[0] = function;
+	libraries[0] = library;
+	for (; s->records && i < count && strings->pending_bytes < BLOCK_BYTES_MAX; i++) {
+		if (s->records[s->at + i].b != names) {
+			names = s->records[s->at + i].b;
+			names_find(s, names, &function, &library);
+		}
+		functions[i] = function;
+		libraries[i] = library;
+	}
+	return s->records ? i : 0;
+}
+
+static void call_words_put(
+	struct segment *s, struct batch *b, uint32_t count, const struct differences *d)
+{
+	const struct record *r = &s->records[s->at];
+	if (d->a) {
+		uint64_t *values = batch_rows(b, FUNCTION_CALL_RETURN);
+		for (uint32_t i = 0; i < count; i++)
+			values[i] = r[i].a;
+	} else {
+		batch_same(b, FUNCTION_CALL_RETURN, r->a, count);
+	}
+	if (d->word & RECORD_KIND_MASK) {
+		uint64_t *levels = batch_rows(b, FUNCTION_CALL_LEVEL);
+		for (uint32_t i = 0; i < count; i++)
+			levels[i] = r[i].word & FUNCTION_LEVEL_MAX;
+	} else {
+		batch_same(b, FUNCTION_CALL_LEVEL, r->word & FUNCTION_LEVEL_MAX, count);
+	}
+}
+
+_Static_assert((REC_FUNCTION & FUNCTION_LEVEL_MAX) == 0, "the level is the low byte of the kind");
+
 uint32_t function_call_put(struct segment *s, const struct record_at *at)
 {
-	const struct record r = *at->r; /* a copy: a lookup of a name may remap the spool */
-	uint64_t ticks = r.word >> RECORD_LENGTH_SHIFT,
-		 flags = r.word >> RECORD_FLAGS_SHIFT & FLAGS_MASK;
-	uint64_t start = segment_ns(s, r.tick), end = segment_ns(s, r.tick + ticks);
-	uint32_t function, library;
-	names_set(s->w, s->spool, r.b, &function, &library);
-	struct batch *b = segment_row_add(s, EVENT_FUNCTION_CALL, start);
-	batch_set(b, FUNCTION_CALL_DURATION, end > start ? end - start : 0);
-	batch_set(b, FUNCTION_CALL_FUNCTION, function);
-	batch_set(b, FUNCTION_CALL_LIBRARY, library);
-	batch_set(b, FUNCTION_CALL_RETURN, r.a);
-	batch_set(b, FUNCTION_CALL_LEVEL, (r.word & RECORD_KIND_MASK) - REC_FUNCTION);
-	batch_set(b, FUNCTION_CALL_FLAGS, flags);
-	batch_set(b, FUNCTION_CALL_CALLCHAIN, s->callchain);
-	batch_set(b, FUNCTION_CALL_CALLCHAIN_METHOD, s->callchain ? s->callchain_method : 0);
-	s->callchain = 0;
-	segment_note_end(s, end > start ? end : start);
-	if (r.tick + ticks > s->latest_tick)
-		s->latest_tick = r.tick + ticks;
-	segment_tally(s)->impossible += r.tick < s->least_tick || r.tick + ticks > s->most_tick;
-	segment_tally(s)->abandoned += (flags & RECORD_ABANDONED) != 0;
-	segment_tally(s)->unfinished += (flags & RECORD_UNFINISHED) != 0;
-	segment_reload(s);
-	return at->slots;
+	struct batch *b = s->w->rows.batches[EVENT_FUNCTION_CALL];
+	struct differences d;
+	if (!batch_room(b))
+		segment_run_end(s, s->at);
+	uint32_t left = s->end - s->at, room = batch_room(b);
+	uint32_t count = columns_scan(
+		at->r, left < room ? left : room, REC_FUNCTION, FUNCTION_LEVEL_MAX + 1, &d);
+	count = count ? call_names_put(s, b, count, d.b) : 0;
+	if (!count)
+		return 0;
+	columns_times_put(s, b, count);
+	columns_flags_put(s, b, FUNCTION_CALL_FLAGS, count, d.word);
+	call_words_put(s, b, count, &d);
+	columns_callchain_put(s, b, FUNCTION_CALL_CALLCHAIN, count);
+	batch_rows_added(b, count);
+	return count;
 }
 
 static void call_add(struct ending *e, uint64_t tick, uint64_t end_tick, uint64_t names,
