@@ -7,7 +7,8 @@
  *   threads MS   threads that compute, sleep, read, wait for a lock, or live a few ms only, more
  *                than there are CPUs
  *   processes MS a forked child, and an executed program
- *   stopped MS   a child that is stopped for half of its life
+ *   stopped MS   a child that is stopped for half of its life; the least and the longest time that
+ *                it can have been stopped for are printed
  *   killed MS    a child that is killed while it computes
  *   raw MS       a thread that waits in raw system calls
  *   alone MS     the main thread computes and sleeps
@@ -300,10 +301,18 @@ static void stopped(void)
 		end(&l);
 		_exit(7);
 	}
+	int status = 0;
 	usleep((useconds_t)ms * 250);
+	uint64_t before = wall_ns();
 	kill(pid, SIGSTOP);
+	waitpid(pid, &status, WUNTRACED);
+	uint64_t since = wall_ns();
 	usleep((useconds_t)ms * 500);
+	uint64_t until = wall_ns();
 	kill(pid, SIGCONT);
+	if (app_facts())
+		say("facts: stop %llu %llu", (unsigned long long)(until - since),
+			(unsigned long long)(wall_ns() - before));
 	wait_for(pid, "a stopped child ends");
 }
 

@@ -6,7 +6,7 @@
  * each kind of place, so that the calls in the report show what was recorded
  * (tests/e2e/capture_range.py has their numbers).
  *
- * Usage: capture_ranges [processes | windows | signals | signal_names]
+ * Usage: capture_ranges [processes | windows [waits] | signals | signal_names]
  */
 #define _GNU_SOURCE
 #include <nvtx3/nvToolsExt.h>
@@ -113,10 +113,13 @@ static void own_handler(int number)
 
 #define WINDOWS 20
 
-/* Ranges one after the other, for half a second; the last one stays open. */
-static void windows(void)
+/* Ranges one after the other, for half a second; the last one stays open. Before the second half,
+ * wait for a file `killed` if so asked. */
+static void windows(int waits)
 {
 	for (int i = 0; i < WINDOWS; i++) {
+		while (waits && i == WINDOWS / 2 && access("killed", F_OK))
+			usleep(1000);
 		nvtxRangePushA("step");
 		inside();
 		if (i < WINDOWS - 1)
@@ -166,7 +169,7 @@ int main(int argc, char **argv)
 	if (argc > 1 && !strcmp(argv[1], "processes"))
 		processes();
 	else if (argc > 1 && !strcmp(argv[1], "windows"))
-		windows();
+		windows(argc > 2);
 	else if (argc > 1 && !strcmp(argv[1], "signal_names"))
 		return signal_names();
 	else if (argc > 1 && !strcmp(argv[1], "signals"))

@@ -8,7 +8,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from lib import TRACE, Report, app, clean_env, folder, main, receipts_agree, run, spool_folder, tap, traced_env, wait_spool_gone, wait_until, writer_of  # noqa: E402
@@ -175,11 +174,12 @@ def windows_outlive_the_writer():
         report = Report(os.path.join(place, "r.rep"))
         env = traced_env(report.path, spool, LIBTRACE_CAPTURE_RANGE="nvtx:step", LIBTRACE_CAPTURE_RANGE_END="repeat", LIBTRACE_HELPER=helper,
                          LIBTRACE_FLUSH_INTERVAL=1)
-        with subprocess.Popen([PROGRAM, "windows"], env=env) as process:
+        with subprocess.Popen([PROGRAM, "windows", *(["waits"] if helper == "true" else [])], env=env, cwd=place) as process:
             if helper == "true":
-                wait_until(lambda: writer_of(spool) and os.path.exists(report.path))
-                time.sleep(0.2)
+                wait_until(lambda: os.path.exists(report.path) and windows_so_far(report))
                 os.kill(writer_of(spool), signal.SIGKILL)
+                with open(os.path.join(place, "killed"), "w", encoding="ascii"):
+                    pass
             process.wait()
         for tree in os.listdir(spool):
             subprocess.run([TRACE, "recover", os.path.join(spool, tree)], env=clean_env(), capture_output=True, timeout=60, check=False)

@@ -222,10 +222,10 @@ def shows_progress_after_a_second():
                     threading.Event().wait(0.001)
         return stream.getvalue().splitlines()
 
-    usual = progress.SECONDS
-    tap.ok(usual == 1, "progress begins after a second", usual)
+    usual, repeat, progress.REPEAT = progress.SECONDS, progress.REPEAT, 1 << 30
+    tap.ok(usual == 1 and repeat == 10, "progress begins after a second, and is repeated after ten", (usual, repeat))
     tap.ok(lines(0.001, "reading", "comparing") == ["trace: diff: reading", "trace: diff: comparing"], "a line for each thing that takes longer than that")
-    repeat, progress.REPEAT = progress.REPEAT, 2
+    progress.REPEAT = 2
     stream, progress.SECONDS = io.StringIO(), 0.001
     with contextlib.redirect_stderr(stream), progress.Progress("diff") as p:
         p.say("reading")

@@ -120,6 +120,13 @@ def wait_spool_gone(spool, seconds=HANG_S):
     return wait_until(lambda: not os.listdir(spool), seconds)
 
 
+def stolen_ns():
+    """Return the time that a hypervisor and interrupts have taken from all CPUs since the start of the machine: no counter of a thread has it."""
+    with open("/proc/stat", encoding="ascii") as file:
+        numbers = list(map(int, file.readline().split()[1:]))
+    return sum(numbers[5:8]) * 10**9 // os.sysconf("SC_CLK_TCK")  # irq, softirq, steal
+
+
 def writer_of(spool):
     """Return the pid of the writer of the process tree whose spools are in the folder; None if there is none."""
     for name in filter(str.isdigit, os.listdir("/proc")):

@@ -52,14 +52,39 @@ class Waits:
         return [w for w in self.waits if w["tid"] == pair["waiter"] and pid in (None, w["pid"]) and w["callchain"] and
                 any(str(f["function"]).endswith(mark) for f in w["callchain"])]
 
-    def pair_is_wrong(self, pair, rounds=ROUNDS, pid=None):
-        """Return what is wrong with the waits of a pair of threads, or None. On a busy machine the interpreter may take the GIL from the holder before
-        that has seen the wait, or from the waiter at that line, and the main thread may get it before the waiter does.
+    def pairs(self):
+        """Return (pair, pid) of each pair of threads; pid: that of a child."""
+        child = self.read(self.log + ".child") if os.path.exists(self.log + ".child") else {}
+        return [(pair, None) for name, pair in self.told.items() if name in ("before", "pair")] + ([(child["pair"], child["pid"])] if child else [])
+
+    def is_calm(self):
+        """Return whether the machine let the holders see nearly every wait. A thread that gets no CPU for 5 ms loses the GIL before that, or at another line."""
+        return all(pair["seen"] >= ROUNDS - 4 and len(self.at_line(pair, pid)) <= ROUNDS + 2 for pair, pid in self.pairs())
+
+    def pair_is_wrong(self, pair, pid=None):
+        """Return what is wrong with the waits of a pair of threads, or None: each wait that the holder has seen is there, with the holder, and no other
+        thread holds the GIL but the main one.
         """
         waits = self.at_line(pair, pid)
         holders = collections.Counter(w["holder_tid"] for w in waits)
         by_others = collections.Counter(w["holder_tid"] for w in waits if w["holder_tid"] not in (pair["holder"], w["pid"]))
-        return None if rounds - 4 <= pair["seen"] <= len(waits) <= rounds + 2 and holders[pair["holder"]] >= rounds - 2 and not by_others else (pair, holders)
+        return None if pair["seen"] <= len(waits) and holders[pair["holder"]] >= pair["seen"] and not by_others else (pair, holders)
+
+
+RECORDINGS = 5
+
+
+def recorded_calmly(title, python, mode):
+    """Record the program until its threads were not disturbed. Return the last run, and what is wrong with one; skip the test `title` if all were disturbed."""
+    for _ in range(RECORDINGS):
+        waited = Waits(python, mode)
+        wrong = waited.wrong or waited.traced.diagnostics or next(filter(None, (waited.pair_is_wrong(*pair) for pair in waited.pairs())), None)
+        if wrong or waited.is_calm():
+            tap.ok(not wrong, title, wrong)
+            return waited, wrong
+    seen = [(pair["seen"], len(waited.at_line(pair, pid))) for pair, pid in waited.pairs()]
+    tap.skip(title, f"the threads lost the GIL early in {RECORDINGS} recordings: at last {seen} waits of {ROUNDS}")
+    return waited, None
 
 
 def known():
@@ -98,16 +123,10 @@ def truth():
             waited = Waits(python, "pair")
             tap.ok(not waited.wrong and not waited.waits, f"{version}: the GIL is not known", waited.wrong or waited.waits)
             continue
-        waited = Waits(python, "pair")
-        wrong = waited.wrong or waited.pair_is_wrong(waited.told["pair"]) or waited.traced.diagnostics
-        tap.ok(not wrong, f"{version}: {ROUNDS} waits, and who held the GIL", wrong)
+        waited, _ = recorded_calmly(f"{version}: {ROUNDS} waits, and who held the GIL", python, "pair")
         tap.ok(not waited.wrong and not calls_of_waits(waited), f"{version}: each call of a wait is in one wait", waited.wrong or calls_of_waits(waited))
-        waited = Waits(python, "fork")
-        wrong = waited.wrong or waited.traced.diagnostics
-        if not wrong:
-            child = waited.read(waited.log + ".child")
-            wrong = waited.pair_is_wrong(waited.told["before"]) or waited.pair_is_wrong(waited.told["pair"]) or waited.pair_is_wrong(child["pair"], pid=child["pid"])
-        tap.ok(not wrong, f"{version}: a forked child, and its parent", wrong)
+        waited, _ = recorded_calmly(f"{version}: a forked child, and its parent", python, "fork")
+        tap.ok(waited.wrong or len(waited.pairs()) == 3, f"{version}: of the parent, before and after, and of the child", waited.told)
         waited = Waits(python, "ends")
         wrong = waited.wrong or waited.traced.diagnostics
         for pair in waited.told.get("pairs", []):
@@ -147,11 +166,18 @@ def table(*arguments):
 def views():
     """Check that statistics, rules, database and comparison have the waits."""
     version = sorted(known())[-1]
-    waited = Waits(known()[version], "pair")
+    waited, wrong = recorded_calmly("views: a recording", known()[version], "pair")
+    if wrong:
+        return
     path, pair = waited.traced.path, waited.told.get("pair")
     rows = table(path)
     mine = [r for r in rows if int(r["TID"]) == pair["waiter"] and r["Holder TID"] == str(pair["holder"]) and r["Holder At"] == f"python_gil.py:{HELD}"]
-    tap.ok(len(mine) == 1 and int(mine[0]["Num Waits"]) >= ROUNDS - 1 and mine[0] == rows[0], "python_gil_sum: the holder's line", rows)
+    of_holder = sum(int(r["Num Waits"]) for r in rows if int(r["TID"]) == pair["waiter"] and r["Holder TID"] == str(pair["holder"]))
+    tap.ok(of_holder >= pair["seen"], "python_gil_sum: the holder's waits", (pair, rows))
+    if waited.is_calm():
+        tap.ok(len(mine) == 1 and int(mine[0]["Num Waits"]) >= ROUNDS - 4 and mine[0] == rows[0], "and its line", rows)
+    else:
+        tap.skip("and its line", "the threads lost the GIL early")
     tap.ok(sum(int(r["Num Waits"]) for r in rows) == len(waited.waits) and sum(int(r["Total Time (ns)"]) for r in rows) == sum(w["duration_ns"] for w in waited.waits),
            "and all waits", rows)
     rule = json.loads(trace("analyze", "-r", "gil", "-f", "json", path).out)[0]

@@ -34,7 +34,7 @@ class Model:
 
 def in_library():
     event = threading.Event()
-    event.wait(0.2)
+    event.wait(0.02)
 
 Model().step()
 in_library()
