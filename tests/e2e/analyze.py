@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# timeout: 240
+# timeout: 600
 """`trace analyze`: each rule finds the defect planted for it, and nothing in a program without one.
 
 CPU rules run on programs that are traced here (tests/apps/planted.c), GPU rules on generated databases and on exports of nsys. If nsys

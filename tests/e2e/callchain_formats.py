@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# timeout: 120
+# timeout: 600
 """Check the output of `trace` about callchains by independent parsers: Python's json and csv, a parser of folded stacks, the schema of
 speedscope.
 
@@ -191,7 +191,7 @@ def schema_path():
     """Return the path of the schema in speedscope's npm package, which is installed or fetched; None if neither is possible."""
     if not shutil.which("npm"):
         return None
-    root = subprocess.run(["npm", "root", "-g"], capture_output=True, text=True, timeout=30).stdout.strip()
+    root = subprocess.run(["npm", "root", "-g"], capture_output=True, text=True, timeout=lib.HANG_S).stdout.strip()
     installed = glob.glob(os.path.join(root, "speedscope/dist/release/file-format-schema*.json"))
     if installed:
         return installed[0]
@@ -282,7 +282,7 @@ def default_names():
 
 def without_callchains():
     empty = os.path.join(PLACE, "sample.rep")
-    subprocess.run([MAKER, "--save-without", empty], check=True, timeout=30)
+    subprocess.run([MAKER, "--save-without", empty], check=True, timeout=120)
     table = trace("stats", "-r", "callchain_tree", empty).decode()
     tap.ok("does not contain callchain data" in table, "a report without callchains says so", table)
     done = subprocess.run([TRACE, "export", "-t", "folded", empty], capture_output=True, timeout=60, check=False)
@@ -293,5 +293,5 @@ def without_callchains():
     tap.ok(kinds == {"evented"}, "speedscope: a report without callchains gives profiles over time alone", scope)
 
 
-subprocess.run([MAKER, "--save", REPORT], check=True, timeout=30)
+subprocess.run([MAKER, "--save", REPORT], check=True, timeout=120)
 main(dump_is_json, dump_is_for_grep, statistics_agree, folded, pprof, pprof_labels, speedscope, over_time, default_names, without_callchains)

@@ -29,7 +29,7 @@ class Traced:
             env["APP_FACTS"] = "1"
         self.result = run(argv, env=env, cwd=cwd or self.folder)
         self.text = self.result.out.decode(errors="replace")
-        self.finished = wait_spool_gone(self.spool, 30)
+        self.finished = wait_spool_gone(self.spool)
         self.report = Report(os.path.join(self.folder, "r.rep"))
 
     def fact(self, pattern):

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# timeout: 300
+# timeout: 600
 """Check a program whose clock_gettime() returns another time: times in the report are the kernel's, and no wait of the tracer depends on it.
 
 The clock is replaced by tests/apps/libfake_clock.c, and by libfaketime if that is installed, preloaded before and after the tracer.

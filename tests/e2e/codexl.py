@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# timeout: 120
+# timeout: 600
 """Check `trace export -t atp`, `-t csv` and `-t occupancy`: this test reads the files by the grammar of CodeXL's formats.
 
 Files whose content AMD's own parser has printed (SHARED/fixtures/codexl) check the grammar of this test.

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# timeout: 120
+# timeout: 600
 """`trace import` of files of CodeXL: the report contains the values that AMD's own parser read from SHARED/fixtures/codexl, every field is written
 again by `trace export`, hostile files are refused in one line, and events that cannot be exported are reported.
 """

@@ -76,7 +76,7 @@ def read_only():
             command = [*(preload(report) if how == "preload" else [TRACE, "run", "-o", report, "--"]), "sh", "-c", SHAPES["alone"]]
             result = run([*base, *more, *command])
             tap.ok(result.status == 3, f"a read-only system {name}, {how}: ends as it would", result)
-            sound = wait_until(lambda path=f"{place}/{report}.rep": is_sound(path), 10)
+            sound = wait_until(lambda path=f"{place}/{report}.rep": is_sound(path))
             tap.ok(sound, "the report of a program that is pid 1 is sound", os.listdir(place))
 
 

@@ -32,7 +32,7 @@ class Sampled:
             argv, environment = [*under, "env", *added, *argv], clean_env()
         self.result = run(argv, env=environment, cwd=self.folder)
         self.text = self.result.out.decode(errors="replace")
-        wait_spool_gone(self.spool, 30)
+        wait_spool_gone(self.spool)
         self.report = Report(self.path)
         self.info = json.loads(trace("info", "--json", self.path).out or b"{}")
 

@@ -29,7 +29,7 @@ class Traced:
         base = traced_env(os.path.join(self.folder, "r.rep"), self.spool, preload=preload, LIBTRACE_TRACE=sources, **options)
         env = device.env(toolkit, truth=self.truth_path, device=sim_device, fault=fault, base=base)
         self.result = run(argv, env=env, cwd=self.folder)
-        self.finished = wait_spool_gone(self.spool, 30)
+        self.finished = wait_spool_gone(self.spool)
         self.report = Report(os.path.join(self.folder, "r.rep"))
         self.events = collections.defaultdict(list)
         for event in self.report.events("--absolute") if self.report.exists() else []:

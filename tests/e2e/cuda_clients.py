@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# timeout: 300
+# timeout: 600
 """Check that clients of CUDA that do not run on the simulated device behave as untraced, with one diagnostic in the report: programs with the static
 runtime, and PyTorch, CuPy and Numba if they are installed (CUDA_PYTHON: a python that has them).
 
@@ -33,7 +33,7 @@ def same_as_untraced(name, argv, env, driver):
     work, spool = folder(), spool_folder()
     report = Report(os.path.join(work, "r.rep"))
     traced = run(argv, env=dict(traced_env(report.path, spool), **env), cwd=work, limit=120)
-    finished = wait_spool_gone(spool, 60)
+    finished = wait_spool_gone(spool)
     tap.ok((plain.status, plain.out, essence(plain.err)) == (traced.status, traced.out, essence(traced.err)), f"{name}: the same traced as untraced",
            f"{plain.status} {plain.out[-300:]} {plain.err[-300:]}\n{traced.status} {traced.out[-300:]} {traced.err[-300:]}")
     tap.ok(finished and report.exists() and report.check().status == 0 and not receipts_agree(report), f"{name}: its report is sound")

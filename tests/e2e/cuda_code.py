@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# timeout: 300
+# timeout: 600
 """Check the code of CUDA modules in the report (`--cuda-cubins true`): it is whole, stored once, and its kernels refer to it.
 
 The content is compared with the program's file, with readelf and, if NVIDIA's ncu has been fetched (PEERS, default /tmp/peers), by its

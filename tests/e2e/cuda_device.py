@@ -3,7 +3,7 @@
 """Check the simulated device itself: programs run on it, a bare CUPTI client (tests/cuda/libbare.c) gets the records that the device has logged,
 and each fault has its documented effect. The tracer is not used.
 
-timeout: 300
+timeout: 600
 """
 import collections
 import os

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# timeout: 300
+# timeout: 600
 """Check kernel launches as standard entries of a report: `trace details` and, if it has been fetched, NVIDIA's ncu (PEERS, default
 /tmp/peers) list them with the grids, blocks, streams and durations of the events. Programs run on the simulated device: this test has not run on
 a GPU.

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# timeout: 300
+# timeout: 600
 """Check the rules of the driver and CUPTI that a tracer must follow, each on the simulated device. docs/simulated-device.md lists the
 rules and the test of each.
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# timeout: 200
+# timeout: 600
 """Compare the SQLite tables of every kind of activity record that the simulated device delivers with the device's log, row by row.
 
 sqlite_cuda.py compares kernels, copies, sets, waits, whole graphs, memory and joins of ordinary programs. This test compares the kinds that few

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# timeout: 240
+# timeout: 600
 """Check `trace details` on reports of Nsight Compute: its values against those that an independent reader took from them
 (SHARED/fixtures/ncu/expected.json), its pages against each other, and its behavior on damaged reports. details_ncu.py compares with NVIDIA's
 ncu.

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# timeout: 200
+# timeout: 600
 """`trace doctor` in sandboxes that take away, one at a time, what recording depends on: each line says so, and what to do about it."""
 
 import glob

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# timeout: 200
+# timeout: 600
 """Check that the programs of examples/ do what their head comments say."""
 
 import os

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Check that scripts/gpu-validate runs all its steps on the simulated device, and notices what is wrong.
 
-timeout: 300
+timeout: 600
 """
 import json
 import os

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# timeout: 200
+# timeout: 600
 """Check `make install`: the installed files work, have no file name of another package, and are gone after `make uninstall`."""
 
 import json

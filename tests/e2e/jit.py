@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# timeout: 300
+# timeout: 600
 """Check callchains through code that is generated at run time: java, node and python3 are traced with the maps that they write, as their manuals
 describe.
 
@@ -69,7 +69,7 @@ class Traced:
             out.write(source)
         self.result = run([part.replace("@", self.folder) for part in argv], cwd=self.folder,
                           env=traced_env(self.path, spool, LIBTRACE_OSRT_BACKTRACE_THRESHOLD=0, LIBTRACE_OSRT_BACKTRACE_DEPTH=64))
-        finished = wait_spool_gone(spool, 30)
+        finished = wait_spool_gone(spool)
         self.report = Report(self.path)
         self.wrong = self.result.status or self.result.out != b"done\n" or not finished or receipts_agree(self.report) or self.report.check().status
         self.pids = [] if self.wrong else [p["pid"] for p in self.report.info()["processes"]]

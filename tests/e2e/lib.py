@@ -24,7 +24,7 @@ PRODUCTS = os.environ.get("INSTALLED") or BUILD
 LIBRARY = os.path.join(PRODUCTS, "lib/libtrace/libtrace.so")
 TRACE = os.path.join(PRODUCTS, "bin/trace")
 TORTURE = bool(os.environ.get("TORTURE"))
-HANG_S = 60  # limit of a test program; each takes less than a tenth of this
+HANG_S = 120  # limit of a test program; each takes less than a tenth of this, and no check needs it to be short
 FUNCTIONS = ("pread", "write", "sched_yield", "read")  # calls of counter_workload, in the order of its books
 
 # Programs under test would inherit the signals that nohup or a shell's `&` ignores.

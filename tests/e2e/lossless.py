@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# timeout: 300
+# timeout: 600
 """Check programs whose events were once lost under the verdict "complete": all are recorded, or the verdict says that some are missing."""
 import os
 import sys

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# timeout: 120
+# timeout: 600
 """Check the code of kernels in the Python package ncu_report: sass_by_pc(), ptx_by_pc(), source_info(), source_files() at every address of every
 function of the reports in SHARED/fixtures/ncu.
 

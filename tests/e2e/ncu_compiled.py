@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# timeout: 300
+# timeout: 600
 """Compare the compiled part of ncu_report (reader/python/ncu_report/_fast.c) with the package without it: the same answers, errors,
 docstrings and behavior of objects, over a generated report with each kind of value, and over those of Nsight Compute. Check that objects live
 long enough, and no longer.

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# timeout: 300
+# timeout: 600
 """Check `trace export -t ncu`: every launch is a result of Nsight Compute, with its names, the NVTX ranges that were open and the callchain of
 its call.
 
@@ -33,7 +33,7 @@ def exported(command, toolkit="cuda13", **options):
     report = Report(os.path.join(work, "r.rep"))
     env = device.env(toolkit, base=traced_env(report.path, spool, LIBTRACE_TRACE="cuda,nvtx", **options))
     result = run(command, env=env, cwd=work)
-    sound = wait_spool_gone(spool, 30) and result.status == 0 and report.check().status == 0
+    sound = wait_spool_gone(spool) and result.status == 0 and report.check().status == 0
     made = trace("export", "-t", "ncu", report.path, limit=100) if sound else result
     path = os.path.join(work, "r.ncu-rep")
     done = tap.ok(sound and made.status == 0 and os.path.exists(path), f"{' '.join(command)[-60:]}: the export is sound", f"{made.status} {made.err}")
@@ -251,7 +251,7 @@ def none():
     work, spool = folder(), spool_folder()
     report = Report(os.path.join(work, "r.rep"))
     result = run([device.app("ends"), "exit"], env=device.env(base=traced_env(report.path, spool, LIBTRACE_TRACE="cuda,nvtx")), cwd=work)
-    done = trace("export", "-t", "ncu", report.path) if wait_spool_gone(spool, 30) else result
+    done = trace("export", "-t", "ncu", report.path) if wait_spool_gone(spool) else result
     tap.ok(done.status == 2 and done.err.decode() == f"trace: '{report.path}': nothing to export as ncu\n" and not os.path.exists(os.path.join(work, "r.ncu-rep")),
            "a report without kernels is not exported", done)
 

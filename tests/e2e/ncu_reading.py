@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# timeout: 120
+# timeout: 600
 """Check `trace info --json` and `trace dump --json` of NVIDIA's reports against every value that an independent reader took from them
 (SHARED/fixtures/ncu/expected.json). `trace check`, `trace export` and `trace stats` open these reports, too, and agree.
 """

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# timeout: 300
+# timeout: 600
 """Check the Python package ncu_report: every fixture of Nsight Compute is compared with values that an independent reader took from them
 (SHARED/fixtures/ncu/expected.json). If NVIDIA's own module has been fetched (PEERS, default /tmp/peers), one script runs with both
 modules and is compared answer by answer, with the compiled part of the package, where it was built, and without.

@@ -306,7 +306,7 @@ def empty_exports():
     spool = spool_folder()
     report = os.path.join(PLACE, "nothing.rep")
     run(["true"], env=traced_env(report, spool, LIBTRACE_TRACE="nvtx"))
-    wait_spool_gone(spool, 30)
+    wait_spool_gone(spool)
     for kind in (*kinds, "ncu", "atp", "csv", "occupancy"):
         done = trace("export", "-t", kind, "-f", "true", "-o", to, report)
         tap.ok(done.status == 2 and not os.path.exists(to) and done.err.decode() == f"trace: '{report}': nothing to export as {kind}\n", f"{kind}: nothing was recorded", done)

@@ -74,7 +74,7 @@ class Month:
     def night(self, day, command, *options, date=None, runs=2):
         host = "a" if day % 2 else "b"
         self.verdicts[day], self.said[day] = run(
-            "run", "--name=job", f"--folder={self.folder}", f"--host={host}", f"--runs={runs}", "--alpha=0.05", "--baseline-nights=5", "--keep-mib=1", "--timeout=20",
+            "run", "--name=job", f"--folder={self.folder}", f"--host={host}", f"--runs={runs}", "--alpha=0.05", "--baseline-nights=5", "--keep-mib=1", "--timeout=300",
             f"--commit={day:040x}", f"--now={date or f'2026-03-{day:02}T03:00:00'}", TRACE_OPTIONS, *options, "--", *command)
 
     def cut_off(self, day):

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# timeout: 300
+# timeout: 600
 """Check that an event takes no system call, no lock and no heap allocation.
 
 many_calls makes COUNT wrapped calls untraced and traced. The traced run makes fewer than 200 more system calls in all (start-up, end, chunk

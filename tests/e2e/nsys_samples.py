@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# timeout: 120
+# timeout: 600
 """Check the statistics and exports of CPU samples on databases of nsys, against the tables themselves."""
 import collections
 import csv

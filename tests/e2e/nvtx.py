@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# timeout: 300
+# timeout: 600
 """Check NVTX: how programs find the tracer, and which marks, ranges and names the report has.
 
 Without the headers of NVTX (scripts/setup --cuda) the programs are not built, and their tests are skipped.
@@ -23,7 +23,7 @@ class Traced:
         self.folder, self.spool = folder(), spool_folder()
         env = traced_env(os.path.join(self.folder, "r.rep"), self.spool, **options)
         self.result = run(argv, env=env, cwd=cwd or self.folder)
-        self.finished = wait_spool_gone(self.spool, 30)
+        self.finished = wait_spool_gone(self.spool)
         self.report = Report(os.path.join(self.folder, "r.rep"))
         self.events = {kind: self.report.events("--kind", kind) for kind in KINDS} if self.report.exists() else None
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# timeout: 300
+# timeout: 600
 """Check callchains of NVTX events: which events have one, and whether it is right, in the output of every command.
 
 tests/apps/nvtx_chains.c prints the functions that create its events; it is not built without the headers of NVTX.
@@ -29,7 +29,7 @@ class Traced:
         self.result = run([app("nvtx_chains")], env=traced_env(self.path, spool, **options))
         self.said = dict(re.findall(r"^chain (.*): (.*)$", self.result.out.decode(), re.MULTILINE))
         self.said_none = re.findall(r"^no chain (.*)$", self.result.out.decode(), re.MULTILINE)
-        finished = wait_spool_gone(spool, 30)
+        finished = wait_spool_gone(spool)
         self.report = Report(self.path)
         self.wrong = self.result.status or not finished or not self.said or receipts_agree(self.report) or self.report.check().status
         self.events = [] if self.wrong else [e for kind in KINDS for e in self.report.events("--kind", kind)]
@@ -136,7 +136,7 @@ def forked_and_depth():
     if os.path.exists(app("nvtx_fork")):
         spool, path = spool_folder(), os.path.join(folder(), "r.rep")
         result = run([app("nvtx_fork")], env=traced_env(path, spool, LIBTRACE_NVTX_BACKTRACE_THRESHOLD=0))
-        wait_spool_gone(spool, 30)
+        wait_spool_gone(spool)
         ranges = Report(path).events("--kind", "nvtx_range")
         tap.ok(result.status == 0 and len(ranges) == 2 and all("main" in names(e) for e in ranges), "a forked child has chains", [names(e) for e in ranges])
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# timeout: 120
+# timeout: 600
 """Check deferred events of NVTX: the output of every command has their ranges and marks, with the right times, whatever
 clock gave them.
 """

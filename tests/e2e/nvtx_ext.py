@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# timeout: 300
+# timeout: 600
 """Check the extensions of NVTX: payloads, counters, memory, synchronization objects."""
 import os
 import sys

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# timeout: 120
+# timeout: 600
 """Check that the output of commands with --nvtx-include, --nvtx-exclude and --filter-time has the rows that an independent matcher selects."""
 import collections
 import csv

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# timeout: 300
+# timeout: 600
 """Check the events of sixteen threads that push, pop and mark as fast as possible: none is lost, or the report states the loss of each thread.
 
 tests/apps/nvtx_threads.c numbers the events of each thread; it is not built without the headers of NVTX.
@@ -30,7 +30,7 @@ class Recorded:
         if recovered:
             made = trace("recover", *(os.path.join(spool, tree) for tree in os.listdir(spool)), env=dict(os.environ, LIBTRACE_SPOOL_DIR=spool))
             result = result if made.status == 0 else made
-        finished = wait_spool_gone(spool, 60)
+        finished = wait_spool_gone(spool)
         self.report = Report(self.path)
         self.wrong = result.status or not finished or not said or receipts_agree(self.report) or self.report.check().status
         self.note = f"status {result.status}, finished {finished}\n{result.out!r}\n{result.err!r}"

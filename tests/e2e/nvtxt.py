@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# timeout: 300
+# timeout: 600
 """Check that `trace import` adds text annotations to a report, and that `trace export --type nvtxt` writes them again without loss.
 
 Our results for the fixtures in SHARED are compared with those of NVIDIA's importer. tests/peers/nvtxt_importnvtxt.py tests the opposite direction.
@@ -28,7 +28,7 @@ def recorded(name, argv):
     place, spool = folder(), spool_folder()
     path = os.path.join(place, name)
     run(argv, env=traced_env(path, spool), cwd=place)
-    wait_spool_gone(spool, 30)
+    wait_spool_gone(spool)
     return path
 
 

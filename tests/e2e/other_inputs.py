@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# timeout: 300
+# timeout: 600
 """Check databases of nsys and XSpaces as inputs of the commands that read reports: `export` to every format, `info`,
 `dump`, `check`.
 

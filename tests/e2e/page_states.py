@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# timeout: 240
+# timeout: 600
 """The page's thread states, CPU samples, waits for the GIL and flame graphs of time, in its data and in a browser. SCREENSHOTS=DIR keeps pictures.
 
 The database is written here, so that each state is known to the nanosecond. Programs that know their own times are in thread_time.py and wall_gpu.py.

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# timeout: 240
+# timeout: 600
 """The page as somebody uses it in a browser, at several widths: one report, the two of `trace diff`, a night. SCREENSHOTS=DIR keeps pictures."""
 import json
 import os

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# timeout: 900
+# timeout: 2400
 """Python frames in callchains, compared line by line with sys._getframe() in the program itself.
 
 tests/apps/python_zoo.py and python_async.py make the calls, in each interpreter that is installed, and in those that PYTHONS=PATH:PATH names. TORTURE=1 compares

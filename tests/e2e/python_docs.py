@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# timeout: 120
+# timeout: 600
 """Run the examples of docs/python.md, unchanged, over a report of Nsight Compute (of SHARED/fixtures/ncu), one of OS runtime calls, and one of
 CUDA from the simulated device. DataFrames have all rows of these, with the columns of `trace dump --json`.
 
@@ -56,7 +56,7 @@ def reports_make():
     if not device.missing("pipeline"):
         spool = spool_folder()
         result = run([device.app("pipeline")], env=device.env(base=traced_env(os.path.join(PLACE, "cuda.rep"), spool, LIBTRACE_TRACE="cuda,osrt")), cwd=PLACE)
-        made["cuda.rep"] = result.status == 0 and wait_spool_gone(spool, 60)
+        made["cuda.rep"] = result.status == 0 and wait_spool_gone(spool)
     return made
 
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# timeout: 600
+# timeout: 1800
 """Waits for Python's GIL: those of programs that know when they wait, in each interpreter that is installed, and those of programs that lie.
 
 tests/apps/python_gil.py waits for the GIL; tests/apps/python_lies.c says that it is CPython. PYTHONS=PATH:PATH names more interpreters.

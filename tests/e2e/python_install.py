@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# timeout: 300
+# timeout: 600
 """Check the Python packages as users install them: by pip from the tree into an environment of its own, without access to the tree, with the
 compiled part and, as on a machine without a compiler, without it.
 
@@ -60,7 +60,7 @@ def install(title, compiled, **more):
     if made.status:
         tap.skip(title + "pip install from the tree", f"no venv: {made.err.decode()[-80:]!r}")
         return
-    run(["cp", "-r", PACKAGES, source], env=clean_env(), limit=30)
+    run(["cp", "-r", PACKAGES, source], env=clean_env())
     python = os.path.join(venv, "bin/python3")
     env = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "LIBTRACE")) and name != "CC"}
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--python", python]

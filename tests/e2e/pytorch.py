@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# timeout: 300
+# timeout: 600
 """--pytorch autograd-nvtx: a module named torch is asked to emit NVTX ranges, once, in the main thread, when it is imported; errors do not reach the program.
 
 The module is a stand-in with the interface that is used. Where PyTorch itself can be imported (TORCH=FOLDER names where it is), a build without CUDA says

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# timeout: 180
+# timeout: 600
 """Check `trace report`: the text for a terminal, and the page, in a real browser if one is installed. SCREENSHOTS=DIR keeps pictures of the page."""
 import json
 import os

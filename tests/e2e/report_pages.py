@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# timeout: 180
+# timeout: 600
 """The pages of `trace report --html` and `trace diff --html` besides the timeline: first screen, tables, flame graphs. SCREENSHOTS=DIR keeps pictures."""
 import json
 import os

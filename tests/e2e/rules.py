@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# timeout: 300
+# timeout: 600
 """Check `trace rules`: our own rule files run on a generated report, with each way in which a rule can fail. NVIDIA's own rules, if they have
 been fetched (PEERS, default /tmp/peers), run unchanged on the fixtures, and their messages are compared with those stored in the fixtures.
 """

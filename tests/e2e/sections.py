@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# timeout: 240
+# timeout: 600
 """Check `trace sections`: section files of folders, their errors with file, line and column, sets, and metrics by architecture and scope. If
 NVIDIA's ncu has been fetched (PEERS, default /tmp/peers), its own section files are read, and the output is compared with ncu's.
 """

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# timeout: 240
+# timeout: 600
 """Check `trace details --page source`: metrics by instruction and by source line, disassembly by nvdisasm if it is installed.
 
 If NVIDIA's ncu has been fetched (PEERS, default /tmp/peers), every value is compared with what ncu prints. ncu has its own disassembler,

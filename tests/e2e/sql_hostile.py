@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# timeout: 300
+# timeout: 600
 """Check `trace stats`, `analyze` and `query` on databases that are foreign, damaged or malicious: they print a clear message or a result, and
 never crash.
 """

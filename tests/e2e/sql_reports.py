@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# timeout: 240
+# timeout: 600
 """Check `trace stats` on databases of nsys and of libtrace, and `trace query`.
 
 Databases that nsys exported (SHARED/fixtures/nsys, four generations) have expected values. A generated database has rows for every report;

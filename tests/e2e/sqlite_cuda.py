@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# timeout: 200
+# timeout: 600
 """Check CUDA programs on the simulated device, traced and exported to SQLite: the operations of the device are in the tables of nsys, and
 scripts can join them.
 """

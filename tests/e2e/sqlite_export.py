@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# timeout: 240
+# timeout: 600
 """Check `trace export --type sqlite` as scripts for nsys read its exports: by Python's sqlite3 with the documented tables and queries.
 
 Fixtures are exports of nsys itself with expected values (SHARED/fixtures/nsys); the queries are tested on these first. If NVIDIA's nsys
@@ -490,11 +490,11 @@ def live_report():
         raise RuntimeError(f"no report: {done}")
 
 
-subprocess.run([MAKER, "--save", CHAINS], check=True, timeout=30)
+subprocess.run([MAKER, "--save", CHAINS], check=True, timeout=120)
 if b"without SQLite" in trace("export", "-t", "sqlite", "-o", os.path.join(PLACE, "try"), CHAINS).err:
     print("1..0 # SKIP built without SQLite")
     sys.exit(0)
-subprocess.run([MAKER, "--save-without", SAMPLE], check=True, timeout=30)
+subprocess.run([MAKER, "--save-without", SAMPLE], check=True, timeout=120)
 live_report()
 main(query_on_fixtures, statistics_agree, nsys_itself, shape, generations, references, events_agree, callchains, nvtx, nvtx_payloads, file_access,
      what_nsys_has_no_table_for,

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# timeout: 300
+# timeout: 600
 """Check that NVIDIA's own report scripts run on databases of `trace export -t sqlite`, and agree with `trace stats`.
 
 nsys is expected in PEERS (default /tmp/peers); without it all tests are skipped. The CUDA programs run on the simulated device.

@@ -33,7 +33,7 @@ def traced(argv, user=None, **options):
     text = result.out.decode(errors="replace")
     lines = [line for line in text.splitlines() if not line.startswith("facts:")]
     same = not result.hung and (result.status, lines) == (plain.status, plain.out.decode().splitlines()) and plain.status == 0
-    finished = wait_spool_gone(spool, 60)
+    finished = wait_spool_gone(spool)
     checked = report.check() if report.exists() else None
     sound = finished and checked is not None and checked.status == 0 and not receipts_agree(report)
     tap.ok(same and sound, f"{name}: runs as untraced, and its report is sound",

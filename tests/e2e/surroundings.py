@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# timeout: 300
+# timeout: 600
 """Check that a program in a special environment (a debugger, small limits, a system call filter, locks on its files) runs as without the tracer."""
 import os
 import sys
@@ -30,7 +30,7 @@ def debugger():
     plain = run([*follower, app("many_threads")], env=clean_env(), cwd=work)
     with_us = run([*follower, *traced, app("many_threads")], env=clean_env(), cwd=work)
     tap.ok((plain.status, plain.out) == (with_us.status, with_us.out), "debugger: follows what it follows without us", (plain, with_us))
-    ended = wait_spool_gone(spool, 10)
+    ended = wait_spool_gone(spool)
     tap.ok(ended and report.exists() and report.check().status == 0 and not receipts_agree(report), "debugger: its end does not kill the writer",
            os.listdir(spool))
 

@@ -35,7 +35,7 @@ class Switched:
         self.result = run(argv, env=environment, cwd=self.folder)
         self.stolen = stolen_ns() - stolen
         self.text = self.result.out.decode(errors="replace")
-        wait_spool_gone(self.spool, 30)
+        wait_spool_gone(self.spool)
         self.report = Report(self.path)
         self.info = json.loads(trace("info", "--json", self.path).out or b"{}")
         self.facts = [(name, *map(int, numbers)) for name, *numbers in re.findall(r"facts: (\w+) (\d+) (\d+) (\d+) (\d+)", self.text)]
@@ -183,7 +183,7 @@ def stopped_writer():
         process.stdin.write(b"go\n")
         process.wait()
         os.kill(writer, signal.SIGCONT)
-    report, gone = Report(path), wait_spool_gone(spool, 30)
+    report, gone = Report(path), wait_spool_gone(spool)
     receipt = json.loads(trace("info", "--json", path).out)["processes"][0]["receipt"]
     lost, drops = receipt["switches"]["lost"], {d["reason"]: d["count"] for d in receipt["drops"]}
     tap.ok(gone and process.returncode == 0 and not receipts_agree(report), "a stopped writer: the report is sound", receipts_agree(report))

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# timeout: 200
+# timeout: 600
 """Compare names of addresses with binutils' addr2line; check the names that `trace symbolize` adds, and that it leaves other data unchanged.
 
 Reports are written by tests/unit/test_reader_profile, with the addresses of libraries that are compiled here.
@@ -78,7 +78,7 @@ long sell(Shelf<long> &s, const char *name) { return s.take(name) + s.take("othe
 
 
 def trace(*arguments, status=0, **options):
-    done = subprocess.run([TRACE, *arguments], capture_output=True, text=True, errors="surrogateescape", timeout=60, **options)
+    done = subprocess.run([TRACE, *arguments], capture_output=True, text=True, errors="surrogateescape", timeout=120, **options)
     if done.returncode != status:
         raise RuntimeError(f"trace {arguments}: {done.returncode} {done.stdout!r} {done.stderr!r}")
     return done
@@ -89,13 +89,13 @@ def library(name, source, *compiler):
     with open(text, "w", encoding="utf-8") as file:
         file.write(source)
     subprocess.run([*compiler, "-g", "-fPIC", "-shared", "-Wl,--build-id", "-o", path, text], check=True, capture_output=True, timeout=120)
-    notes = subprocess.run(["readelf", "-n", path], capture_output=True, text=True, check=True, timeout=30).stdout
+    notes = subprocess.run(["readelf", "-n", path], capture_output=True, text=True, check=True, timeout=120).stdout
     return path, re.search(r"Build ID: (\w+)", notes).group(1)
 
 
 def code_addresses(path, step=1):
     """Return every `step`th byte of the functions in the symbol table."""
-    lines = subprocess.run(["nm", "-S", "--defined-only", path], capture_output=True, text=True, check=True, timeout=30).stdout
+    lines = subprocess.run(["nm", "-S", "--defined-only", path], capture_output=True, text=True, check=True, timeout=120).stdout
     found = set()
     for begin, size in re.findall(r"^(\w+) (\w+) [tTwW] ", lines, re.MULTILINE):
         found |= set(range(int(begin, 16), int(begin, 16) + int(size, 16), step))
@@ -104,7 +104,7 @@ def code_addresses(path, step=1):
 
 def report(name, path, build_id, addresses, **env):
     made = os.path.join(PLACE, name)
-    subprocess.run([MAKER, "--save-addresses", made, path, build_id, *map(hex, addresses)], check=True, timeout=30, env={**os.environ, **env})
+    subprocess.run([MAKER, "--save-addresses", made, path, build_id, *map(hex, addresses)], check=True, timeout=120, env={**os.environ, **env})
     return made
 
 
@@ -119,7 +119,7 @@ def shown(frames):
 
 def addr2line(path, addresses):
     text = subprocess.run(["addr2line", "-a", "-f", "-i", "-C", "-e", path, *map(hex, addresses)], capture_output=True, text=True, check=True,
-                          timeout=60).stdout
+                          timeout=120).stdout
     answers = []
     for part in re.split(r"^0x[0-9a-f]+\n", text, flags=re.MULTILINE)[1:]:
         lines = part.splitlines()
@@ -226,7 +226,7 @@ def perf_map_of(tool, command):
     if not shutil.which(tool):
         return None
     child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=PLACE)
-    child.wait(timeout=60)
+    child.wait(timeout=120)
     path = f"/tmp/perf-{child.pid}.map"
     if not os.path.exists(path):
         return None
@@ -296,8 +296,8 @@ def debuginfod():
     wanted = chains(report("served.rep", path, build_id, addresses))
     made = os.path.join(PLACE, "served.rep")
     debug = os.path.join(PLACE, "served.debug")
-    subprocess.run(["objcopy", "--only-keep-debug", path, debug], check=True, timeout=30)
-    subprocess.run(["strip", path], check=True, timeout=30)
+    subprocess.run(["objcopy", "--only-keep-debug", path, debug], check=True, timeout=120)
+    subprocess.run(["strip", path], check=True, timeout=120)
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Server)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     Server.files = {f"/buildid/{build_id}/debuginfo": content(debug), f"/buildid/{build_id}/executable": content(path)}

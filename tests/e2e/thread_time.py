@@ -29,7 +29,7 @@ class Accounted:
         self.result = run([app("accounted"), *mode], env={**traced_env(self.path, self.spool, **options), "APP_FACTS": "1"}, cwd=self.folder)
         self.stolen = stolen_ns() - stolen
         self.text = self.result.out.decode(errors="replace")
-        wait_spool_gone(self.spool, 30)
+        wait_spool_gone(self.spool)
         self.report = Report(self.path)
         self.info = json.loads(trace("info", "--json", self.path).out or b"{}")
 
@@ -243,7 +243,7 @@ def descriptors():
         return tap.skip("children that share descriptors", "clone() has other arguments on this machine")
     spool, path = spool_folder(), os.path.join(folder(), "r.rep")
     result = run([app("shared_fds")], env=traced_env(path, spool, LIBTRACE_THREAD_TIME="process-tree"))
-    wait_spool_gone(spool, 30)
+    wait_spool_gone(spool)
     tap.ok(result.status == 0 and b"FAIL" not in result.out, "children that share descriptors: the parent sees none of the tracer's", result.out)
     readings = [(p.get("receipt") or {}).get("thread_time") for p in json.loads(trace("info", "--json", path).out)["processes"]]
     tap.ok(len(readings) == 201 and all(r and r["threads"] == 1 for r in readings), "each of them was read", readings[:3])

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# timeout: 300
+# timeout: 600
 """Check `trace export -t perfetto`, `-t chrome` and `-t xplane`: every event that the format can have, with track and time as in the report, and
 a note about the others.
 

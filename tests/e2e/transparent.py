@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# timeout: 1500
+# timeout: 3000
 """Check that the tracer is harmless: real and hostile programs run untraced and traced; output, exit status and produced files are equal, and nothing hangs.
 
 Cases are the files of tests/e2e/programs (see its README), the programs of tests/apps in all their modes, and these with another

@@ -268,7 +268,7 @@ def turncoats():
             report = Report(os.path.join(work, "r.rep"))
             if way == "preload":
                 result = run([app("turncoat"), mode], env=traced_env(report.path, spool), cwd=work)
-                wait_spool_gone(spool, 20)
+                wait_spool_gone(spool)
             else:
                 result = run([TRACE, "run", "--osrt-threshold", "0", "-o", report.path, app("turncoat"), mode], env=clean_env(LIBTRACE_SPOOL_DIR=spool), cwd=work)
             told = f"{mode}, {way}"
@@ -315,7 +315,7 @@ def turncoat_and_the_next_writer():
         said += process.communicate(b"on\n", timeout=HANG_S)[0]
     finally:
         kill_session(process.pid)
-    wait_spool_gone(spool, 20)
+    wait_spool_gone(spool)
     tap.ok(content(target) == PRECIOUS, "turncoat: root's other file is as it was", owner_of(target))
     tap.ok(process.returncode == 0 and b"FAIL" not in said, "the program works as untraced", said)
     tap.ok(report.exists() and report.check().status == 0 and holds(honest_calls(report)), "the next writer continues the report that was asked for",

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# timeout: 180
+# timeout: 600
 """Check errors that a new user encounters in all commands: closed pipes, full disks, files that are not reports, names that do not exist."""
 import os
 import re

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# timeout: 240
+# timeout: 600
 """Check flame graphs of wall time of CUDA programs: waits for the GPU are below the launches of what ran meanwhile, and all weights add up to the
 threads' lives.
 

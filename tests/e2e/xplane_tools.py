@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# timeout: 120
+# timeout: 600
 """Compare XProf's result messages, written by `trace export -t xplane-tools`, with the events and with `trace stats`.
 
 The files are read by a small parser of this test; tests/peers/viewers.py checks that XProf's own package reads them and computes the same.

@@ -80,7 +80,7 @@ def settled(spool):
             except OSError:
                 pass
         return True
-    if not wait_until(quiet, 30):
+    if not wait_until(quiet):
         tap.ok(False, "the writer ends", spool)
 
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# timeout: 300
+# timeout: 600
 """Check that programs that read reports of Nsight Compute also read ours, and get the same from our module and pages as from NVIDIA's.
 
 VIEWERS names a virtual environment with tests/peers/viewers.txt in it (default: build/viewers). nsightful (github.com/brycelelbach/nsightful), which is not on

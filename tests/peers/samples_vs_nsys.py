@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# timeout: 300
+# timeout: 600
 """Compare CPU samples of the same program with those of NVIDIA's nsys, where it is installed (lib_nsys.py) and may sample (perf_event_open).
 
 The program measures the processor time of its functions itself (tests/apps/sampled.c, mode split), since no two runs have the same. For each

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# timeout: 300
+# timeout: 600
 """Read our exports by the packages of the viewers: XProf (xprof), Holistic Trace Analysis, Perfetto's messages and its trace_processor.
 
 VIEWERS names a virtual environment with the packages of tests/peers/viewers.txt (default: build/viewers); tests of a package that is not installed are skipped.
