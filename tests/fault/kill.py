@@ -239,7 +239,8 @@ def writer_killed_unreaped():
         return
     for threads, mode in ((1, "return"), (4, "_exit")):
         victim = Victim(threads, mode, "told", LIBTRACE_EXIT_WAIT=HANG_S * 2000)
-        wrong = "no writer" if not victim.at_work() or not wait_until(victim.writer) else None
+        # A writer that dies before it has taken the tree is waited for, for the time of LIBTRACE_EXIT_WAIT.
+        wrong = "no writer" if not victim.at_work() or not wait_until(lambda v=victim: v.writer() and os.path.exists(v.path)) else None
         if not wrong:
             os.kill(victim.writer(), signal.SIGKILL)
         victim.tell_end()
