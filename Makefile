@@ -303,12 +303,12 @@ $(OWN_BENCH): $(P)/%: $(OBJ)/prog/%.o $(MAKE_REPORT) $(WRITER_A) $(READER_A) $(C
 	$(call say,LD)mkdir -p $(@D) && $(CC) $(PROG_LINK) -o $@ $(filter %.o,$^) \
 		-Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(FORMAT_LIBS) $(READER_LIBS) -lm -ldl
 
-# The random hostile program of tests/hostile: one program of several files, and the library that it loads.
+# The random hostile program of tests/hostile: one program of several files, and the libraries that it loads and is linked with.
 HOSTILE_SRC := $(filter-out tests/hostile/lib%,$(wildcard tests/hostile/*.c))
 HOSTILE := $(P)/tests/hostile/hostile
-APP_LIBS += $(P)/tests/hostile/libhostile.so
-$(HOSTILE): $(HOSTILE_SRC) $(wildcard tests/hostile/*.h tests/hostile/*.def) $(P)/.config
-	$(call say,CC)mkdir -p $(@D) && $(CC) -std=gnu11 -O1 -g -pthread $(WARNINGS) -I. $(if $(NVTX_INCLUDE),-isystem $(NVTX_INCLUDE)) -o $@ $(HOSTILE_SRC) -Wl,-rpath,'$$ORIGIN' -ldl
+APP_LIBS += $(P)/tests/hostile/libhostile.so $(P)/tests/hostile/libhostile_calls.so
+$(HOSTILE): $(P)/tests/hostile/libhostile_calls.so $(HOSTILE_SRC) $(wildcard tests/hostile/*.h tests/hostile/*.def) $(P)/.config
+	$(call say,CC)mkdir -p $(@D) && $(CC) -std=gnu11 -O1 -g -pthread $(WARNINGS) -I. $(if $(NVTX_INCLUDE),-isystem $(NVTX_INCLUDE)) -o $@ $(HOSTILE_SRC) -L$(@D) -lhostile_calls -Wl,-rpath,'$$ORIGIN' -ldl
 
 # Writers that do not fit the library, for tests/e2e/versions.py: one with another layout of the control page, one with another layout of spools.
 # Their objects come before those of the archives.

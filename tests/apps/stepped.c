@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+// LINK: -lfunctions -Wl,-z,lazy
 /*
  * stepped.c - interrupts a traced call at each of its instructions in turn: the handler forks,
  * switches to another stack, leaves by siglongjmp(), or only makes calls.
@@ -15,6 +16,7 @@
  * at any two instructions.
  */
 #include "app.h"
+#include "functions.h"
 
 #include <fcntl.h>
 #include <sched.h>
@@ -56,6 +58,8 @@ static void call_now(void)
 		require(sem_trywait(&semaphore) == -1, "sem_trywait");
 	else if (!strcmp(what, "fcntl"))
 		require(fcntl(zero_fd, F_GETFD) == 0, "fcntl");
+	else if (!strcmp(what, "f_count"))
+		f_count();
 	else
 		sched_yield();
 }

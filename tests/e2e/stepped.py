@@ -12,6 +12,8 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from lib import TORTURE, main, tap  # noqa: E402
 from strays import CHAINS, facts, story, traced, verdict  # noqa: E402
 
+FUNCTIONS = {"LIBTRACE_FUNCTIONS": "libfunctions.so:f_count"}
+FUNCTION_CHAINS = {"LIBTRACE_FUNCTIONS_BACKTRACE_THRESHOLD": "0"}
 BELOW = {"threshold": 1000000000}  # calls are only counted
 RECORDED = {"threshold": 0, "LIBTRACE_OSRT_BACKTRACE_THRESHOLD": "none"}
 STRIDE = 1 if TORTURE else 5  # trials of pairs of instructions, or of the slow path of a callchain
@@ -76,6 +78,18 @@ def jumps():
         tap.ok(trials <= held <= parent, f"{name}: no call is there twice", story(report, parent, held))
 
 
+def functions():
+    """The call of a library's function, through the stub of LIBTRACE_FUNCTIONS."""
+    for way, options in (("fork", {}), ("fork", FUNCTION_CHAINS), ("bare", {}), ("switch", {}), ("call", {}), ("jump", {})):
+        for _, call, report, name, parent, child, trials in run_one([way, "f_count", 0, STRIDE if options else 1], {**FUNCTIONS, **options}):
+            root, held = min(p["id"] for p in report.processes()), [0, 0]
+            for event in report.events("--kind", "function_call"):
+                held[event["process"] != root] += event["function"] == call
+            # If the fork comes before the call begins, the child makes the call, too. A call that was left is recorded if it had begun.
+            tap.ok(held[0] + held[1] <= parent + child + trials, f"{name}: no call is there twice", story(report, (parent, child), held))
+            tap.ok(held[0] >= parent - trials, f"{name}: the parent's calls are there", story(report, (parent, child), held))
+
+
 def stacks():
     """A call of one stack ends, and another begins there, at any instruction of a call on another stack that saves it."""
     for which, stride in (("first", 1), ("second", STRIDE)):
@@ -90,4 +104,4 @@ def stacks():
 
 
 if __name__ == "__main__":
-    main(forks, handlers, jumps, stacks)
+    main(forks, handlers, jumps, functions, stacks)

@@ -171,7 +171,7 @@ void task_calls(struct task *t, unsigned few, unsigned many)
 	while (times--) {
 		const struct row *row = row_choose(t, call_rows, call_count, calls_left_out);
 		if (row)
-			row->run(t);
+			hostile_through(row->run, t);
 	}
 }
 
@@ -188,7 +188,7 @@ void task_run(struct task *t)
 		t->budget--;
 		if (row) {
 			tell(t, " %s[", row->name);
-			row->run(t);
+			hostile_through(row->run, t);
 			tell(t, " ]");
 		}
 	}

@@ -164,6 +164,11 @@ static inline long raw(long number, long a, long b, long c, long d, long e)
 		result_;                                                             \
 	})
 
+/* ---- libhostile_calls.c ---- */
+
+/* Call `run` within the call of a library's function, which LIBTRACE_FUNCTIONS may record. */
+void hostile_through(void (*run)(struct task *t), struct task *t);
+
 /* ---- hostile.c ---- */
 
 /* Return a number below `n`, which the path and the step of the task determine. */

@@ -49,6 +49,16 @@ FUNCTIONS, ACTIONS, CALLS, LAYOUT = rows() if os.path.exists(PROGRAM) else ([], 
 
 
 FIXED = {}  # options of all programs, by --set
+NEWER = 1 << 32  # seeds from here on draw newer_options(), too; kept seeds below keep their meaning
+
+
+def newer_options(seed):
+    """Return the options that only seeds from NEWER on draw, from a stream of their own."""
+    chance = random.Random(f"newer options of {seed}")
+    return {"LIBTRACE_CPUCTXSW": chance.choice((None, "process-tree")),
+            "LIBTRACE_THREAD_TIME": chance.choice((None, "process-tree", "none")),  # the writer looks at sleeping threads
+            "LIBTRACE_FUNCTIONS": chance.choice((None, "*:*", "libhostile*:*")),
+            "LIBTRACE_FUNCTIONS_BACKTRACE_THRESHOLD": chance.choice((None, 0))}
 
 
 def tracer_options(seed):
@@ -68,6 +78,8 @@ def tracer_options(seed):
     options["LIBTRACE_EXIT_WAIT"] = chance.choice((None, None, 0))
     options["LIBTRACE_SAMPLE"] = chance.choice((None, None, "process-tree"))
     options["LIBTRACE_SAMPLING_FREQUENCY"] = chance.choice((None, 1000))
+    if seed >= NEWER:
+        options.update(newer_options(seed))
     options.update(FIXED)
     return {name: str(value) for name, value in options.items() if value is not None}, by_command
 
@@ -321,7 +333,7 @@ def mask(names, table):
 # ONCE_MOST programs fail. With TORTURE=1 every failure counts.
 # The programs are counted, not only their seconds: a machine with many processors would run more of them, and so meet more of those races.
 REPEATS = 5
-CI_FIRST = 1000
+CI_FIRST = NEWER + 1000
 ONCE_MOST = 4
 FRESH_MOST = 300
 JOBS_MOST = 4  # a container may have fewer processors than it sees: with more at a time, each takes as much longer
@@ -374,7 +386,7 @@ def kept():
 def fresh(seconds, jobs, without, first=None, only_self=False, most=None):
     """Run fresh seeds, `jobs` at a time, for some seconds, at most `most`; yield each trial."""
     end, chance = time.monotonic() + seconds, random.SystemRandom()
-    numbers = itertools.islice(itertools.count(first) if first is not None else iter(lambda: chance.randrange(1 << 32), None), most)
+    numbers = itertools.islice(itertools.count(first) if first is not None else iter(lambda: NEWER + chance.randrange(1 << 32), None), most)
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
         going = set()
         while True:

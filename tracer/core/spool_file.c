@@ -205,12 +205,28 @@ void *spool_file_at(uint64_t offset)
 	return segments[offset / SPOOL_SEGMENT_BYTES] + offset % SPOOL_SEGMENT_BYTES;
 }
 
-char *spool_file_chunk(uint64_t offset)
+/* Return the end of the segment that has `offset`. */
+static uint64_t segment_end(uint64_t offset)
+{
+	if (offset < first_bytes)
+		return first_bytes;
+	return offset + SPOOL_SEGMENT_BYTES - (offset - first_bytes) % SPOOL_SEGMENT_BYTES;
+}
+
+/* Return the address of `bytes` at the offset, which may be anything; NULL if they are not mapped.
+ */
+static char *place_at(uint64_t offset, uint64_t bytes)
 {
 	if (offset < SPOOL_HEADER_BYTES || offset % 4096 || offset > mapped_bytes ||
-		mapped_bytes - offset < CHUNK_BYTES)
+		mapped_bytes - offset < bytes ||
+		segment_end(offset) != segment_end(offset + bytes - 1))
 		return NULL;
 	return spool_file_at(offset);
+}
+
+char *spool_file_chunk(uint64_t offset)
+{
+	return place_at(offset, CHUNK_BYTES);
 }
 
 /* Map the next segment of a file that is long enough, from the mapping of the segment before it. */
@@ -275,14 +291,6 @@ static bool grow(struct spool_header *header)
 	__atomic_compare_exchange_n(&header->size_bytes, &before, mapped_bytes, false,
 		__ATOMIC_RELEASE, __ATOMIC_RELAXED);
 	return true;
-}
-
-/* Return the end of the segment that has `offset`. */
-static uint64_t segment_end(uint64_t offset)
-{
-	if (offset < first_bytes)
-		return first_bytes;
-	return offset + SPOOL_SEGMENT_BYTES - (offset - first_bytes) % SPOOL_SEGMENT_BYTES;
 }
 
 bool spool_file_reserve(void *place, uint64_t bytes)
@@ -419,10 +427,11 @@ static void *leave_zeroes(void *place, uint64_t bytes)
 void spool_file_leave(struct lane *lane)
 {
 	static struct {
-		void *header, *lane;
+		void *header, *lane, *functions;
 	} left[GENERATIONS], *now;
 	static uint32_t generation;
-	void *header = first;
+	void *header = first,
+	     *functions = first && lane ? place_at(lane->functions, FUNCTION_STACK_BYTES) : NULL;
 	spool_file_forget();
 	if (!header)
 		return;
@@ -431,7 +440,10 @@ void spool_file_leave(struct lane *lane)
 		sys_munmap(now->header, SPOOL_HEADER_BYTES);
 	if (now->lane)
 		sys_munmap(now->lane, LANE_BYTES);
+	if (now->functions)
+		sys_munmap(now->functions, FUNCTION_STACK_BYTES);
 	now->header = leave_zeroes(header, SPOOL_HEADER_BYTES);
+	now->functions = functions ? leave_zeroes(functions, FUNCTION_STACK_BYTES) : NULL;
 	now->lane = lane ? leave_zeroes(lane, LANE_BYTES) : NULL;
 	if (now->lane) /* no room: see osrt_fast_end() */
 		((struct lane *)now->lane)->head = CHUNK_BYTES - RECORD_BYTES;

@@ -201,7 +201,8 @@ void function_leave(struct function_frame *f)
 		slow(SLOW_LEAVE, f, ticks);
 		return;
 	}
-	struct record *r = lane_room_at_hand(t, 1);
+	/* Tested within the guard: a handler may have forked before. */
+	struct record *r = t->lane ? lane_room_at_hand(t, 1) : NULL;
 	if (__builtin_expect(!r, 0)) {
 		thread_give(t);
 		slow(SLOW_LEAVE, f, ticks);
