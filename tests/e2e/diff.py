@@ -8,6 +8,7 @@ import contextlib
 import fcntl
 import io
 import json
+import math
 import os
 import pty
 import sqlite3
@@ -258,6 +259,34 @@ def says_what_cannot_be_known():
     tap.ok(status == 1 and "solve" in str(places(found, "worse")), "with six runs it is decided", found["reason"])
 
 
+def equal_means_that_a_change_would_have_been_found():
+    """Check on known numbers that the change is that of the medians beside it, and that noise is not called equality."""
+    import numpy
+    from trace_tools import compare, formats, profile
+
+    def judged(a, b, p, floor):
+        f = compare.Finding(profile.Key("process", "app", "", "app"), compare.TYPICAL, float(numpy.median(a)), float(numpy.median(b)))
+        compare.judge(f, numpy.array(a, float), numpy.array(b, float), p, floor, compare.Options(), numpy.random.default_rng(1))
+        return f
+
+    skewed, later = [100, 101, 102, 180, 190, 200], [150, 151, 205, 210, 220, 230]
+    f = judged(skewed, later, 0.001, 0.01)
+    tap.ok(f.ratio == f.other / f.base and formats.row(f)[7] == f"{100 * (f.other / f.base - 1):+.2f} %", "the change is that of the medians beside it", formats.row(f))
+    for floor, result, why in ((0.05, "equal", ""), (0.5, "untested", "too noisy: a change of less than 50 % would not have been found"),
+                               (math.inf, "untested", "too noisy: a change of any size would not have been found"), (math.nan, "untested", "too few runs")):
+        f = judged(skewed, skewed, 1.0, floor)
+        tap.ok((f.result, f.why) == (result, why), f"without a difference, noise {floor}: {result}", (f.result, f.why))
+    f = judged([100] * 6, [130] * 6, 0.001, 0.5)
+    tap.ok((f.result, f.why) == ("untested", "too noisy: a change of less than 50 % would not have been found"), "a difference below a large noise is not equality", (f.result, f.why))
+    folder = lib.folder()
+    found = as_json(made.runs(folder, "c3", 3, 3), made.runs(folder, "d3", 3, 4), "--all")[1]
+    tap.ok({f["result"] for f in found["findings"]} == {"untested"}, "with three runs a side nothing is equal, not even what does not vary", found["findings"][:3])
+    shown = diff(made.runs(folder, "c6", 6, 3), made.runs(folder, "d6", 6, 4)).out.decode()
+    line = next((line for line in shown.splitlines() if line.startswith("smaller changes than these")), "")
+    parts = line.partition(": ")[2].split("; ")
+    tap.ok(line and all(", typical: " in part and part.endswith(" %") for part in parts), "each change that can be detected has its metric", line or shown)
+
+
 def on_a_terminal(columns, *arguments):
     """Return the lines that `trace diff` prints on a terminal of that width."""
     control, side = pty.openpty()
@@ -454,5 +483,5 @@ def holds_its_error_rate():
 
 lib.main(finds_planted_changes, compares_databases_of_nsys, tells_new_vanished_and_renamed, compares_captures_of_pytorch, renamed_ranges_cost_what_is_in_them,
          items_that_become_one_are_added, ranges_that_cross_are_beside_each_other, reads_databases_of_old_versions, long_names_have_a_budget,
-         shows_progress_after_a_second, fits_the_terminal, says_what_cannot_be_known, refuses_what_must_not_be_compared, build_ids_differ_where_both_are_known,
+         shows_progress_after_a_second, fits_the_terminal, equal_means_that_a_change_would_have_been_found, says_what_cannot_be_known, refuses_what_must_not_be_compared, build_ids_differ_where_both_are_known,
          children_have_the_name_of_a_program, prints_five_formats, one_line_for_each_error, finds_counts_in_reports, holds_its_error_rate)

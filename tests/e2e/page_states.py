@@ -237,8 +237,22 @@ def real_program(browser):
     tap.ok(abs(float(number) * unit[name] - calls) <= 0.001 * calls + 1000, "states and samples are in no sum of time", (lines, calls))
 
 
+def modules_of_two_builds(browser):
+    """Check that a table of two captures joins the functions of a module that was in two folders."""
+    paths = []
+    for place in ("/build/a", "/build/b/lib"):
+        paths.append(os.path.join(PLACE, place.replace("/", "-") + ".sqlite"))
+        shutil.copy(database(), paths[-1])
+        with sqlite3.connect(paths[-1]) as d:
+            d.execute("UPDATE StringIds SET value = ? WHERE value = '/usr/bin/solver'", (f"{place}/solver",))
+    browser.open(page("two-builds", *paths)[1])
+    rows = browser.evaluate("[...document.querySelectorAll('#comparison details')].filter((d) => /CPU Samples by Function/.test(d.firstChild.textContent))"
+                            ".flatMap((d) => [...d.querySelectorAll('tbody tr')].map((r) => [...r.children].map((c) => c.textContent)))")
+    tap.ok(len(rows) == 3 and all(row[0] == row[1] for row in rows) and {row[-1] for row in rows} == {"hot solver", "cold solver", "main solver"}, "functions of two builds are joined", rows)
+
+
 def in_browser():
-    _page.run_in_browser((track_and_details, for_everybody, flame_graphs, real_program))
+    _page.run_in_browser((track_and_details, modules_of_two_builds, for_everybody, flame_graphs, real_program))
 
 
 BUILT = b"built without npm" not in trace("report", "--html", "-o", os.path.join(PLACE, "first.html"), database()).err

@@ -205,27 +205,34 @@ def direction(finding: Finding) -> tuple[str, str]:
     return "worse", "better"
 
 
+def noise_text(floor: float) -> str:
+    """Return why an item is not called equal, although no difference was found."""
+    if math.isnan(floor):
+        return "too few runs"
+    size = f"of less than {100 * floor:.0f} %" if math.isfinite(floor) else "of any size"
+    return f"too noisy: a change {size} would not have been found"
+
+
 def judge(
     f: Finding, a: Reals, b: Reals, p: float, floor: float, options: Options, rng: numpy.random.Generator
 ) -> None:
     """Set the result of one metric. A change counts when it is significant, and larger than the least relevant effect
-    and than the noise of the base runs.
+    and than the noise of the base runs. Without a change, the metric is equal if the noise would not have hidden one.
     """
     f.p, f.floor, f.exact = float(p), float(floor), statistics.is_exact(a, b)
     f.result = "equal"
     before, after = float(numpy.median(a)), float(numpy.median(b))
-    if min(a.min(), b.min()) > 0:
-        f.ratio = math.exp(statistics.log_ratio(a, b))
-    elif before != after:
-        f.ratio = math.inf if not before else after / before
-    else:
-        f.ratio = 1.0
+    f.ratio = after / before if before else math.inf if after else 1.0
     if not (p <= options.alpha or (f.exact and f.metric == COUNT)) or before == after:
+        if not (f.exact or floor <= functions.EQUAL):
+            f.result, f.why = "untested", noise_text(floor)
         return
     effect = max(f.ratio, 1 / f.ratio) - 1 if f.ratio > 0 else math.inf
     least = 0.0 if f.metric in (COUNT, BYTES) else options.min_effect
     if effect <= max(least, 0.0 if math.isnan(floor) else floor):
         f.why = "less than the noise of the base runs" if effect > least else "less than --min-effect"
+        if effect > least and floor > functions.EQUAL:
+            f.result, f.why = "untested", noise_text(floor)
         return
     if min(a.min(), b.min()) > 0:
         f.interval = statistics.interval(a, b, rng)
@@ -258,7 +265,7 @@ def moved_programs(comparison: Comparison, over_nights: bool) -> dict[str, str]:
     return {
         f.key.program: direction(f)[f.other < f.base]
         for f in times
-        if f.p <= comparison.options.alpha and f.other != f.base and (f.result != "equal" or not over_nights)
+        if f.p <= comparison.options.alpha and f.other != f.base and (f.result not in ("equal", "untested") or not over_nights)
     }
 
 
@@ -285,7 +292,7 @@ def rank(f: Finding) -> tuple[int, float, float]:
 
 
 def test(comparison: Comparison, table: Table, nights: Sequence[int]) -> bool:
-    """Test all metrics that vary over the runs; the others are equal. nights: the number of base runs of
+    """Test all metrics that vary over the runs; the others are equal, if there are enough runs. nights: the number of base runs of
     each group that was recorded together, or empty.
     """
     options, rng = comparison.options, numpy.random.default_rng(comparison.options.seed)
@@ -298,6 +305,7 @@ def test(comparison: Comparison, table: Table, nights: Sequence[int]) -> bool:
     comparison.tested = len(table.testable())
     if not columns:
         return True
+    constant = [table.findings[i] for i in table.testable() if not table.varies[i]]
     base, other = (numpy.column_stack([table.columns[i][side] for i in columns]) for side in (0, 1))
     family = statistics.test_family(base, other, options.alpha, rng)
     floors = statistics.noise_floors(base, rng)
@@ -306,9 +314,12 @@ def test(comparison: Comparison, table: Table, nights: Sequence[int]) -> bool:
     for n, i in enumerate(columns):
         f = table.findings[i]
         judge(f, *table.columns[i], family.p[n], floors[n], options, rng)
-        if f.result == "equal" and not family.reachable:
+        if f.result in ("equal", "untested") and not family.reachable:
             f.result, f.why = "untested", "too few runs"
         f.impact_ns = impact(f, comparison.other if f.other >= f.base else comparison.base)
+    if not family.reachable and min(len(base), len(other)) < statistics.EXACT_RUNS:
+        for f in constant:
+            f.result, f.why = "untested", "too few runs"
     return family.reachable
 
 

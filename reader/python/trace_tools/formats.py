@@ -133,7 +133,10 @@ def head(comparison: Comparison) -> list[str]:
         least = 100 * comparison.options.min_effect
         lines.append(
             "smaller changes than these cannot be detected: "
-            + "; ".join(f"{title(f.key)} {max(100 * f.floor, least):.{1 if f.floor < 0.1 else 0}f} %" for f in floors)
+            + "; ".join(
+                f"{title(f.key)}, {f.metric.removesuffix(' (ns)')}: {max(100 * f.floor, least):.{int(f.floor < 0.1)}f} %"
+                for f in floors
+            )
         )
     return lines
 
@@ -252,7 +255,7 @@ def xml_text(value: str) -> str:
 
 def junit(comparison: Comparison, everything: bool) -> str:
     del everything
-    few = [f for f in comparison.findings if f.has_too_few() and not math.isnan(f.p)]
+    few = [f for f in comparison.of("untested") if not math.isnan(f.p)]
     tested = [f for f in comparison.findings if f.result != "untested"] + few
     suite = xml.Element(
         "testsuite",

@@ -36,7 +36,7 @@ FEW = 3  # functions of a program; for more, the test of all of them together is
 LEAST_SAMPLES = 50  # of a function, in all runs; a function with fewer is not compared
 MOST = 1000  # most functions that are compared
 MOST_RENAMED = 64  # most functions of each side that are compared by name
-EQUAL = 0.1  # a function is equal if a change of this size would have been found
+EQUAL = 0.1  # an item is equal if a change of this size would have been found
 LEVEL = 0.95  # of intervals
 PERIODS = ("option sampling_frequency", "option sampling_period")  # facts that say what a sample stands for
 # Suffixes of the copies that compilers make of a function.

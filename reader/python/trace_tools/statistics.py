@@ -95,11 +95,6 @@ def least_runs(alpha: float) -> int | None:
     return None
 
 
-def log_ratio(base: Reals, other: Reals) -> float:
-    """Return Hodges and Lehmann's shift of the logarithms: the median over all pairs of runs."""
-    return float(numpy.median(numpy.subtract.outer(numpy.log(other), numpy.log(base))))
-
-
 def interval(base: Reals, other: Reals, rng: numpy.random.Generator, level: float = 0.95) -> tuple[float, float]:
     """Return the bootstrap interval of the ratio OTHER / BASE; both are positive and have at least two runs."""
     import scipy.stats

@@ -287,7 +287,8 @@ export function receipt(report) {
 	);
 }
 
-// Return the names that both reports have, by the difference of their total times.
+// Return the names that both reports have, by the difference of their total times. A module counts without its folders,
+// which differ where the programs were built or installed in two places.
 export function comparison(a, b) {
 	const parts = [];
 	for (const one of a.tables) {
@@ -298,6 +299,7 @@ export function comparison(a, b) {
 		const key = (columns, row) => {
 			const name = columns
 				.map((column, index) => (column.text ? row[index] : null))
+				.map((text, index) => (columns[index].title === 'Module' ? text?.replace(/^.*\//, '') : text))
 				.filter((text) => text != null)
 				.join(' ');
 			return merged ? name.replace(/[0-9]+/g, '#') : name;
