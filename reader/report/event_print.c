@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "reader/report/event_print.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "common/spool.h"
@@ -222,6 +223,17 @@ static void print_size(const struct event_printer *p, uint32_t string)
 		(unsigned)string_table_get(&p->contents->strings, string).bytes);
 }
 
+/* Print what a context switch was, which its numbers say, in words. */
+static void print_switch(FILE *out, const struct event_row *row)
+{
+	const uint64_t how = row_value(row, "how");
+	const char *left = row_value(row, "state") == SWITCH_STATE_ENDED ? "ended"
+		: how & SWITCH_PREEMPTED                                 ? "was preempted"
+									 : "waits";
+	fprintf(out, " cpu=%" PRIu64 " thread=\"%s%s\"", row_value(row, "cpu"),
+		row_value(row, "is_in") ? "runs" : left, how & SWITCH_ASSUMED ? " (assumed)" : "");
+}
+
 void event_print_text(const struct event_printer *p, const struct event_row *row)
 {
 	FILE *out = p->out;
@@ -232,7 +244,10 @@ void event_print_text(const struct event_printer *p, const struct event_row *row
 	print_u64(out, row->tid);
 	putc_unlocked(' ', out);
 	fputs_unlocked(row->event->name, out);
-	for (uint32_t i = 1; i < row->event->field_count; i++) {
+	const bool is_switch = row->event->number == KIND_SCHED_SWITCH;
+	if (is_switch)
+		print_switch(out, row);
+	for (uint32_t i = 1; i < row->event->field_count && !is_switch; i++) {
 		const struct schema_field *field = &row->event->fields[i];
 		if (is_left_out(field, row->values[i]) || event_row_lacks(row, i) ||
 			(field->kind == FIELD_KIND_PAYLOAD && !row->values[i - 1]))

@@ -79,6 +79,12 @@ def threads():
     rows, receipt = s.rows(), s.receipt()
     tap.ok(not s.wrong() and s.report.check().status == 0, "the report is sound", s.wrong())
     tap.ok(receipt["threads"] == len(rows) == 38 and receipt["switches"] == sum(map(len, rows.values())) and not receipt["lost"], "the receipt counts threads and switches", (receipt, len(rows)))
+    text = trace("dump", "--kind", "sched_switch", s.path).out.decode()
+    words = collections.Counter(re.findall(r'cpu=\d+ thread="(runs|waits|was preempted|ended)(?: \(assumed\))?"\n', text))
+    every = [row for each in rows.values() for row in each]
+    tap.ok(words["runs"] == sum(row["is_in"] for row in every) and sum(words.values()) == len(every), "dump says in words what each switch was", words)
+    said = trace("export", "-t", "perfetto", "-o", os.path.join(s.folder, "s.pftrace"), s.path).err
+    tap.ok(b"sched_switch" not in said and b"thread_time" not in said, "switches that the states of perfetto carry are not said to be left out", said)
     tap.ok(all(row["is_in"] == 1 - i % 2 for each in rows.values() for i, row in enumerate(each)), "the rows of a thread are in and out by turns")
     tap.ok(all(a["time_ns"] <= b["time_ns"] for each in rows.values() for a, b in zip(each, each[1:])), "in order of time")
     tap.ok(all([row["state"] for row in each] == [0] * (len(each) - 1) + [5] for each in rows.values()), "the last one is the thread's end",

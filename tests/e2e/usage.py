@@ -61,6 +61,7 @@ def full_disks():
 def unknown_options_have_neighbors():
     for words, said in ((("stats", "--reprot", "x"), "unknown option '--reprot'; did you mean report? see 'trace help stats'"),
                         (("run", "--trce=nvtx", "true"), "unknown option '--trce=nvtx'; did you mean trace? see 'trace help run'"),
+                        (("run", "--function", "x", "true"), "ambiguous option '--function': --functions, --functions-file, --functions-backtrace-threshold; see 'trace help run'"),
                         (("stats", "--zzzzzz"), "unknown option '--zzzzzz'; see 'trace help stats'")):
         done = trace(*words)
         tap.ok(done.status == 2 and done.err.decode() == f"trace: {said}\n", f"{' '.join(words)}: options with a similar name", done)
@@ -230,6 +231,7 @@ def dry_runs():
                                     (["no-such-program"], 127, "trace: cannot run 'no-such-program': No such file or directory\n"),
                                     (["/etc/passwd"], 126, "trace: cannot run '/etc/passwd': Permission denied\n"),
                                     (["-o", "none/a", "ls"], 2, f"trace: cannot write report '{place}/none/a.rep': its folder does not exist\n"),
+                                    (["-o", "/proc/a", "ls"], 2, "trace: cannot create report '/proc/a.rep': No such file or directory\n" if os.access("/proc", os.W_OK) else None),
                                     (["--capture-range=x", "ls"], 2, None)):
         result = trace("run", "--dry-run", *arguments, cwd=place)
         said = (result.out + result.err).decode()

@@ -260,14 +260,16 @@ static void divider_take(struct options *o)
 		}
 }
 
-/* Return whether the text begins a long option of the command. */
-static bool is_prefix(const struct option *longs, const char *text)
+/* Return the long options of the command that begin with the text, as "--a, --b"; "" = none. */
+static const char *options_beginning(const struct option *longs, const char *text)
 {
-	size_t bytes = strcspn(text, "=");
-	for (; longs->name; longs++)
+	static char list[400];
+	size_t bytes = strcspn(text, "="), at = 0;
+	for (*list = 0; longs->name && at < sizeof(list) - 1; longs++)
 		if (!strncmp(longs->name, text, bytes))
-			return true;
-	return false;
+			at += (size_t)snprintf(list + at, sizeof(list) - at, "%s--%s",
+				at ? ", " : "", longs->name);
+	return list;
 }
 
 static const struct option *near_longs; /* the options that long_at() enumerates */
@@ -301,8 +303,9 @@ static void option_refused(
 		cli_error("option '%s' takes no argument; see 'trace help %s'", argument, name);
 	else if (optopt)
 		cli_error("unknown option '-%c'; see 'trace help %s'", optopt, name);
-	else if (is_prefix(longs, argument + 2))
-		cli_error("ambiguous option '%s'; see 'trace help %s'", argument, name);
+	else if (*options_beginning(longs, argument + 2))
+		cli_error("ambiguous option '%s': %s; see 'trace help %s'", argument,
+			options_beginning(longs, argument + 2), name);
 	else
 		unknown_option(longs, argument, name);
 }

@@ -50,6 +50,11 @@ static int states_read(struct sql *s, struct rows *rows)
 	return error ? error : sql_run(s, query, &visitor);
 }
 
+bool thread_states_are_in(const struct contents *c)
+{
+	return c->selected[KIND_THREAD_TIME] || c->selected[KIND_SCHED_SWITCH];
+}
+
 int thread_states_put(void *user, int (*put)(void *sink, const struct perfetto_state *), void *sink)
 {
 	const struct thread_states *t = user;
@@ -62,7 +67,7 @@ int thread_states_put(void *user, int (*put)(void *sink, const struct perfetto_s
 		.sink = sink,
 		.start_ns = session ? session->start_ns : 0};
 	struct stats_database d;
-	if (!t->contents->selected[KIND_THREAD_TIME])
+	if (!thread_states_are_in(t->contents))
 		return 0;
 	if (stats_database_open(&d, t->report->path, &form, true))
 		return -EIO;

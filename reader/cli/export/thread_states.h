@@ -17,9 +17,13 @@ struct thread_states {
 	const struct contents *contents;
 };
 
-/* Pass the states of all threads to `put` (perfetto.h); none if the report has no readings of
- * threads' counters. `user`: struct thread_states, whose contents are read. Returns 0, an error of
- * `put`, or -EIO after a message. */
+/* Return whether a report has what states are computed from: readings of threads' counters, or
+ * context switches. */
+bool thread_states_are_in(const struct contents *c);
+
+/* Pass the states of all threads to `put` (perfetto.h); none unless thread_states_are_in(). `user`:
+ * struct thread_states, whose contents are read. Returns 0, an error of `put`, or -EIO after a
+ * message. */
 int thread_states_put(
 	void *user, int (*put)(void *sink, const struct perfetto_state *), void *sink);
 

@@ -39,7 +39,7 @@ void export_note_others(
 	const char *path, const char *format, const struct contents *c, const uint32_t *carried)
 {
 	static const uint32_t facts[] = {KIND_THREAD_START, KIND_THREAD_END, KIND_THREAD_NAME,
-		KIND_MODULE_LOAD, KIND_MODULE_UNLOAD, KIND_PYTHON_CODE, 0};
+		KIND_MODULE_LOAD, KIND_MODULE_UNLOAD, KIND_PYTHON_CODE, KIND_MACHINE_TIME, 0};
 	uint64_t by_kind[SCHEMA_KINDS];
 	memcpy(by_kind, c->selected, sizeof(by_kind));
 	for (uint32_t i = 0; facts[i]; i++)
@@ -69,9 +69,23 @@ static uint64_t chains_count(const struct contents *c)
 	return count;
 }
 
+/* Print the events that a timeline has no items for. Those that say what threads did are carried
+ * by the states of perfetto. */
+static void note_left_out(const struct cli_report *r, const struct timeline *t, const char *format)
+{
+	static const uint32_t of_states[] = {KIND_THREAD_TIME, KIND_SCHED_SWITCH, KIND_WAIT_LOOK};
+	uint64_t by_kind[SCHEMA_KINDS];
+	memcpy(by_kind, t->left_out, sizeof(by_kind));
+	by_kind[KIND_MACHINE_TIME] = 0;
+	for (size_t i = 0; i < sizeof(of_states) / sizeof(of_states[0]); i++)
+		if (!strcmp(format, "perfetto") && thread_states_are_in(&t->contents))
+			by_kind[of_states[i]] = 0;
+	export_note_left_out(r->path, format, by_kind);
+}
+
 static void note_tally(const struct cli_report *r, const struct timeline *t, const char *format)
 {
-	export_note_left_out(r->path, format, t->left_out);
+	note_left_out(r, t, format);
 	export_note_results(r->path, format, &t->contents);
 	if (t->no_value)
 		cli_note("'%s': left out: %" PRIu64 " counter values that are not a single number",

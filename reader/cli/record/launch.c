@@ -55,6 +55,25 @@ static const char *lookup(const char *name)
 	return getenv(name);
 }
 
+/* Create a file beside the report, and remove it: a folder that is writable may still refuse new
+ * files, as /proc does. Returns 0 or a negative errno. */
+static int folder_try(const char *report)
+{
+	const char *slash = strrchr(report, '/');
+	char *path;
+	int error = 0;
+	if (asprintf(&path, "%.*s.libtrace-try-%d", slash ? (int)(slash + 1 - report) : 0, report,
+		    (int)getpid()) < 0)
+		return -ENOMEM;
+	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (fd < 0)
+		error = errno == EEXIST ? 0 : -errno;
+	else if (close(fd) || unlink(path))
+		error = -errno;
+	free(path);
+	return error;
+}
+
 static int output_choose(struct launch *l)
 {
 	const char *pattern = launch_value(l, OPT_run_output), *why = NULL;
@@ -75,7 +94,10 @@ static int output_choose(struct launch *l)
 		cli_error("cannot write report '%s': %s", l->output, why);
 		return -ENOENT;
 	}
-	return 0;
+	error = l->makes_tree ? folder_try(l->output) : 0;
+	if (error)
+		cli_error("cannot create report '%s': %s", l->output, strerror(-error));
+	return error;
 }
 
 /* Return the value that a variable will have in the program. */

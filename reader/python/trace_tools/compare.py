@@ -265,7 +265,9 @@ def moved_programs(comparison: Comparison, over_nights: bool) -> dict[str, str]:
     return {
         f.key.program: direction(f)[f.other < f.base]
         for f in times
-        if f.p <= comparison.options.alpha and f.other != f.base and (f.result not in ("equal", "untested") or not over_nights)
+        if f.p <= comparison.options.alpha
+        and f.other != f.base
+        and (f.result not in ("equal", "untested") or not over_nights)
     }
 
 
