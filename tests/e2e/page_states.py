@@ -8,6 +8,7 @@ The database is written here, so that each state is known to the nanosecond. Pro
 import collections
 import json
 import os
+import re
 import shutil
 import sqlite3
 import sys
@@ -251,8 +252,22 @@ def modules_of_two_builds(browser):
     tap.ok(len(rows) == 3 and all(row[0] == row[1] for row in rows) and {row[-1] for row in rows} == {"hot solver", "cold solver", "main solver"}, "functions of two builds are joined", rows)
 
 
+def many_processes(browser):
+    """Check that of a deep tree of processes only the first and its children are unfolded."""
+    report = os.path.join(PLACE, "deep.rep")
+    code = "f() { [ $1 -eq 0 ] || (f $(($1 - 1)); :); }; f 24"  # each subshell starts the next one
+    done = trace("run", "-o", report, "--", "sh", "-c", code)
+    shows(browser, "many processes", page("deep", report)[1])
+    press = ("(() => { document.querySelector(%s).dispatchEvent(new KeyboardEvent('keydown', {key: 'ArrowDown'})); return document.querySelector('.timeline .spoken').textContent; })()"
+             % json.dumps(CANVAS))
+    said = [browser.evaluate(press) for _ in range(40)]
+    heads = list(dict.fromkeys(line for line in said if re.search(r"^sh .*, (open|closed)", line)))
+    tap.ok(len(heads) == 2 and ", folded" in heads[1] and ", folded" not in heads[0], "descendants of the children are folded", (heads, said[:6], done.err))
+    tap.ok(browser.evaluate("getComputedStyle(document.querySelector('#tables th.number')).whiteSpace") == "normal", "headings of numbers are wrapped where a table would not fit")
+
+
 def in_browser():
-    _page.run_in_browser((track_and_details, modules_of_two_builds, for_everybody, flame_graphs, real_program))
+    _page.run_in_browser((track_and_details, many_processes, modules_of_two_builds, for_everybody, flame_graphs, real_program))
 
 
 BUILT = b"built without npm" not in trace("report", "--html", "-o", os.path.join(PLACE, "first.html"), database()).err

@@ -3,7 +3,8 @@
 import { element, grouped } from './dom.js';
 import { tableId } from './summary.js';
 
-const ROWS_FIRST = 12,
+const COLUMNS_FIT = 12, // in a table with more, texts come first, because its end may be out of view
+	ROWS_FIRST = 12,
 	LONG = 60; // letters of a name that gets a wide column
 
 // Quantities of columns: the units that they are shown in, and the unit in which the data has them.
@@ -192,7 +193,13 @@ export function statistics(report, narrow, index, reports) {
 				{ id: tableId(index, each.name), open: at < 4 },
 				element('summary', {}, each.title, element('small', {}, ` ${each.name}`)),
 				each.merged && element('p', { class: 'hint' }, mergedText(...each.merged)),
-				table(each.columns, each.rows, each.total, narrow, rowsOfAll(reports, each.name)),
+				table(
+					each.columns,
+					each.rows,
+					each.total,
+					narrow || each.columns.length > COLUMNS_FIT,
+					rowsOfAll(reports, each.name),
+				),
 			),
 		),
 	);

@@ -34,6 +34,7 @@ const GUTTER_LEAST = 150, // width of the titles
 	FONT = '11px system-ui, sans-serif',
 	BOLD = 1.15, // width of bold letters, at most
 	FOLD = 16; // width of the mark that folds the children of a process
+const UNFOLDED_PROCESSES = 20; // with more processes, only the first and its children are unfolded at the start
 const OPEN_TRACKS = 60; // with more tracks, only the first processes are open at the start
 const CLOSED_TRACKS = 64; // maximum number of tracks shown in the head of a closed process
 const FOUND_MOST = 20000;
@@ -85,6 +86,8 @@ export class TimelineView {
 		for (const process of this.model.processes) {
 			shown += process.tracks.length;
 			process.open = tracks <= OPEN_TRACKS || shown <= OPEN_TRACKS / 2 || process === this.model.processes[0];
+			process.folded =
+				!!process.parent && process.children.length > 0 && this.model.processes.length > UNFOLDED_PROCESSES;
 		}
 	}
 
