@@ -211,84 +211,6 @@ static int memory_table(const struct details_item *item, const char *group)
 	return error;
 }
 
-/* ---- devices ---- */
-
-static const Ncu__ProfileMetricValue *value_of(
-	const struct details_section *s, const char *name, size_t device)
-{
-	const Ncu__ProfileMetricResult *m = ncu_metric_find(s->target.results, s->result, name);
-	return m && device < m->n_metric_value_list ? m->metric_value_list[device]->element_value
-						    : NULL;
-}
-
-static int numa_cell(
-	struct details_rows *rows, const struct details_section *s, const char *name, size_t device)
-{
-	const Ncu__ProfileMetricValue *v = value_of(s, name, device);
-	double number;
-	char text[NCU_NUMBER_BYTES] = "";
-	if (v && v->string_value)
-		return details_rows_add(rows, v->string_value);
-	if (v && ncu_value_number(v, &number))
-		ncu_number_text(number, text);
-	return details_rows_add(rows, text);
-}
-
-static void rows_csv(const struct details_rows *t, FILE *out)
-{
-	for (size_t i = 0; i < t->columns; i++)
-		csv_cell(out, i == 0, t->titles[i]);
-	for (size_t i = 0; i < t->count; i++) {
-		if (i % t->columns == 0)
-			fputc('\n', out);
-		csv_cell(out, i % t->columns == 0, t->cells[i]);
-	}
-	fputc('\n', out);
-}
-
-static int numa_table(const struct details_item *item)
-{
-	static const char *const titles[] = {"GPU ID", "GPU Name", "NUMA ID by CPU Affinity",
-		"CPU Affinity", "NUMA ID by Memory Affinity"},
-				 *const metrics[] = {"numa__dev_display_name_all", "numa__id_cpu",
-					 "numa__cpu_affinity", "numa__id_memory"};
-	struct details_section *s = item->s;
-	struct details_rows rows = {
-		.titles = titles, .columns = 5, .left = 2, .lines = LINES_ROUND_ALL};
-	const Ncu__ProfileMetricResult *m =
-		ncu_metric_find(s->target.results, s->result, metrics[0]);
-	int error = 0;
-	for (size_t i = 0; m && !error && i < m->n_metric_value_list; i++) {
-		char gpu[24];
-		snprintf(gpu, sizeof(gpu), "%zu", i);
-		error = details_rows_add(&rows, gpu);
-		for (size_t k = 0; !error && k < 4; k++)
-			error = numa_cell(&rows, s, metrics[k], i);
-	}
-	if (!error && rows.count && s->d->csv) {
-		rows_csv(&rows, s->d->out);
-	} else if (!error && rows.count) {
-		details_section_title(s, NULL);
-		fputs("    Table Name : NUMA Affinity\n", s->d->out);
-		details_rows_print(&rows, s->d->out, 4, 0, false);
-		fputc('\n', s->d->out);
-	}
-	details_rows_release(&rows);
-	return error;
-}
-
-static int nvlink_topology(const struct details_item *item)
-{
-	struct details_section *s = item->s;
-	const Ncu__ProfileMetricResult *m =
-		ncu_metric_find(s->target.results, s->result, "nvlink__is_direct_link");
-	if (m && m->n_metric_value_list)
-		return 0;
-	details_section_title(s, item->body);
-	fputs("    The system does not have any NVLink connections.\n\n", s->d->out);
-	return 0;
-}
-
 /* ---- items ---- */
 
 #define CONTAINER_DEPTH_MAX 8 /* real files have depth 1 */
@@ -366,11 +288,15 @@ static int table_item(struct details_item *at, const Ncu__ProfilerSectionBodyIte
 	return memory_item(at, i);
 }
 
-/* Return whether summaries include the item: not timelines, topologies, NUMA tables and
- * rooflines. */
+static bool is_nvlink(const Ncu__ProfilerSectionBodyItem *i)
+{
+	return i->nvlink_topology || i->nvlink_property_table || i->nvlink_throughput_table;
+}
+
+/* Return whether summaries include the item: not timelines, tables of devices and rooflines. */
 static bool is_summed(const Ncu__ProfilerSectionBodyItem *i)
 {
-	return !i->timeline && !i->numa_id_table && !i->nvlink_topology && !i->roofline_chart;
+	return !i->timeline && !i->numa_id_table && !is_nvlink(i) && !i->roofline_chart;
 }
 
 static int item_print(struct details_section *s, const char *body,
@@ -391,9 +317,9 @@ static int item_print(struct details_section *s, const char *body,
 	if (i->timeline) /* timelines are drawn, not printed */
 		details_section_title(s, NULL);
 	else if (i->numa_id_table)
-		error = numa_table(&at);
-	else if (i->nvlink_topology)
-		error = nvlink_topology(&at);
+		error = details_numa_table(&at);
+	else if (is_nvlink(i))
+		error = details_nvlink_table(&at);
 	else
 		error = table_item(&at, i);
 	return error;

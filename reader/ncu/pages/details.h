@@ -82,6 +82,7 @@ struct details {
 	FILE *out;
 	/* CSV pages need these columns; has_kernels: columns of grids and blocks. */
 	bool has_kernels, has_nvtx, has_rules, has_speedups;
+	bool has_nvlink;      /* a note about tables of NVLink has been printed */
 	size_t groups_shown;  /* groups printed on the session page */
 	size_t process_shown; /* index + 1 of the process named last; 0 = none */
 };
@@ -195,6 +196,7 @@ struct details_section {
 	bool is_titled;          /* the name of the section has been printed */
 	const char *body_titled; /* the body whose name was printed last */
 	size_t items;            /* number of items of its bodies seen so far */
+	bool has_nvlink;         /* the result's table of NVLink has been printed */
 	details_take *take;      /* or NULL: print the tables */
 	void *user;
 };
@@ -220,6 +222,11 @@ int details_by_name(const void *a, const void *b);
 int details_bodies(struct details_section *s, const Ncu__ProfilerSection *of);
 int details_rules(struct details_section *s);
 
+/* Print the table of NUMA nodes, or that of NVLink, which is printed once for a result (devices.c).
+ * Both return 0 or -ENOMEM. */
+int details_numa_table(const struct details_item *item);
+int details_nvlink_table(const struct details_item *item);
+
 /* A table of texts. Columns in `left` (bits) are left-aligned, the others right-aligned. */
 struct details_rows {
 	const char *const *titles;
@@ -230,6 +237,7 @@ struct details_rows {
 	size_t count;
 	uint32_t capacity;
 	size_t last_least; /* least width of the last column */
+	const uint8_t (*widths)[2]; /* least and greatest width of each column; NULL = by texts */
 };
 /* Append a copy of a cell; NULL means "". Returns 0 or -ENOMEM. */
 int details_rows_add(struct details_rows *t, const char *text);

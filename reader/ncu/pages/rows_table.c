@@ -77,23 +77,33 @@ static void print_row(const struct details_rows *t, const char *const *cells, co
 	}
 }
 
+/* Set the widths of the columns, so that the longest texts fit if they are not too long. */
+static void set_widths(
+	const struct details_rows *t, size_t columns, size_t most, size_t ret_widths[COLUMNS_MAX])
+{
+	for (size_t i = 0; i < columns; i++)
+		ret_widths[i] = t->widths ? t->widths[i][0] : strlen(t->titles[i]);
+	if (columns && ret_widths[columns - 1] < t->last_least)
+		ret_widths[columns - 1] = most && t->last_least > most ? most : t->last_least;
+	for (size_t i = 0; i < t->count; i++) {
+		const size_t column = i % columns;
+		size_t bytes = strlen(t->cells[i]), *width = &ret_widths[column];
+		if (column + 1 == columns && most && bytes > most)
+			bytes = most;
+		if (column == 0 && bytes > FIRST_COLUMNS)
+			bytes = FIRST_COLUMNS;
+		if (t->widths && bytes > t->widths[column][1])
+			bytes = t->widths[column][1];
+		*width = bytes > *width ? bytes : *width;
+	}
+}
+
 void details_rows_print(
 	const struct details_rows *t, FILE *out, int indent, size_t most, bool words)
 {
 	size_t widths[COLUMNS_MAX] = {0};
 	const size_t columns = t->columns < COLUMNS_MAX ? t->columns : COLUMNS_MAX;
-	for (size_t i = 0; i < columns; i++)
-		widths[i] = strlen(t->titles[i]);
-	if (columns && widths[columns - 1] < t->last_least)
-		widths[columns - 1] = most && t->last_least > most ? most : t->last_least;
-	for (size_t i = 0; i < t->count; i++) {
-		size_t bytes = strlen(t->cells[i]), *width = &widths[i % columns];
-		if (i % columns + 1 == columns && most && bytes > most)
-			bytes = most;
-		if (i % columns == 0 && bytes > FIRST_COLUMNS)
-			bytes = FIRST_COLUMNS;
-		*width = bytes > *width ? bytes : *width;
-	}
+	set_widths(t, columns, most, widths);
 	if (t->lines != LINE_BELOW_TITLES)
 		print_rule(widths, columns, indent, out);
 	print_row(t, t->titles, widths, indent, words, out);
