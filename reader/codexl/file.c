@@ -65,7 +65,7 @@ int codexl_header_line(struct codexl_file *f, struct codexl_words line)
 }
 
 /* Compare `text`, without the blanks around it, with `key`. */
-static bool is_key(const char *text, const char *key)
+bool codexl_is_key(const char *text, const char *key)
 {
 	size_t bytes = strlen(key);
 	text += strspn(text, " ");
@@ -75,7 +75,7 @@ static bool is_key(const char *text, const char *key)
 const char *codexl_file_header(const struct codexl_file *f, const char *key)
 {
 	for (uint32_t i = 0; i < f->headers.count; i++)
-		if (is_key(f->headers.rows[i].key, key))
+		if (codexl_is_key(f->headers.rows[i].key, key))
 			return f->headers.rows[i].value + strspn(f->headers.rows[i].value, " ");
 	return "";
 }

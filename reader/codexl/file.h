@@ -147,7 +147,10 @@ __attribute__((format(printf, 2, 3))) int codexl_wrong(
 /* Store a header line, split at its first `=`. Returns 0, -EBADMSG or -ENOMEM. */
 int codexl_header_line(struct codexl_file *f, struct codexl_words line);
 
-/* Return the value of a header line, without leading blanks; "" if there is no such line. */
+/* Return whether `text` is the key, apart from blanks around it. */
+bool codexl_is_key(const char *text, const char *key);
+
+/* Return the value of the first header line with this key, without leading blanks; "" = none. */
 const char *codexl_file_header(const struct codexl_file *f, const char *key);
 
 #endif

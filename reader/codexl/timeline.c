@@ -115,6 +115,9 @@ static int result_take(
 {
 	const char *equals = memmem(ret_name->at, (size_t)(ret_name->end - ret_name->at), " = ", 3);
 	const struct codexl_words result = {ret_name->at, equals};
+	const struct codexl_word all = codexl_rest(ret_name);
+	if (!equals && all.bytes >= 2 && !memcmp(all.at + all.bytes - 2, " =", 2))
+		return codexl_wrong(f, "the name of the call is missing");
 	if (!equals)
 		return call->is_opencl ? codexl_wrong(f, "expected RESULT = NAME ( ARGUMENTS )")
 				       : 0;

@@ -9,6 +9,7 @@
 #include "common/array.h"
 #include "common/spool.h"
 #include "reader/base/lines.h"
+#include "reader/codexl/file.h"
 #include "reader/codexl/put.h"
 #include "reader/codexl/timeline.h"
 #include "reader/file/batch.h"
@@ -68,7 +69,8 @@ struct codexl_writer {
 	uint32_t open_count, open_capacity;
 	uint32_t open_tid;
 	uint64_t table_row;
-	char separator;
+	char separator;       /* 0 = none has been read: a comma */
+	bool has_version;
 	bool has_queue_index; /* kernel lines have this column */
 	int64_t *columns;     /* decoded columns of a batch */
 };
@@ -228,14 +230,17 @@ static void line_begin(struct codexl_writer *w, uint32_t tid)
 	w->left -= w->left > 0;
 }
 
-/* Note the header values that determine the form of later lines. */
+/* Note the header values that determine the form of later lines. Of several, the first counts, as
+ * it does for the reader. */
 static void header_note(struct codexl_writer *w, const char *key, const char *value)
 {
-	key += strspn(key, " ");
-	if (!strcmp(key, "ListSeparator") && *value)
-		w->separator = *value;
-	if (!strcmp(key, "TraceFileVersion"))
+	value += strspn(value, " ");
+	if (!w->separator && codexl_is_key(key, "ListSeparator"))
+		w->separator = *value ? *value : ',';
+	if (!w->has_version && codexl_is_key(key, "TraceFileVersion")) {
+		w->has_version = true;
 		w->has_queue_index = codexl_has_queue_index(value);
+	}
 }
 
 static int header_row(
@@ -495,7 +500,7 @@ static int cell_row(
 		return 0;
 	const uint64_t number = (uint64_t)VALUE(row, CODEXL_CELL, ROW);
 	if (w->lines++)
-		fputc(number == w->table_row ? w->separator : '\n', w->out);
+		fputc(number != w->table_row ? '\n' : w->separator ? w->separator : ',', w->out);
 	w->table_row = number;
 	blanks_put(w->out, VALUE(row, CODEXL_CELL, BLANKS_BEFORE));
 	codexl_put_text(w->out, TEXT(w, row, CODEXL_CELL, VALUE), CODEXL_PUT_LINE, SIZE_MAX);
@@ -560,7 +565,8 @@ int codexl_writer_write(
 	w->out = out;
 	w->format = format;
 	w->lost = 0;
-	w->separator = ',';
+	w->separator = '\0';
+	w->has_version = false;
 	w->has_queue_index = true;
 	int error = format == CODEXL_TIMELINE ? timeline_write(w) : table_write(w);
 	*ret_lost = w->lost;

@@ -269,6 +269,8 @@ static int take_entry(struct pass *pass, const struct report_entry *e, const cha
 static int take_details(struct contents *c, const Libtrace__SessionDetails *details)
 {
 	const size_t more = libtrace__session_details__get_packed_size(details);
+	if (!more)
+		return 0;
 	if (more > DETAILS_BYTES_MAX - c->packed_bytes)
 		return 0;
 	if (array_reserve(&c->packed, &c->packed_capacity, c->packed_bytes + more, 1))

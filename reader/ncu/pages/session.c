@@ -75,10 +75,21 @@ static void system_facts(struct facts *f, const Libtrace__SystemInfo *s, bool is
 	fact(f, is_host ? "Host Processor" : "Target Processor", s->processor);
 }
 
+/* An empty table, all columns of which are left-aligned. */
+#define FACTS(titles_, columns_)                                                                   \
+	{                                                                                          \
+		.rows = {                                                                          \
+			.titles = (titles_),                                                       \
+			.columns = (columns_),                                                     \
+			.left = (1u << (columns_)) - 1,                                            \
+			.lines = LINES_ROUND_TITLES                                                \
+		}                                                                                  \
+	}
+
 static int print_settings(struct details *d, const Libtrace__SessionDetails *s)
 {
 	static const char *const titles[] = {"Launch Attribute", "Value"};
-	struct facts f = {.rows = {titles, 2, 3, LINES_ROUND_TITLES, NULL, 0, 0, 0}};
+	struct facts f = FACTS(titles, 2);
 	fact(&f, "Profiler Command Line", s->command_line);
 	facts_print(&f, d, "Launch Settings");
 	return f.error;
@@ -87,7 +98,7 @@ static int print_settings(struct details *d, const Libtrace__SessionDetails *s)
 static int print_session(struct details *d, const Libtrace__SessionDetails *s)
 {
 	static const char *const titles[] = {"Session Attribute", "Value"};
-	struct facts f = {.rows = {titles, 2, 3, LINES_ROUND_TITLES, NULL, 0, 0, 0}};
+	struct facts f = FACTS(titles, 2);
 	creation(&f, s);
 	system_facts(&f, s->host_system, true);
 	system_facts(&f, s->target_system, false);
@@ -111,7 +122,7 @@ static bool is_named_elsewhere(const struct ncu_results *n, size_t at)
 static int print_processes(struct details *d)
 {
 	static const char *const titles[] = {"Process Id", "Process Name"};
-	struct facts f = {.rows = {titles, 2, 3, LINES_ROUND_TITLES, NULL, 0, 0, 0}};
+	struct facts f = FACTS(titles, 2);
 	for (size_t i = 0; i < d->results.process_count; i++) {
 		char pid[16];
 		if (is_named_elsewhere(&d->results, i))
@@ -168,8 +179,7 @@ static int print_devices(struct details *d, const Libtrace__SessionDetails *s)
 	const char *titles[DEVICES_MAX + 1] = {"Device Attribute"};
 	const size_t devices =
 		s->n_device_attributes < DEVICES_MAX ? s->n_device_attributes : DEVICES_MAX;
-	struct facts f = {.rows = {titles, devices + 1, (2u << devices) - 1, LINES_ROUND_TITLES,
-				  NULL, 0, 0, 0}};
+	struct facts f = FACTS(titles, devices + 1);
 	if (!devices)
 		return 0;
 	for (size_t i = 0; i < devices; i++) {
