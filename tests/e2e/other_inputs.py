@@ -302,7 +302,10 @@ def xspaces():
 
 def inputs_are_listed():
     text = trace("export", "--list", env={**os.environ, "COLUMNS": "120"}).out.decode()
-    tap.ok(all(word in text for word in ("database of nsys", "XSpace", "CPU samples", "nsys export -t sqlite")), "export --list says what is carried from each input", text[-1500:])
+    listed = " ".join(text[text.index("The table is"):].split())
+    tap.ok(all(word in listed for word in ("database of nsys", "XSpace", "nsys export -t sqlite")), "export --list says what is carried from each input", listed)
+    tap.ok(listed.index("database of nsys") < listed.index("CPU samples") < listed.index("XSpace kernels") and "neither scheduling" in listed,
+           "and that CPU samples are carried from databases only", listed)
     tap.ok(max(map(len, text[text.index("The table is"):].split("\n\n")[0].split("\n"))) <= 80, "its lines fit")
 
 

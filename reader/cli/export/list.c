@@ -104,15 +104,15 @@ void export_list_print(FILE *out, size_t width)
 	static const char inputs[] =
 		"\nThe table is about reports of 'trace run'. Of other files, each format\n"
 		"carries the same kinds of events, if the file has them:\n"
-		"  database of nsys  calls of the OS runtime and of CUDA with callchains, NVTX,\n"
-		"                    kernels, copies, sets, waits, graphs, unified memory, memory\n"
-		"                    in use, devices, overhead of CUDA; calls of MPI, OpenACC and\n"
-		"                    OpenMP as NVTX ranges\n"
+		"  database of nsys  calls of the OS runtime and of CUDA with callchains, CPU\n"
+		"                    samples, NVTX, kernels, copies, sets, waits, graphs,\n"
+		"                    unified memory, memory in use, devices, overhead of CUDA;\n"
+		"                    calls of MPI, OpenACC and OpenMP as NVTX ranges\n"
 		"  XSpace            kernels, copies and sets of GPUs, calls of CUDA and HIP,\n"
 		"                    ranges of the host; no callchains, so nothing as folded and\n"
 		"                    pprof\n"
-		"  neither           CPU samples, scheduling, metrics of GPUs, extended\n"
-		"                    payloads of NVTX, file accesses, graphics APIs\n"
+		"  neither           scheduling, metrics of GPUs, extended payloads of NVTX,\n"
+		"                    file accesses, graphics APIs\n"
 		"A .nsys-rep is converted first: 'nsys export -t sqlite FILE.nsys-rep'.\n";
 	const char *absent;
 	fputs(inputs, out);
