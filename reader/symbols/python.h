@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * python.h - Python code objects of one process, from the PYTHON_CODE rows of a report, and the
- * source lines of their instructions.
+ * python.h - Python code objects of one process, from the PYTHON_CODE rows of a report, and places
+ * in Python programs.
  *
  * All zero = empty; python_codes_release() at the end. One thread; adding allocates.
  */
@@ -41,13 +41,6 @@ int python_codes_add(struct python_codes *c, const struct event_batch *b, uint32
 /* Return the code object that a frame's address (ADDRESS_PYTHON) names; NULL = the report has
  * none. */
 const struct python_row *python_codes_find(const struct python_codes *c, uint64_t address);
-
-/*
- * Return the line of an instruction (PYTHON_INSTRUCTION_OF()); 0 = the table has no line for it.
- * `lines`: enum python_lines.
- */
-uint32_t python_line(const uint8_t *table, uint32_t bytes, uint32_t lines, uint32_t first_line,
-	uint32_t instruction);
 
 /* Return true if the file belongs to an installation of Python (the standard library, packages),
  * not to a program. */

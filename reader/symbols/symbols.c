@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "common/array.h"
+#include "common/python_lines.h"
 #include "reader/report/contents.h"
 #include "reader/symbols/binary.h"
 #include "reader/symbols/callchains.h"

@@ -8,12 +8,13 @@ a GPU.
 import collections
 import csv
 import io
+import json
 import os
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import libdevice as device  # noqa: E402
-from lib import clean_env, folder, main, run, tap, trace  # noqa: E402
+from lib import BUILD, SRC, clean_env, folder, main, run, tap, trace  # noqa: E402
 from libpeers import NCU  # noqa: E402
 
 LIMIT = 1000  # of results that the writer keeps per process; half for any launches, half for new kernels or shapes
@@ -102,6 +103,38 @@ def limit():
            f"{len(kernels)} events, {len(rows)} lines")
 
 
+STACKS = """
+import json, sys
+import ncu_report
+report = ncu_report.load_report(sys.argv[1])
+print(json.dumps([[[f["func_name"], f["file_name"], f["line"], f["module_name"]] for f in action.callchain()] for action in report[0]]))
+"""
+
+
+def stacks_of(path):
+    """Return the callchain of each result: [function, file, line, module] of its frames."""
+    env = clean_env(PYTHONPATH=os.path.join(SRC, "reader/python"), LIBTRACE_READER=os.path.join(BUILD, "lib/libtrace/libtrace-reader.so"))
+    return json.loads(run([sys.executable, "-c", STACKS, path], env=env, limit=100).out)
+
+
+def python_frames():
+    """Check that results have the Python frames of their launches, as the events have them, and as the export for ncu has them."""
+    if device.missing("ctypes_driver.py") or os.uname().machine != "x86_64" or not (3, 8) <= sys.version_info[:2] <= (3, 14):
+        tap.skip("Python frames", device.missing("ctypes_driver.py") or "this Python is not read")
+        return
+    program = device.command("ctypes_driver.py")
+    report = device.recorded([*program, "3"], LIBTRACE_TRACE="cuda", LIBTRACE_CUDA_BACKTRACE="kernel")
+    calls = [e for e in report.events("--kind", "cuda_api") if "Launch" in e["function"]]
+    wanted = [[[f["function"], f["file"], f["line"], f["file"]] for f in e["callchain"] if f["file"] == program[-1]] for e in calls]
+    tap.ok(len(calls) == 3 and all(chain[-1][0].startswith("<module> (ctypes_driver.py:") and len(chain) == 2 for chain in wanted), "launches have Python frames", wanted)
+    exported = os.path.join(os.path.dirname(report.path), "r.ncu-rep")
+    tap.ok(trace("export", "-t", "ncu", "-o", exported, report.path).status == 0, "exported")
+    for path in report.path, exported:
+        stacks = stacks_of(path)
+        tap.ok([[f for f in stack if f[1] == program[-1]] for stack in stacks] == wanted, f"so have the results of {os.path.basename(path)}", stacks)
+        tap.ok(all(any(not f[2] and f[3].startswith("/") for f in stack) for stack in stacks), "and native frames", stacks)
+
+
 def none():
     if device.missing("ends"):
         tap.skip("none", device.missing("ends"))
@@ -111,4 +144,4 @@ def none():
 
 
 if __name__ == "__main__":
-    main(programs, session, limit, none)
+    main(programs, session, limit, python_frames, none)

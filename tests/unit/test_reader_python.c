@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/python_lines.h"
 #include "reader/symbols/python.h"
 #include "tap.h"
 

@@ -16,15 +16,13 @@
 #include "writer/base/output.h"
 #include "writer/base/writer.h"
 #include "writer/cuda/cubins.h"
+#include "writer/cuda/launch_stack.h"
 #include "writer/cuda/launches.h"
-#include "writer/lane/callchains.h"
-#include "writer/lane/modules.h"
 
 #define LAUNCHES_MAX 1000u
 #define LAUNCHES_ANY (LAUNCHES_MAX / 2) /* maximum for launches of any kernel and shape */
 #define DEVICES_MAX 32u
 #define NAMES_MAX LAUNCHES_MAX
-#define FRAMES_MAX 512u               /* maximum per callchain */
 #define RESULTS_BYTES_MAX (16u << 20) /* per process: 16 KiB per launch; most need 1 to 4 */
 
 struct launch {
@@ -208,43 +206,16 @@ static size_t base_name(const char *mangled, const char **ret_name)
 	return bytes;
 }
 
-/* Build the callchain of a call. Readers look up the names of its functions. */
-struct stack {
-	Ncu__CpuStacktraceStackMessage message;
-	Ncu__CpuStacktraceStackFrameMessage frames[FRAMES_MAX], *list[FRAMES_MAX];
-};
-
-static Ncu__CpuStacktraceStackMessage *stack_make(
-	struct stack *stack, struct spool *spool, const struct launch_call *call)
-{
-	uint64_t addresses[FRAMES_MAX];
-	uint32_t count = callchains_addresses(spool, call->chain, addresses, FRAMES_MAX);
-	ncu__cpu_stacktrace_stack_message__init(&stack->message);
-	for (uint32_t i = 0; i < count; i++) {
-		Ncu__CpuStacktraceStackFrameMessage *f = &stack->frames[i];
-		ncu__cpu_stacktrace_stack_frame_message__init(f);
-		const char *path = modules_path(spool, addresses[i] - 1, call->tick);
-		f->module_name = (char *)(uintptr_t)path; /* packing does not change the message */
-		f->file_name = f->func_name = (char *)(uintptr_t) "";
-		f->has_pc = f->has_line = 1;
-		f->pc = addresses[i];
-		stack->list[i] = f;
-	}
-	stack->message.n_frames = count;
-	stack->message.frames = stack->list;
-	return count ? &stack->message : NULL;
-}
-
-/* Store callchain and NVTX state of the call in the entry. Call launch_nvtx_release()
- * afterwards. */
-static void call_fill(struct launch_entry *entry, struct stack *stack, struct launch_nvtx *nvtx,
-	struct spool *spool, const struct launch_call *call)
+/* Store callchain and NVTX state of the call in the entry. Call launch_nvtx_release() and
+ * launch_stack_release() afterwards. */
+static void call_fill(struct launch_entry *entry, struct launch_stack *stack,
+	struct launch_nvtx *nvtx, struct spool *spool, const struct launch_call *call)
 {
 	static struct launch_range ranges[LAUNCH_RANGES_MAX];
 	*nvtx = (struct launch_nvtx){.broken = false};
 	if (!call)
 		return;
-	entry->result.cpu_stack = stack_make(stack, spool, call);
+	entry->result.cpu_stack = launch_stack_fill(stack, spool, call);
 	if (!spool->has_nvtx)
 		return;
 	uint32_t count = launches_ranges(launches_of(spool), call, ranges);
@@ -255,7 +226,7 @@ static void call_fill(struct launch_entry *entry, struct stack *stack, struct la
 static void launch_put(struct writer *w, struct spool *spool, const struct launch *l)
 {
 	const struct results *r = spool->slots[SLOT_RESULTS].data;
-	static struct stack stack;
+	static struct launch_stack stack;
 	struct launch_nvtx nvtx;
 	static struct launch_entry entry;
 	const char *base, *mangled = r->names[l->name].text;
@@ -281,6 +252,7 @@ static void launch_put(struct writer *w, struct spool *spool, const struct launc
 	call_fill(&entry, &stack, &nvtx, spool, l->call);
 	block_put_result(&w->report.block, &entry.result, launch_metric_names, launch_metric_count);
 	launch_nvtx_release(&nvtx);
+	launch_stack_release(&stack);
 	free(function);
 }
 

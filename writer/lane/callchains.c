@@ -150,8 +150,7 @@ uint32_t callchains_addresses(
 		struct callchain_node node = node_load(spool, id);
 		if (!node.address)
 			break;
-		if (!(node.address & ADDRESS_PYTHON))
-			ret_addresses[count++] = node.address + ((node.flags & NODE_EXACT) != 0);
+		ret_addresses[count++] = node.address + ((node.flags & NODE_EXACT) != 0);
 		id = node.parent;
 	}
 	return count;

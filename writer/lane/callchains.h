@@ -16,8 +16,9 @@
  * event. */
 record_put callchain_put;
 
-/* Get the return addresses of callchain `id`, innermost first, as stored in the report but without
- * Python frames, at most `most` of them. Return their number. May remap the spool. */
+/* Get the addresses of callchain `id`, innermost first, as stored in the report: return addresses,
+ * and those of Python frames (common/frame_address.h). At most `most` of them. Return their number.
+ * May remap the spool. */
 uint32_t callchains_addresses(
 	struct spool *spool, uint32_t id, uint64_t *ret_addresses, uint32_t most);
 
