@@ -54,6 +54,8 @@ static inline bool text_matches(const char *s, const char *pattern, const char *
 		if (pattern < end && *pattern == '*') {
 			star = ++pattern;
 			from = s;
+			if (pattern == end)
+				return true;
 		} else if (pattern < end && (*pattern == '?' || *pattern == *s)) {
 			pattern++, s++;
 		} else if (star) {

@@ -14,6 +14,7 @@
 #include "inject/cuda.h"
 #include "tracer/cuda/cuda.h"
 #include "tracer/base/libc.h"
+#include "tracer/functions/scope.h"
 
 #define DRIVER "libcuda.so"
 
@@ -34,6 +35,8 @@ void *dlopen_before(const char *file, int flags)
 	int error = errno;
 	if (__builtin_expect(is_driver(file) && !(flags & RTLD_NOLOAD) && cuda_is_wanted(), 0))
 		cuda_start(file);
+	if (__builtin_expect(flags & RTLD_DEEPBIND, 0))
+		function_scope_deep();
 	libc_dlopen_fn real_dlopen = libc_dlopen();
 	errno = error;
 	return (void *)(uintptr_t)real_dlopen;

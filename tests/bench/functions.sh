@@ -23,18 +23,20 @@ process = json.load(sys.stdin)["processes"][0]
 print("20,000,000 calls in a loop:", (int(sys.argv[2]) - int(sys.argv[1])) // 20000000, "ns each with start and end of the process;", process["dropped"], "dropped")
 ' "$begin" "$(date +%s%N)"
 
-# Prints the tracer's own time in ns, least of ten, and the number of slots: start PATTERN PROGRAM
+# Prints the tracer's own time in ns, least of forty, and the number of slots: start PATTERN PROGRAM
+# Nothing is recorded, so that this is the time of the start alone.
 start() {
 	local pattern=$1
 	shift
-	for _ in {1..10}; do
-		record "$pattern" -- "$@" >"$scratch/out"
+	for _ in {1..40}; do
+		record "$pattern" --delay 1000 -- "$@" >"$scratch/out"
 		"$BUILD/bin/trace" info --json "$scratch/a.rep" | python3 -c '
 import json, sys
 r = json.load(sys.stdin)["processes"][0]["receipt"]
-print(r["tracer_ns"], r["functions"]["slots"])'
+print(r["tracer_ns"], r["functions"]["slots"], r["functions"]["patched"])'
 	done | least
 }
-read -r none slots <<<"$(start 'none:none' "$@")"
-read -r all slots <<<"$(start '*:*' "$@")"
-echo "start of $1: $slots slots; tracer's own time $none ns if no name matches, $all ns if all names do"
+read -r none slots patched <<<"$(start 'none:none' "$@")"
+read -r all slots patched <<<"$(start '*:*' "$@")"
+echo "start of $1: $slots slots, $patched patched; tracer's own time $none ns if no name matches, $all ns if all names do"
+echo "a slot: $(((all - none) / slots)) ns more if all names match"

@@ -28,8 +28,36 @@ static void *by_loader(const struct name *n)
 	return found || n->version ? found : dlsym(RTLD_NEXT, n->name);
 }
 
+/* Compare the functions that all loaded objects import with those that the loader binds them to:
+ * dlsym() on the program's handle searches in the same order. */
+static void whole_scope(void)
+{
+	static struct rtld_next_scope scope;
+	int differ = 0, found = 0;
+	void *program = dlopen(NULL, RTLD_LAZY);
+	for (const struct link_map *map = _r_debug.r_map; map; map = map->l_next)
+		check(rtld_scope_add(&scope, map) != rtld_is_vdso(map), "an object is opened");
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		const char *name = names[i].name, *version = names[i].version;
+		void *theirs = version ? dlvsym(program, name, version) : dlsym(program, name);
+		uint64_t ours = rtld_scope_find(&scope, name, rtld_hash(name), version);
+		found += ours != 0;
+		differ += ours != (uint64_t)(uintptr_t)theirs;
+		if (ours != (uint64_t)(uintptr_t)theirs)
+			printf("# %s\n", name);
+	}
+	check(found > 250 && differ == 0, "a scope finds what dlsym finds, chosen functions too");
+	check(!rtld_scope_find(&scope, "no_such", rtld_hash("no_such"), NULL) &&
+			!rtld_scope_has(&scope, "no_such", rtld_hash("no_such")),
+		"and no unknown name");
+	check(rtld_scope_find(&scope, "memcpy", rtld_hash("memcpy"), NULL) ==
+			(uint64_t)(uintptr_t)dlsym(program, "memcpy"),
+		"memcpy is the one that the C library chooses");
+}
+
 int main(void)
 {
+	whole_scope();
 	struct rtld_next_scope scope;
 	int differ = 0, found = 0, left = 0;
 	check(rtld_next_open(&scope, _DYNAMIC), "the objects behind this program are opened");

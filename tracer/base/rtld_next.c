@@ -55,8 +55,7 @@ static bool object_open(struct rtld_next_object *object, const struct link_map *
 	return hash && object->symbols && object->strings && hash_open(object, hash);
 }
 
-/* Return true for the vdso, which is in the list of objects, but is not searched. */
-static bool is_vdso(const struct link_map *map)
+bool rtld_is_vdso(const struct link_map *map)
 {
 	return text_begins(map->l_name, "linux-vdso") || text_begins(map->l_name, "linux-gate");
 }
@@ -78,7 +77,7 @@ bool rtld_next_open(struct rtld_next_scope *scope, const void *own_dynamic)
 	if (!own)
 		return false;
 	for (const struct link_map *map = own->l_next; map; map = map->l_next) {
-		if (is_vdso(map))
+		if (rtld_is_vdso(map))
 			continue;
 		if (scope->count == RTLD_NEXT_OBJECTS_MAX ||
 			!object_open(&scope->objects[scope->count], map)) {
@@ -90,7 +89,7 @@ bool rtld_next_open(struct rtld_next_scope *scope, const void *own_dynamic)
 	return scope->count > 0;
 }
 
-static uint32_t hash_of(const char *name)
+uint32_t rtld_hash(const char *name)
 {
 	uint32_t hash = 5381;
 	for (; *name; name++)
@@ -154,7 +153,7 @@ static const Elf64_Sym *object_find(
 
 void *rtld_next_find(const struct rtld_next_scope *scope, const char *name, const char *version)
 {
-	uint32_t hash = hash_of(name);
+	uint32_t hash = rtld_hash(name);
 	for (uint32_t i = 0; i < scope->count; i++) {
 		const struct rtld_next_object *object = &scope->objects[i];
 		const Elf64_Sym *symbol = object_find(object, hash, name, version);
@@ -169,36 +168,59 @@ void *rtld_next_find(const struct rtld_next_scope *scope, const char *name, cons
 
 bool rtld_scope_add(struct rtld_next_scope *scope, const struct link_map *map)
 {
-	if (scope->count == RTLD_NEXT_OBJECTS_MAX || is_vdso(map) ||
+	if (scope->count == RTLD_NEXT_OBJECTS_MAX || rtld_is_vdso(map) ||
 		!object_open(&scope->objects[scope->count], map))
 		return false;
 	scope->count++;
 	return true;
 }
 
-bool rtld_scope_has(const struct rtld_next_scope *scope, const char *name)
+bool rtld_scope_has(const struct rtld_next_scope *scope, const char *name, uint32_t hash)
 {
-	uint32_t hash = hash_of(name);
 	for (uint32_t i = 0; i < scope->count; i++)
 		if (object_find(&scope->objects[i], hash, name, NULL))
 			return true;
 	return false;
 }
 
+/* Return the address of a symbol; let the library choose it, if it does so at run time. */
+static uint64_t address_of(const struct rtld_next_object *object, const Elf64_Sym *symbol)
+{
+	uint64_t address = object->bias + symbol->st_value;
+	return ELF64_ST_TYPE(symbol->st_info) == STT_GNU_IFUNC
+		? ((uint64_t(*)(void))(uintptr_t)address)()
+		: address;
+}
+
+uint64_t rtld_scope_find(
+	const struct rtld_next_scope *scope, const char *name, uint32_t hash, const char *version)
+{
+	for (uint32_t i = 0; i < scope->count; i++) {
+		const struct rtld_next_object *object = &scope->objects[i];
+		const Elf64_Sym *symbol = object_find(object, hash, name, version);
+		if (symbol)
+			return address_of(object, symbol);
+	}
+	return 0;
+}
+
+uint64_t rtld_object_find(const struct rtld_next_object *object, const char *name, uint32_t hash)
+{
+	const Elf64_Sym *symbol = object_find(object, hash, name, NULL);
+	return symbol ? address_of(object, symbol) : 0;
+}
+
 uint64_t rtld_next_find_from(const struct link_map *map, const char *name)
 {
-	uint32_t hash = hash_of(name);
+	uint32_t hash = rtld_hash(name);
 	for (; map; map = map->l_next) {
 		struct rtld_next_object object;
-		if (is_vdso(map) || !object_open(&object, map))
+		if (rtld_is_vdso(map) || !object_open(&object, map))
 			continue;
 		const Elf64_Sym *symbol = object_find(&object, hash, name, NULL);
 		if (!symbol)
 			continue;
-		uint64_t found = object.bias + symbol->st_value;
-		if (ELF64_ST_TYPE(symbol->st_info) == STT_GNU_IFUNC)
-			found = ((uint64_t(*)(void))(uintptr_t)found)();
-		return found;
+		return address_of(&object, symbol);
 	}
 	return 0;
 }
@@ -207,7 +229,7 @@ static uint64_t find_in(
 	const struct link_map *map, uint32_t hash, const char *name, uint64_t *ret_bytes)
 {
 	struct rtld_next_object object;
-	if (is_vdso(map) || !object_open(&object, map))
+	if (rtld_is_vdso(map) || !object_open(&object, map))
 		return 0;
 	const Elf64_Sym *symbol = object_find(&object, hash, name, NULL);
 	if (!symbol || ELF64_ST_TYPE(symbol->st_info) == STT_GNU_IFUNC)
@@ -218,12 +240,12 @@ static uint64_t find_in(
 
 uint64_t rtld_find_in(const struct link_map *map, const char *name, uint64_t *ret_bytes)
 {
-	return find_in(map, hash_of(name), name, ret_bytes);
+	return find_in(map, rtld_hash(name), name, ret_bytes);
 }
 
 uint64_t rtld_find_global(const char *name, uint64_t *ret_bytes)
 {
-	uint32_t hash = hash_of(name);
+	uint32_t hash = rtld_hash(name);
 	const struct link_map *map = &_r_debug ? _r_debug.r_map : NULL;
 	uint64_t found = 0;
 	for (; map && !found; map = map->l_next)

@@ -44,8 +44,24 @@ bool rtld_next_open(struct rtld_next_scope *scope, const void *own_dynamic);
  * or if it has no GNU hash table. */
 bool rtld_scope_add(struct rtld_next_scope *scope, const struct link_map *map);
 
-/* Return true if some object has a function or variable `name`. As rtld_next_find(). */
-bool rtld_scope_has(const struct rtld_next_scope *scope, const char *name);
+/* Return true for the vdso, which is in the list of objects, but is not searched. */
+bool rtld_is_vdso(const struct link_map *map);
+
+/* Return the hash of a name for the following functions, all of which any thread may call, and
+ * which are async-signal-safe. */
+uint32_t rtld_hash(const char *name);
+
+/* Return true if some object has a function or variable `name`. */
+bool rtld_scope_has(const struct rtld_next_scope *scope, const char *name, uint32_t hash);
+
+/* Return the function or variable `name` of `version`, or of its default version if that is NULL,
+ * in the first object that has it; 0 = none has. A function that is chosen at run time is chosen,
+ * so all objects must be relocated. */
+uint64_t rtld_scope_find(
+	const struct rtld_next_scope *scope, const char *name, uint32_t hash, const char *version);
+
+/* Likewise in one object, in the default version. */
+uint64_t rtld_object_find(const struct rtld_next_object *object, const char *name, uint32_t hash);
 
 /*
  * Return the function `name` of `version`, or of its default version if `version` is NULL. Return

@@ -18,10 +18,10 @@
 #include <stdint.h>
 
 #include "common/spool.h"
-#include "tracer/base/rtld_next.h"
 #include "tracer/core/names.h"
 #include "tracer/core/thread.h"
 #include "tracer/functions/hooks.h"
+#include "tracer/functions/scope.h"
 
 struct link_map; /* declared in <link.h> */
 
@@ -49,7 +49,7 @@ struct function_tables {
 	struct function_stack *stacks[SPOOL_LANES_MAX]; /* of each lane; NULL = none yet */
 	struct function_pattern patterns[FUNCTION_PATTERNS_MAX];
 	uint32_t pattern_count;
-	struct rtld_next_scope candidates; /* loaded libraries that a pattern matches */
+	struct function_scope scope;
 	char text[FUNCTION_PATTERNS_BYTES];
 };
 extern struct function_tables *function_tables __attribute__((visibility("hidden")));

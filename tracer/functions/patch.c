@@ -9,7 +9,6 @@
 #define _GNU_SOURCE
 #include "tracer/functions/functions.h"
 
-#include <dlfcn.h>
 #include <elf.h>
 #include <link.h>
 #include <sys/auxv.h>
@@ -18,8 +17,6 @@
 #include "common/clock.h"
 #include "common/sys.h"
 #include "common/text.h"
-#include "tracer/base/libc.h"
-#include "tracer/base/rtld_next.h"
 #include "tracer/core/state.h"
 #include "unwind/modules.h"
 #include "unwind/rules.h"
@@ -42,50 +39,47 @@ struct patched_module {
 	uint64_t begin, end;             /* addresses */
 	uint64_t relro_begin, relro_end; /* whole pages that the loader has write-protected */
 	bool is_open;                    /* these pages are writable now */
+	bool is_first;                   /* it was loaded with the program */
 };
 
-/* The module of the last address, since neighboring slots lead to the same few modules. */
-static struct {
+#define HOMES 32u
+
+/* Modules of functions, since slots lead to the same few modules: the one of the last address
+ * first. */
+struct home {
 	uint64_t begin, end;
 	const struct link_map *map;
-	bool is_excluded, is_wanted;
-} last;
+	bool is_wanted;
+};
+static struct home homes[HOMES];
+static uint32_t home_count, home_last;
 
-static bool home_find(uint64_t address)
+static const struct home *home_add(uint64_t address)
 {
 	struct dl_object object;
-	if (address - last.begin < last.end - last.begin)
-		return true;
 	if (!address || function_find_object((void *)(uintptr_t)address, &object) != 0)
-		return false;
-	last.begin = (uint64_t)(uintptr_t)object.begin;
-	last.end = (uint64_t)(uintptr_t)object.end;
-	last.map = object.map;
-	last.is_excluded = function_library_is_excluded(object.map->l_name);
-	last.is_wanted = !last.is_excluded && function_is_wanted(NULL, object.map->l_name);
-	return true;
+		return NULL;
+	home_last = home_count < HOMES ? home_count++ : (home_last + 1) % HOMES;
+	homes[home_last] = (struct home){.begin = (uint64_t)(uintptr_t)object.begin,
+		.end = (uint64_t)(uintptr_t)object.end,
+		.map = object.map,
+		.is_wanted = !function_library_is_excluded(object.map->l_name) &&
+			function_is_wanted(NULL, object.map->l_name)};
+	return &homes[home_last];
 }
 
-static bool candidates_found;
-
-static void candidates_find(void)
+/* Return the module of a function; NULL = none. */
+static const struct home *home_find(uint64_t address)
 {
-	struct rtld_next_scope *scope = &function_tables->candidates;
-	scope->count = 0;
-	for (const struct link_map *map = _r_debug.r_map; map; map = map->l_next)
-		if (*map->l_name && function_is_wanted(NULL, map->l_name) &&
-			!function_library_is_excluded(map->l_name))
-			rtld_scope_add(scope, map);
-	candidates_found = true;
-}
-
-/* Return true if some loaded library that a pattern matches has the function. Few names of a module
- * are of such a library, and this costs a tenth of binding them. */
-static bool is_in_candidates(const char *name)
-{
-	if (!candidates_found)
-		candidates_find();
-	return rtld_scope_has(&function_tables->candidates, name);
+	if (home_count &&
+		address - homes[home_last].begin < homes[home_last].end - homes[home_last].begin)
+		return &homes[home_last];
+	for (uint32_t i = 0; i < home_count; i++)
+		if (address - homes[i].begin < homes[i].end - homes[i].begin) {
+			home_last = i;
+			return &homes[i];
+		}
+	return home_add(address);
 }
 
 /* ---- a module ---- */
@@ -125,7 +119,7 @@ static bool headers_read(struct patched_module *m)
 static bool module_open(struct patched_module *m, const struct link_map *map)
 {
 	uint64_t jump_bytes = 0, other_bytes = 0;
-	*m = (struct patched_module){.map = map};
+	*m = (struct patched_module){.map = map, .is_first = function_scope_is_first(map)};
 	if (!headers_read(m))
 		return false;
 	for (const Elf64_Dyn *d = map->l_ld; d->d_tag != DT_NULL; d++) {
@@ -188,38 +182,6 @@ static const char *version_of(const struct patched_module *m, uint32_t symbol)
 	return NULL;
 }
 
-/* Return the function of that name, if only one loaded module has it. */
-static uint64_t find_only(const char *name)
-{
-	uint64_t found = 0, bytes;
-	for (const struct link_map *map = _r_debug.r_map; map; map = map->l_next) {
-		uint64_t other = rtld_find_in(map, name, &bytes);
-		if (found && other)
-			return 0;
-		found |= other;
-	}
-	return found;
-}
-
-/*
- * Find what a slot will be bound to: in the global scope, which is that of the program and comes
- * first. A handle of glibc is the address of a link_map. The scope of a library that was loaded
- * with RTLD_LOCAL is not known; there a function that exists only once is taken.
- */
-static uint64_t bind(const char *name, const char *version)
-{
-	static char *(*forget_error)(void);
-	void *handle = _r_debug.r_map;
-	void *found = version ? libc.dlvsym(handle, name, version) : libc.dlsym(handle, name);
-	if (found)
-		return (uint64_t)(uintptr_t)found;
-	if (!forget_error)
-		*(void **)(void *)&forget_error = libc.dlsym(handle, "dlerror");
-	if (forget_error)
-		forget_error(); /* the program must not see that this failed */
-	return find_only(name);
-}
-
 static bool is_stub(uint64_t address)
 {
 	return address - (uint64_t)(uintptr_t)function_stubs_begin <
@@ -242,17 +204,31 @@ static uint64_t real_of(const struct patched_module *m, const Elf64_Rela *r, con
 	uint32_t number = (uint32_t)ELF64_R_SYM(r->r_info);
 	const Elf64_Sym *symbol = &m->symbols[number];
 	uint64_t real = *(const uint64_t *)(uintptr_t)(m->map->l_addr + r->r_offset);
+	bool unknown = false;
 	if (is_stub(real))
 		return 0;
 	if (real - m->begin < m->end - m->begin) {
 		if (symbol->st_shndx != SHN_UNDEF) /* a call of its own function */
 			return 0;
-		if (!is_in_candidates(name) || function_is_excluded(name))
-			return 0;
-		real = bind(name, version_of(m, number));
-		function_counts.unresolved += !real && ELF64_ST_BIND(symbol->st_info) != STB_WEAK;
+		real = function_scope_find(name, version_of(m, number), m->is_first, &unknown);
+		function_counts.unresolved += unknown && ELF64_ST_BIND(symbol->st_info) != STB_WEAK;
 	}
 	return real;
+}
+
+/* Return the stub of a function, and create it if it is wanted and there is none. */
+static void *stub_of(uint64_t real, const char *name, const struct home *home)
+{
+	void *stub = function_stub_known(real, name);
+	if (stub || !function_is_wanted(name, home->map->l_name))
+		return stub;
+	if (function_is_excluded(name)) {
+		function_counts.excluded++;
+		return NULL;
+	}
+	stub = function_stub(real, name, home->map->l_name);
+	function_counts.no_room += !stub;
+	return stub;
 }
 
 static void slot_patch(struct patched_module *m, const Elf64_Rela *r)
@@ -262,22 +238,12 @@ static void slot_patch(struct patched_module *m, const Elf64_Rela *r)
 	if (!function_name_is_wanted(name))
 		return;
 	uint64_t real = real_of(m, r, name), slot = m->map->l_addr + r->r_offset;
-	if (!real || !home_find(real) || !last.is_wanted || last.map == m->map)
+	const struct home *home = real ? home_find(real) : NULL;
+	if (!home || !home->is_wanted || home->map == m->map)
 		return;
-	void *stub = function_stub_known(real, name);
-	if (!stub) {
-		if (!function_is_wanted(name, last.map->l_name))
-			return;
-		if (function_is_excluded(name)) {
-			function_counts.excluded++;
-			return;
-		}
-		stub = function_stub(real, name, last.map->l_name);
-		if (!stub) {
-			function_counts.no_room++;
-			return;
-		}
-	}
+	void *stub = stub_of(real, name, home);
+	if (!stub)
+		return;
 	if (!slot_open(m, slot)) {
 		function_counts.unresolved++;
 		return;
@@ -295,9 +261,19 @@ static void address_count(const struct patched_module *m, const Elf64_Rela *r)
 		return;
 	const char *name = m->strings + symbol->st_name;
 	uint64_t real = *(const uint64_t *)(uintptr_t)(m->map->l_addr + r->r_offset);
-	if (function_name_is_wanted(name) && home_find(real) && last.is_wanted &&
-		last.map != m->map && !function_is_excluded(name))
+	const struct home *home = function_name_is_wanted(name) ? home_find(real) : NULL;
+	if (home && home->is_wanted && home->map != m->map && !function_is_excluded(name))
 		function_counts.addresses++;
+}
+
+/* Load what slots further on need into the cache: their symbols and names are all over a file. */
+static void slots_prefetch(const struct patched_module *m, uint64_t i)
+{
+	if (i + 16 < m->jump_count)
+		__builtin_prefetch(&m->symbols[ELF64_R_SYM(m->jumps[i + 16].r_info)]);
+	if (i + 8 < m->jump_count)
+		__builtin_prefetch(
+			m->strings + m->symbols[ELF64_R_SYM(m->jumps[i + 8].r_info)].st_name);
 }
 
 static void module_patch(const struct link_map *map)
@@ -306,9 +282,11 @@ static void module_patch(const struct link_map *map)
 	if (function_library_is_excluded(map->l_name) || !module_open(&m, map))
 		return;
 	function_counts.modules++;
-	for (uint64_t i = 0; i < m.jump_count; i++)
+	for (uint64_t i = 0; i < m.jump_count; i++) {
+		slots_prefetch(&m, i);
 		if (ELF64_R_TYPE(m.jumps[i].r_info) == R_X86_64_JUMP_SLOT)
 			slot_patch(&m, &m.jumps[i]);
+	}
 	for (uint64_t i = m.relative_count; i < m.other_count; i++)
 		address_count(&m, &m.others[i]);
 	if (m.is_open)
@@ -347,8 +325,8 @@ static void patch_begin(void)
 {
 	begin_tick = clock_ticks();
 	thread_enter(&thread_self);
-	last.begin = last.end = 0;
-	candidates_found = false;
+	home_count = 0;
+	function_scope_changed();
 }
 
 static void patch_end(void)
@@ -365,6 +343,7 @@ void functions_patch_all(void)
 	if (!can_patch())
 		return;
 	patch_begin();
+	function_scope_open();
 	for (const struct link_map *map = _r_debug.r_map; map; map = map->l_next)
 		module_patch(map);
 	patch_end();

@@ -26,13 +26,14 @@ static const char *const never_libraries[] = {"libc.so*", "libc-2.*", "ld-linux*
 	"libgcc_s*", "libunwind*", "lib*san.so*", "libtrace.so", "libcupti*", "libHS*",
 	"linux-vdso*"};
 
+#define NEVER_WITHIN 9u /* the first rows, which begin with '*' */
 static const char *const never_functions[] = {"*setjmp*", "*longjmp*", "*vfork*", "*getcontext*",
-	"*setcontext*", "*swapcontext*", "makecontext*", "*_fcontext", "*mcount*",
-	"*returns_twice*", "_Unwind_*", "__cxa_*", "__gxx_*", "__gcc_*", "__tls_get_addr*",
+	"*setcontext*", "*swapcontext*", "*_fcontext", "*mcount*", "*returns_twice*",
+	"makecontext*", "_Unwind_*", "__cxa_*", "__gxx_*", "__gcc_*", "__tls_get_addr*",
 	"__fentry__", "savectx", "__morestack*", "__sanitizer_*", "__asan_*", "__tsan_*",
 	"__ubsan_*", "__msan_*", "__lsan_*", "__interceptor_*", "_dl_*", "__libc_*",
-	"__gmon_start__", "_ITM_*", "__stack_chk_fail", "_ZGV*", "dlopen", "dlmopen", "dlsym",
-	"dlvsym", "dlclose", "dladdr", "dladdr1", "dlinfo", "dl_iterate_phdr"};
+	"__gmon_start__", "_ITM_*", "__stack_chk_fail", "dlopen", "dlmopen", "dlsym", "dlvsym",
+	"dlclose", "dladdr", "dladdr1", "dlinfo", "dl_iterate_phdr"};
 
 static bool is_in(const char *text, const char *const *patterns, uint32_t count)
 {
@@ -44,9 +45,41 @@ static bool is_in(const char *text, const char *const *patterns, uint32_t count)
 	return false;
 }
 
+#define KEY(a, b, c, d) \
+	((uint32_t)(a) << 24 | (uint32_t)(b) << 16 | (uint32_t)(c) << 8 | (uint32_t)(d))
+
+/* Return false if no pattern of never_functions that begins with '*' can match: the name has none
+ * of four letters of each of them. Most names are looked at only once that way. */
+static bool may_contain_excluded(const char *name)
+{
+	uint32_t key = 0;
+	for (; *name; name++) {
+		key = key << 8 | (uint8_t)*name;
+		switch (key) {
+		case KEY('t', 'j', 'm', 'p'):
+		case KEY('g', 'j', 'm', 'p'):
+		case KEY('f', 'o', 'r', 'k'):
+		case KEY('t', 'e', 'x', 't'):
+		case KEY('o', 'u', 'n', 't'):
+		case KEY('w', 'i', 'c', 'e'):
+			return true;
+		default:
+			break;
+		}
+	}
+	return false;
+}
+
 bool function_is_excluded(const char *name)
 {
-	return is_in(name, never_functions, sizeof(never_functions) / sizeof(never_functions[0]));
+	const uint32_t count = sizeof(never_functions) / sizeof(never_functions[0]);
+	/* Of C++ and Rust: none of these but vector functions. A search in their long names would
+	 * take longer than the rest. */
+	if (name[0] == '_' && name[1] == 'Z')
+		return name[2] == 'G' && name[3] == 'V';
+	if (may_contain_excluded(name))
+		return is_in(name, never_functions, count);
+	return is_in(name, never_functions + NEVER_WITHIN, count - NEVER_WITHIN);
 }
 
 bool function_library_is_excluded(const char *library)
