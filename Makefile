@@ -292,6 +292,8 @@ $(P)/tests/%.so: tests/%.cpp
 	$(call app,CXX,$(CXX),-fPIC -shared)
 $(APPS): $(P)/.config | $(APP_LIBS)
 $(P)/tests/apps/libfunctions_loaded.so: | $(P)/tests/apps/libfunctions.so
+$(P)/tests/apps/libfunctions_deep.so: | $(P)/tests/apps/libfunctions_copy.so
+$(P)/tests/apps/libfunctions_deep2.so: | $(P)/tests/apps/libfunctions_copy2.so
 $(P)/tests/%: tests/%.c
 	$(call app,CC,$(CC),)
 $(P)/tests/%: tests/%.cpp

@@ -61,6 +61,10 @@ function_call:
 	jz 1f
 	subq %rcx, %rsp
 	leaq 16(%rbp), %rsi
+	movq %rsp, %rax		/* vectors among the arguments are aligned to up to 64 bytes */
+	subl %esi, %eax
+	andl $63, %eax
+	subq %rax, %rsp
 	shrl $3, %ecx
 	cmpl $64, %ecx
 	ja 4f

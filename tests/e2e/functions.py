@@ -81,6 +81,38 @@ def bound_at_start():
     ways_of_a_call("functions_now")
 
 
+def by_flags(found, flag):
+    return collections.Counter(c["function"] for c in found if c["flags"] == ([flag] if flag else []))
+
+
+def hard_cases():
+    """Vectors on the stack, rounding modes, cancellation, fibers, plugins with copies of a library, unloaded code: the program prints what it got."""
+    program = app("functions_hard")
+    plain = run([program])
+    for pattern in ("libfunctions*:*", "*:*"):
+        out, report = record([program], "--functions", pattern)
+        tap.ok(out == plain.out and plain.out.count(b"\n") > 14, f"functions_hard, {pattern}: the output is that of the untraced program", f"{out!r}")
+        found = calls(report)
+        whole, left = by_flags(found, None), by_flags(found, "abandoned")
+        tap.ok(whole["h_call"] == 18 and left["h_call"] == 22 and whole["f_ints"] == 24 and whole["h_divide"] == 8,
+                  f"functions_hard, {pattern}: each call is recorded once", f"{whole}\n{left}")
+        # Two plugins loaded with RTLD_DEEPBIND, and twice after that: whose f_identity() and f_which() they get is not known, nor the second f_which() before.
+        tap.ok(receipt(report)["unresolved"] == 9, f"functions_hard, {pattern}: slots that are left alone are counted", str(receipt(report)))
+
+
+def addresses():
+    """Calls by addresses that the program takes are not seen: the receipt says how many functions that are."""
+    program = app("functions_noplt")
+    plain = run([program])
+    out, report = record([program], "--functions", "libfunctions.so:f_*")
+    counts = receipt(report)
+    names = {c["function"] for c in calls(report)}
+    tap.ok(out == plain.out and names <= {"f_count"} and counts["addresses"] >= 14, "functions_noplt: imports of addresses are counted",
+              f"{counts} {names}")
+    result = trace("info", report.path)
+    tap.ok(b"imports of addresses, not seen" in trace("info", "-v", report.path).out, "info says that they are not seen", result.out.decode()[-600:])
+
+
 def no_such_function():
     _, report = record([app("functions")], "--functions", "libfunctions.so:nothing*,libnone.so:*")
     tap.ok(not calls(report) and not receipt(report)["patched"] and receipt(report)["slots"], "the receipt says that nothing was patched",
@@ -194,4 +226,4 @@ def every_function():
 if platform.machine() != "x86_64":
     print("1..0 # SKIP functions of libraries are recorded on x86-64 only")
     sys.exit(0)
-main(lazy, bound_at_start, no_such_function, ends, callchains, options, real_libraries, every_function)
+main(lazy, bound_at_start, hard_cases, addresses, no_such_function, ends, callchains, options, real_libraries, every_function)

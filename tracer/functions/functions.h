@@ -96,7 +96,7 @@ bool function_library_is_excluded(const char *library);
 void *function_stub(uint64_t real, const char *name, const char *library);
 
 /* Return the existing stub of a function; NULL = none. As function_stub(). */
-void *function_stub_known(uint64_t real, const char *name);
+void *function_stub_known(uint64_t real, const char *name, const char *library);
 
 /*
  * Patch the tables of all modules that are loaded, or of the module at `address`, before its

@@ -219,7 +219,7 @@ static uint64_t real_of(const struct patched_module *m, const Elf64_Rela *r, con
 /* Return the stub of a function, and create it if it is wanted and there is none. */
 static void *stub_of(uint64_t real, const char *name, const struct home *home)
 {
-	void *stub = function_stub_known(real, name);
+	void *stub = function_stub_known(real, name, home->map->l_name);
 	if (stub || !function_is_wanted(name, home->map->l_name))
 		return stub;
 	if (function_is_excluded(name)) {
@@ -295,8 +295,6 @@ static void module_patch(const struct link_map *map)
 
 /* ---- unloading ---- */
 
-static uint64_t unloads;
-
 static int unloads_read(struct dl_phdr_info *info, size_t bytes, void *user)
 {
 	(void)bytes;
@@ -304,13 +302,14 @@ static int unloads_read(struct dl_phdr_info *info, size_t bytes, void *user)
 	return 1;
 }
 
-/* Forget rules of code that was unloaded: a wrong one would give a wrong size of the arguments. */
+/* Forget the rules of code that was at these addresses before and was unloaded: a wrong rule would
+ * give a wrong size of the arguments. */
 static void unloaded_forget(uint64_t begin, uint64_t end)
 {
-	uint64_t now = unloads;
+	uint64_t unloads = 1; /* of the process so far */
 	if (session.iterate_phdr)
-		session.iterate_phdr(unloads_read, &now);
-	if (now != unloads)
+		session.iterate_phdr(unloads_read, &unloads);
+	if (unloads)
 		rules_drop(begin, end);
 }
 

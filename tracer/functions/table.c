@@ -152,22 +152,29 @@ static bool is_name(const struct name *known, const char *name)
 	return i == known->bytes && (!name[i] || known->is_cut);
 }
 
-/* Return the place of a function in the hash table, or a free one. */
-static uint16_t *place_of(uint64_t real, const char *name)
+static const char *library_name(const char *library)
+{
+	return text_base_name(*library ? library : session.exe);
+}
+
+/* Return the place of a function in the hash table, or a free one. After a library was unloaded,
+ * another one may have a function of that name at that address. */
+static uint16_t *place_of(uint64_t real, const char *name, const char *library)
 {
 	struct function_tables *f = function_tables;
 	for (uint32_t i = hash_of(real);; i = (i + 1) % (2 * FUNCTIONS_MAX)) {
 		if (!f->hash[i])
 			return &f->hash[i];
 		const struct traced_function *known = &f->functions[f->hash[i] - 1];
-		if (known->real == real && is_name(known->name, name))
+		if (known->real == real && is_name(known->name, name) &&
+			is_name(known->name->domain, library))
 			return &f->hash[i];
 	}
 }
 
-void *function_stub_known(uint64_t real, const char *name)
+void *function_stub_known(uint64_t real, const char *name, const char *library)
 {
-	uint16_t number = *place_of(real, name);
+	uint16_t number = *place_of(real, name, library_name(library));
 	return number ? stub_at(number - 1u) : NULL;
 }
 
@@ -175,11 +182,10 @@ void *function_stub_known(uint64_t real, const char *name)
 
 static struct name *name_make(const char *name, const char *library)
 {
-	const char *base = *library ? text_base_name(library) : text_base_name(session.exe);
 	size_t bytes = text_length(name);
 	bool is_cut = bytes > SYMBOL_BYTES_MAX;
 	struct name *domain =
-		names_intern(true, NULL, base, (uint32_t)text_length(base), false, NULL);
+		names_intern(true, NULL, library, (uint32_t)text_length(library), false, NULL);
 	return domain ? names_intern(false, domain, name,
 				(uint32_t)(is_cut ? SYMBOL_BYTES_MAX : bytes), is_cut, NULL)
 		      : NULL;
@@ -188,7 +194,8 @@ static struct name *name_make(const char *name, const char *library)
 void *function_stub(uint64_t real, const char *name, const char *library)
 {
 	struct function_tables *f = function_tables;
-	uint16_t *place = place_of(real, name);
+	library = library_name(library);
+	uint16_t *place = place_of(real, name, library);
 	if (*place)
 		return stub_at(*place - 1u);
 	uint32_t number = function_counts.functions;

@@ -1,0 +1,7 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+// CFLAGS: -mavx -fno-plt
+// LINK: -lfunctions -ldl
+/*
+ * functions_noplt.cpp - functions.cpp, whose calls are made by addresses: R_X86_64_GLOB_DAT.
+ */
+#include "functions.cpp"
