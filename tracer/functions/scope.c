@@ -53,7 +53,7 @@ static void wanted_find(struct function_scope *scope)
 	scope->wanted_is_all = false;
 	scope->wanted_found = true;
 	for (const struct link_map *map = _r_debug.r_map; map; map = map->l_next) {
-		if (!*map->l_name || function_library_is_excluded(map->l_name) ||
+		if (function_library_is_excluded(map->l_name) ||
 			!function_is_wanted(NULL, map->l_name))
 			continue;
 		if (!rtld_scope_add(&scope->wanted, map) || scope->wanted.count > WANTED_FEW) {

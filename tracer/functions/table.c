@@ -98,9 +98,15 @@ bool function_name_is_wanted(const char *name)
 	return false;
 }
 
+/* Return the file name of a library. The program has an empty path. */
+static const char *library_name(const char *library)
+{
+	return text_base_name(*library ? library : session.exe);
+}
+
 bool function_is_wanted(const char *name, const char *library)
 {
-	const char *base = text_base_name(library);
+	const char *base = library_name(library);
 	for (uint32_t i = 0; i < function_tables->pattern_count; i++) {
 		const struct function_pattern *p = &function_tables->patterns[i];
 		if (text_matches(base, p->library, p->library_end) &&
@@ -150,11 +156,6 @@ static bool is_name(const struct name *known, const char *name)
 	while (i < known->bytes && name[i] == known->text[i])
 		i++;
 	return i == known->bytes && (!name[i] || known->is_cut);
-}
-
-static const char *library_name(const char *library)
-{
-	return text_base_name(*library ? library : session.exe);
 }
 
 /* Return the place of a function in the hash table, or a free one. After a library was unloaded,
