@@ -39,6 +39,7 @@
 #include <stdint.h>
 
 #include "common/frame_address.h"
+#include "common/prototype.h"
 
 #define SPOOL_MAGIC 0x316c6f6f70536c54ull /* "TlSpool1" */
 #ifndef SPOOL_VERSION                     /* tests build a writer of another version */
@@ -178,8 +179,10 @@ enum record_kind {
 				   stands for, b = ns of processor time since the thread's last
 				   sample; function: 0 or that of the call that was open;
 				   RECORD_NESTED: it interrupted the tracer, and has no callchain */
-	REC_THREAD_TIME = 0xf31 /* a = enum thread_time_flag, b = ns of processor time of the
+	REC_THREAD_TIME = 0xf31, /* a = enum thread_time_flag, b = ns of processor time of the
 				   thread; payload struct thread_time */
+	REC_FUNCTION_WORDS = 0xf40 /* published together with the REC_FUNCTION after it: a = name of
+				      the prototype, b = number of words; payload the words */
 };
 
 #define FUNCTION_LEVEL_MAX 255u
@@ -459,16 +462,29 @@ struct function_open {
 				 has reached it */
 };
 
+/* The words that are kept of a call that has begun. */
+struct function_words {
+	uint32_t prototype; /* its name; 0 = none is kept */
+	uint32_t count;     /* words that were kept: fewer than the prototype has if the rest of the
+			       arguments could not be read */
+	uint64_t word[PROTOTYPE_WORDS_MAX];
+};
+
 /* The open calls of a lane's thread, at lane.functions. */
 struct function_stack {
-	uint64_t depth; /* calls in progress, also those without an entry */
-	uint64_t pad[3];
+	uint64_t depth;     /* calls in progress, also those without an entry */
+	uint64_t has_words; /* 1 = struct function_words of each entry follow, at
+			       FUNCTION_STACK_BYTES */
+	uint64_t pad[2];
 	struct function_open open[];
 };
 #define FUNCTION_STACK_BYTES 16384u
 #define FUNCTION_STACK_MAX                                                  \
 	((FUNCTION_STACK_BYTES - (uint32_t)sizeof(struct function_stack)) / \
 		(uint32_t)sizeof(struct function_open))
+#define FUNCTION_WORDS_BYTES 40960u
+_Static_assert(FUNCTION_STACK_MAX * sizeof(struct function_words) <= FUNCTION_WORDS_BYTES,
+	"words of each entry");
 
 struct lane {
 	/* written by the producer */

@@ -9,6 +9,7 @@
 #include "common/spool.h"
 #include "reader/base/print.h"
 #include "reader/nvtx/decode.h"
+#include "reader/report/arguments.h"
 #include "reader/report/osrt_class.h"
 #include "reader/symbols/chain_print.h"
 #include "reader/symbols/demangle.h"
@@ -81,6 +82,10 @@ static void print_value_text(
 		break;
 	case FIELD_KIND_SYMBOL:
 		print_symbol(out, string_table_get(&c->strings, (uint32_t)value));
+		break;
+	case FIELD_KIND_PROTOTYPE: /* print_arguments() */
+	case FIELD_KIND_WORD_COUNT:
+	case FIELD_KIND_WORD:
 		break;
 	case FIELD_KIND_BYTES:
 		text = string_table_get(&c->strings, (uint32_t)value);
@@ -181,12 +186,26 @@ static void print_payload(
 	}
 }
 
+static void print_arguments(
+	const struct event_printer *p, const struct event_row *row, uint32_t column, bool is_json)
+{
+	arguments_print(p->out,
+		string_table_get(&p->contents->strings, (uint32_t)row->values[column]),
+		&row->values[column], is_json);
+}
+
+/* Return true for a column that is printed with another one. */
+static bool is_printed_elsewhere(const struct schema_field *field)
+{
+	return field->kind == FIELD_KIND_WORD_COUNT || field->kind == FIELD_KIND_WORD;
+}
+
 static bool is_left_out(const struct schema_field *field, int64_t value)
 {
 	bool may = field->kind == FIELD_KIND_ERRNO || field->kind == FIELD_KIND_FLAGS ||
 		field->kind == FIELD_KIND_CALLCHAIN || field->kind == FIELD_KIND_METHOD ||
-		field->kind == FIELD_KIND_PAYLOAD_TYPE || !strcmp(field->column, "holder_tid") ||
-		!strcmp(field->column, "category") || !strcmp(field->column, "color") ||
+		field->kind == FIELD_KIND_PAYLOAD_TYPE || field->kind == FIELD_KIND_PROTOTYPE ||
+		!strcmp(field->column, "holder_tid") || !strcmp(field->column, "category") || !strcmp(field->column, "color") ||
 		!strcmp(field->column, "priority");
 	return may && !value;
 }
@@ -250,6 +269,7 @@ void event_print_text(const struct event_printer *p, const struct event_row *row
 	for (uint32_t i = 1; i < row->event->field_count && !is_switch; i++) {
 		const struct schema_field *field = &row->event->fields[i];
 		if (is_left_out(field, row->values[i]) || event_row_lacks(row, i) ||
+			is_printed_elsewhere(field) ||
 			(field->kind == FIELD_KIND_PAYLOAD && !row->values[i - 1]))
 			continue;
 		putc_unlocked(' ', out);
@@ -263,6 +283,8 @@ void event_print_text(const struct event_printer *p, const struct event_row *row
 					is_interrupted(row), row_end_ns(row)});
 		else if (field->kind == FIELD_KIND_PAYLOAD)
 			print_payload(p, row, i);
+		else if (field->kind == FIELD_KIND_PROTOTYPE)
+			print_arguments(p, row, i, false);
 		else if (row->event->number == KIND_OSRT_CALL &&
 			field->number == FIELD_OSRT_CALL_OBJECT)
 			print_object(p, row, (uint64_t)row->values[i]);
@@ -324,8 +346,9 @@ void event_print_json(const struct event_printer *p, const struct event_row *row
 	for (uint32_t i = 0; i < row->event->field_count; i++) {
 		const struct schema_field *field = &row->event->fields[i];
 		int64_t value = printed_value(p, field, row->values[i]);
-		if (event_row_lacks(row, i) && !is_left_out(field, value) &&
-			field->kind != FIELD_KIND_PAYLOAD)
+		if (is_printed_elsewhere(field) ||
+			(event_row_lacks(row, i) && !is_left_out(field, value) &&
+				field->kind != FIELD_KIND_PAYLOAD))
 			continue;
 		fputs_unlocked(",\"", out);
 		fputs_unlocked(field->column, out);
@@ -336,6 +359,8 @@ void event_print_json(const struct event_printer *p, const struct event_row *row
 					(uint32_t)value, is_interrupted(row), row_end_ns(row)});
 		else if (field->kind == FIELD_KIND_PAYLOAD)
 			print_json_payload(p, row, i);
+		else if (field->kind == FIELD_KIND_PROTOTYPE)
+			print_arguments(p, row, i, true);
 		else
 			print_value_json(out, p->contents, field, value);
 	}

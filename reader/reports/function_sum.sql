@@ -2,10 +2,11 @@
 -- Library Function Summary
 -- columns: Time (%), Total Time (ns), Num Calls, Avg (ns), Med (ns), Min (ns), Max (ns), StdDev (ns), Library text, Name text
 -- needs: LIBTRACE_FUNCTION_CALL
--- data: calls of library functions (--functions)
+-- data: calls of library functions (--functions, or --trace with the name of a library)
+-- before: function_calls
+-- arguments: arguments
 
-SELECT coalesce(100.0 * sum(ns) / sum(sum(ns)) OVER (), 0.0), sum(ns), count(*), avg(ns), median(ns), min(ns), max(ns), stddev(ns), library, name
-FROM (SELECT f.duration AS ns, l.value AS library, s.value AS name
-      FROM LIBTRACE_FUNCTION_CALL AS f LEFT JOIN StringIds AS s ON s.id = f.functionId LEFT JOIN StringIds AS l ON l.id = f.libraryId)
-GROUP BY library, name
+SELECT coalesce(100.0 * sum(ns) / sum(sum(ns)) OVER (), 0.0), sum(ns), count(*), avg(ns), median(ns), min(ns), max(ns), stddev(ns), library, shown AS name
+FROM (SELECT ns, library, CASE WHEN argument('arguments') AND arguments IS NOT NULL THEN name || '(' || words || ')' ELSE name END AS shown FROM FUNCTION_CALLS)
+GROUP BY library, shown
 ORDER BY 2 DESC, 3 DESC, name, library;

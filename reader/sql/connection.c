@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "reader/sql/call_words.h"
 #include "reader/sql/functions.h"
 #include "reader/sql/range_sweep.h"
 
@@ -175,6 +176,7 @@ int sql_open(struct sql *s, const char *path)
 		sqlite3_progress_handler(c, STEPS_BETWEEN_LOOKS, look, s);
 		error = functions_add(s);
 		error = error ? error : range_sweep_add(s);
+		error = error ? error : call_words_add(s);
 	}
 	if (!error) {
 		pragmas = sqlite3_mprintf(

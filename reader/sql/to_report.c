@@ -373,6 +373,8 @@ static uint64_t computed_columns(const struct schema_event *event)
 		if (kind == FIELD_KIND_DURATION || kind == FIELD_KIND_FLAGS ||
 			kind == FIELD_KIND_CALLCHAIN || kind == FIELD_KIND_METHOD ||
 			kind == FIELD_KIND_PAYLOAD || kind == FIELD_KIND_PAYLOAD_TYPE ||
+			kind == FIELD_KIND_PROTOTYPE || kind == FIELD_KIND_WORD_COUNT ||
+			kind == FIELD_KIND_WORD ||
 			!strcmp(event->fields[i].column, "level"))
 			columns |= UINT64_C(1) << i;
 	}
@@ -429,6 +431,7 @@ static int64_t number_of(struct to_report *w, const struct schema_field *field, 
 	case FIELD_KIND_STRING:
 	case FIELD_KIND_FUNCTION:
 	case FIELD_KIND_SYMBOL:
+	case FIELD_KIND_PROTOTYPE:
 		return text_add(w, v);
 	case FIELD_KIND_CALLCHAIN:
 		return v->type == SQL_INTEGER ? map_get(&w->chains, (uint64_t)v->integer, 0) : 0;

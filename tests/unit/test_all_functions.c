@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/prototype.h"
 #include "common/spool.h"
 #include "common/text.h"
 #include "reader/cli/record/functions.h"
@@ -77,11 +78,61 @@ static void test_join(void)
 	unlink(path);
 }
 
+static bool reads(const char *text, struct prototype *p)
+{
+	return prototype_read(text, text + strlen(text), p);
+}
+
+static void test_prototypes(void)
+{
+	struct prototype p;
+	check(reads("id, _, int m,ulong  bytes ,_", &p) && p.count == 3, "words that are kept");
+	check(p.words[0].index == 0 && p.words[0].type == WORD_PLAIN && p.words[0].name_bytes == 2,
+		"a plain word");
+	check(p.words[1].index == 2 && p.words[1].type == WORD_INT &&
+			!strncmp(p.words[1].name, "m", p.words[1].name_bytes),
+		"a word with a type");
+	check(p.words[2].index == 3 && p.words[2].type == WORD_ULONG &&
+			p.words[2].name_bytes == 5,
+		"blanks");
+	check(reads("_", &p) && p.count == 0, "no word");
+	check(!reads("", &p) && !reads("a,", &p) && !reads("a b", &p) && reads("int", &p),
+		"a name of its own may be that of a type; an argument has a name");
+	check(!reads("double x", &p) && !reads("a;b", &p) && !reads("1a", &p) &&
+			!reads("int m n", &p),
+		"not prototypes");
+	check(!reads("a,b,c,d,e,f,g,h,i", &p) && reads("_,a,b,c,d,e,f,g,h,_", &p) &&
+			p.words[7].index == 8,
+		"at most eight words");
+	check(!reads("_,_,_,_,_,_,_,_,_,_,_,_,_,_,_,_,_,_,_,_,_,_,_,_,_,_,_,_,_,_,_", &p),
+		"at most thirty arguments");
+	check(word_value(0xabcdefffffffff, WORD_INT) == UINT64_MAX &&
+			word_value(0xabcdefffffffff, WORD_UINT) == UINT32_MAX &&
+			word_value(UINT64_MAX, WORD_PLAIN) == UINT64_MAX,
+		"the upper half of a 32-bit argument is not a part of it");
+}
+
+static void test_join_prototypes(void)
+{
+	char *list = NULL;
+	check(functions_join("a:f(x, int y),b:g (_,z) ,c:h", NULL, &list) == 0 && list &&
+			!strcmp(list, "a:f(x, int y),b:g(_,z),c:h"),
+		"commas and blanks of prototypes");
+	free(list);
+	check(functions_join("a:f(x", NULL, &list) == -EINVAL && !list, "no end");
+	check(functions_join("a:(x)", NULL, &list) == -EINVAL && !list, "no function");
+	check(functions_join("a:f(double x)", NULL, &list) == -EINVAL && !list, "not a type");
+	check(functions_join("a:f(x)y", NULL, &list) == -EINVAL && !list,
+		"something after the prototype");
+}
+
 int main(void)
 {
 	test_wildcards();
 	test_exclusions();
 	test_kinds();
 	test_join();
+	test_prototypes();
+	test_join_prototypes();
 	return tap_done();
 }

@@ -14,6 +14,7 @@
 #include "tracer/core/chains.h"
 #include "tracer/core/gate.h"
 #include "tracer/core/lane.h"
+#include "tracer/functions/words.h"
 #include "unwind/rules.h"
 
 _Static_assert(offsetof(struct function_frame, number) == 64 &&
@@ -131,6 +132,7 @@ static inline void open_push(struct function_frame *f, uint64_t names)
 		return;
 	}
 	struct function_open *open = &stack->open[depth];
+	struct function_words *words = words_of(stack, open);
 	f->open = open;
 	do {
 		stack->depth = depth + 1;
@@ -139,6 +141,8 @@ static inline void open_push(struct function_frame *f, uint64_t names)
 		open->recorded_at = 0;
 		open->sp = (uint64_t)(uintptr_t)&f->return_address;
 		open->names = names;
+		if (__builtin_expect(words != NULL, 0))
+			words_keep(words, f);
 		THREAD_BARRIER();
 		open->tick = f->tick;
 		THREAD_BARRIER();
@@ -150,6 +154,9 @@ static inline uint64_t names_at_hand(const struct traced_function *function)
 {
 	const struct name *name = function->name, *library = name->domain;
 	if (name->epoch != names_epoch || library->epoch != names_epoch)
+		return 0;
+	if (function->prototype &&
+		function_tables->prototypes[function->prototype].name->epoch != names_epoch)
 		return 0;
 	return (uint64_t)library->ref << 32 | name->ref;
 }
@@ -180,6 +187,7 @@ uint64_t function_enter(struct function_frame *f)
 	f->lane = lane;
 	f->stack = stack;
 	f->epoch = names_epoch;
+	f->prototype = function->prototype;
 	f->tick = ticks_now(f);
 	open_push(f, names);
 	return function->real;
@@ -201,19 +209,22 @@ void function_leave(struct function_frame *f)
 		slow(SLOW_LEAVE, f, ticks);
 		return;
 	}
+	const struct function_words *words = words_of(f->stack, open);
+	uint32_t slots = words_slots(words) + 1;
 	/* Tested within the guard: a handler may have forked before. */
-	struct record *r = t->lane ? lane_room_at_hand(t, 1) : NULL;
+	struct record *r = t->lane ? lane_room_at_hand(t, slots) : NULL;
 	if (__builtin_expect(!r, 0)) {
 		thread_give(t);
 		slow(SLOW_LEAVE, f, ticks);
 		return;
 	}
+	r = words_fill(r, words, f->tick);
 	r->tick = f->tick;
 	r->word = ticks << RECORD_LENGTH_SHIFT | (REC_FUNCTION + level);
 	r->a = f->words[0];
 	r->b = open->names;
-	open->recorded_at = lane->head + RECORD_BYTES;
-	lane_publish(t, 1);
+	open->recorded_at = lane->head + (uint64_t)slots * RECORD_BYTES;
+	lane_publish(t, slots);
 	thread_give(t);
 	open->tick = 0;
 	THREAD_BARRIER();

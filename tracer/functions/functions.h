@@ -17,6 +17,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "common/prototype.h"
 #include "common/spool.h"
 #include "tracer/core/names.h"
 #include "tracer/core/thread.h"
@@ -31,15 +32,28 @@ struct link_map; /* declared in <link.h> */
 #define FUNCTION_PATTERNS_BYTES 16384u
 #define FUNCTION_ARGUMENTS_BYTES_MAX 4096u /* of a call, on the stack */
 
+#define FUNCTION_PROTOTYPES_MAX 512u
+
 /* A function that has a stub. Never changed or freed. */
 struct traced_function {
 	uint64_t real;
-	struct name *name; /* its domain is the name of the library */
+	struct name *name;  /* its domain is the name of the library */
+	uint64_t prototype; /* index in `prototypes`; 0 = no word is kept */
+};
+
+/* A prototype, from `text` to `end`, and the words that it keeps. */
+struct kept_words {
+	const char *text, *end;
+	struct name *name; /* NULL until a function has it */
+	uint8_t count;
+	uint8_t index[PROTOTYPE_WORDS_MAX]; /* among the arguments */
+	uint8_t type[PROTOTYPE_WORDS_MAX];
 };
 
 /* LIBRARY:FUNCTION, both with wildcards, within function_tables.text. */
 struct function_pattern {
 	const char *library, *library_end, *function, *function_end;
+	uint32_t prototype; /* as in struct traced_function */
 };
 
 /* All memory of the source, mapped when functions are wanted. */
@@ -49,6 +63,8 @@ struct function_tables {
 	struct function_stack *stacks[SPOOL_LANES_MAX]; /* of each lane; NULL = none yet */
 	struct function_pattern patterns[FUNCTION_PATTERNS_MAX];
 	uint32_t pattern_count;
+	uint32_t prototype_count; /* with number 0, which keeps nothing; 0 = none is known */
+	struct kept_words prototypes[FUNCTION_PROTOTYPES_MAX];
 	struct function_scope scope;
 	char text[FUNCTION_PATTERNS_BYTES];
 };
@@ -64,7 +80,7 @@ extern int (*function_find_object)(void *address, void *ret_object)
 
 /* The frame of a call, made by inject/function_stubs.S. */
 struct function_frame {
-	uint64_t words[6]; /* rdi rsi rdx rcx r8 r9 */
+	uint64_t words[6]; /* rdi rsi rdx rcx r8 r9; then rax in place of rdi */
 	uint64_t rax, r10;
 	uint64_t number; /* of the function */
 	uint64_t tick;
@@ -75,7 +91,7 @@ struct function_frame {
 	struct lane *lane;
 	uint32_t epoch; /* names_epoch: another one in a forked child */
 	uint32_t level;
-	uint64_t pad;
+	uint64_t prototype; /* as in struct traced_function */
 	uint64_t rbp, return_address;
 	uint64_t arguments[];
 };
@@ -132,7 +148,12 @@ static inline struct function_stack *function_stack_of(const struct lane *lane)
  * busy. */
 void function_put(struct thread *t, const struct record *record, struct function_open *open);
 
-/* Return the names of a record for a function. thread.busy set. */
+/* Return the index of the prototype from `text` to `end`, both of which stay valid; add it if it is
+ * new. Return 0 if it cannot be read, or there is no room for it. */
+uint32_t function_prototype(const char *text, const char *end);
+
+/* Return the names of a record for a function, and write them, and that of its prototype, to the
+ * spool. thread.busy set. */
 uint64_t function_names(uint32_t number);
 
 #endif

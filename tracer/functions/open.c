@@ -13,20 +13,23 @@
 #include "tracer/core/chains.h"
 #include "tracer/core/lane.h"
 #include "tracer/core/state.h"
+#include "tracer/functions/words.h"
 #include "tracer/session/spare.h"
 
-/* Publish the record, and that of its chain. */
+/* Publish the record, and those of its chain and its words. */
 static void put_within(struct thread *t, const struct record *record, struct function_open *open)
 {
 	uint64_t ticks = record->word >> RECORD_LENGTH_SHIFT;
-	unsigned slots = 1;
+	const struct function_words *words =
+		open ? words_of(function_stack_of(t->lane), open) : NULL;
+	unsigned slots = words_slots(words) + 1;
 	bool left = record->word >> RECORD_FLAGS_SHIFT & 15; /* the thread is elsewhere now */
 	struct record *r = !left && chains_due(CHAIN_FUNCTION, ticks)
 		? chains_room(t, record->tick, &slots)
 		: lane_room(t, slots);
 	if (!r || gate_is_wiped()) /* forked meanwhile: the call is the parent's */
 		return;
-	*r = *record;
+	*words_fill(r, words, record->tick) = *record;
 	if (open)
 		open->recorded_at = t->lane->head + (uint64_t)slots * RECORD_BYTES;
 	lane_publish(t, slots);

@@ -17,19 +17,23 @@
 
 #include <fcntl.h>
 
-/* Allocate the stack of open calls of the thread's lane. */
+/* Allocate the stack of open calls of the thread's lane, with room for words if some prototype may
+ * keep any. */
 static bool stack_make(struct thread *t)
 {
 	void *place = NULL;
+	bool has_words = function_tables->prototype_count != 0;
+	uint64_t bytes = FUNCTION_STACK_BYTES + (has_words ? FUNCTION_WORDS_BYTES : 0);
 	if (!thread_try_enter(t))
 		return false;
 	struct lane *lane = t->lane;
 	if (lane && !session.restricted && !function_stack_of(lane)) {
-		uint64_t offset =
-			spool_file_take(FUNCTION_STACK_BYTES, FUNCTION_STACK_BYTES, &place);
-		if (offset)
-			function_tables->stacks[lane->index % SPOOL_LANES_MAX] =
-				spool_file_at(offset);
+		uint64_t offset = spool_file_take(bytes, bytes, &place);
+		if (offset) {
+			struct function_stack *stack = spool_file_at(offset);
+			stack->has_words = has_words;
+			function_tables->stacks[lane->index % SPOOL_LANES_MAX] = stack;
+		}
 		lane->functions = offset;
 	}
 	thread_give(t);

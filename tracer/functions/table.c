@@ -116,7 +116,48 @@ bool function_is_wanted(const char *name, const char *library)
 	return false;
 }
 
-/* Split "LIBRARY:FUNCTION,..." Return false if an element is not of this form. */
+uint32_t function_prototype(const char *text, const char *end)
+{
+	struct function_tables *f = function_tables;
+	struct prototype read;
+	f->prototype_count += !f->prototype_count; /* number 0 */
+	for (uint32_t i = 1; i < f->prototype_count; i++)
+		if (f->prototypes[i].text == text)
+			return i;
+	if (f->prototype_count == FUNCTION_PROTOTYPES_MAX || !prototype_read(text, end, &read))
+		return 0;
+	struct kept_words *kept = &f->prototypes[f->prototype_count];
+	*kept = (struct kept_words){.text = text, .end = end, .count = (uint8_t)read.count};
+	for (uint32_t i = 0; i < read.count; i++) {
+		kept->index[i] = read.words[i].index;
+		kept->type[i] = read.words[i].type;
+	}
+	return f->prototype_count++;
+}
+
+/* Read "LIBRARY:FUNCTION" or "LIBRARY:FUNCTION(PROTOTYPE)", from `s` to `end`. */
+static bool pattern_read(const char *s, const char *end)
+{
+	struct function_tables *f = function_tables;
+	const char *colon = s, *function_end = s;
+	while (colon < end && *colon != ':')
+		colon++;
+	while (function_end < end && *function_end != '(')
+		function_end++;
+	if (colon == s || colon + 1 >= function_end || f->pattern_count == FUNCTION_PATTERNS_MAX)
+		return false;
+	uint32_t prototype = 0;
+	if (function_end < end) {
+		prototype = end[-1] == ')' ? function_prototype(function_end + 1, end - 1) : 0;
+		if (!prototype)
+			return false;
+	}
+	f->patterns[f->pattern_count++] =
+		(struct function_pattern){s, colon, colon + 1, function_end, prototype};
+	return true;
+}
+
+/* Read the list of patterns, separated by commas. Return false if one is not of the form above. */
 static bool patterns_read(const char *list)
 {
 	struct function_tables *f = function_tables;
@@ -124,18 +165,26 @@ static bool patterns_read(const char *list)
 		return false;
 	text_append(f->text, sizeof(f->text), 0, list);
 	for (const char *s = f->text; *s; s += *s == ',') {
-		const char *begin = s, *colon = NULL;
-		for (; *s && *s != ','; s++)
-			colon = !colon && *s == ':' ? s : colon;
-		if (begin == s)
-			continue;
-		if (!colon || colon == begin || colon + 1 == s ||
-			f->pattern_count == FUNCTION_PATTERNS_MAX)
+		const char *begin = s;
+		for (bool inside = false; *s && (*s != ',' || inside); s++)
+			inside = *s == '(' || (inside && *s != ')');
+		if (begin < s && !pattern_read(begin, s))
 			return false;
-		f->patterns[f->pattern_count++] =
-			(struct function_pattern){begin, colon, colon + 1, s};
 	}
 	return true;
+}
+
+/* Return the prototype of the first pattern that matches the function and has one; 0 = none. */
+static uint32_t prototype_of(const char *name, const char *library)
+{
+	const char *base = text_base_name(library);
+	for (uint32_t i = 0; i < function_tables->pattern_count; i++) {
+		const struct function_pattern *p = &function_tables->patterns[i];
+		if (p->prototype && text_matches(base, p->library, p->library_end) &&
+			text_matches(name, p->function, p->function_end))
+			return p->prototype;
+	}
+	return 0;
 }
 
 /* ---- stubs ---- */
@@ -192,6 +241,16 @@ static struct name *name_make(const char *name, const char *library)
 		      : NULL;
 }
 
+/* Intern the text of the prototype. Return its index; 0 = there is none, or no memory. */
+static uint32_t prototype_name(uint32_t prototype)
+{
+	struct kept_words *kept = &function_tables->prototypes[prototype];
+	if (prototype && !kept->name)
+		kept->name = names_intern(
+			false, NULL, kept->text, (uint32_t)(kept->end - kept->text), false, NULL);
+	return kept->name ? prototype : 0;
+}
+
 void *function_stub(uint64_t real, const char *name, const char *library)
 {
 	struct function_tables *f = function_tables;
@@ -203,7 +262,8 @@ void *function_stub(uint64_t real, const char *name, const char *library)
 	struct name *text = number < FUNCTIONS_MAX ? name_make(name, library) : NULL;
 	if (!text || !text->domain)
 		return NULL;
-	f->functions[number] = (struct traced_function){real, text};
+	f->functions[number] =
+		(struct traced_function){real, text, prototype_name(prototype_of(name, library))};
 	function_counts.functions++;
 	*place = (uint16_t)(number + 1);
 	return stub_at(number);
@@ -211,7 +271,9 @@ void *function_stub(uint64_t real, const char *name, const char *library)
 
 uint64_t function_names(uint32_t number)
 {
-	struct name *name = function_tables->functions[number].name;
+	const struct traced_function *function = &function_tables->functions[number];
+	struct name *name = function->name;
+	names_ref(function_tables->prototypes[function->prototype].name);
 	uint64_t library = names_ref((struct name *)(uintptr_t)name->domain);
 	return library << 32 | names_ref(name);
 }

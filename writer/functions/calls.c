@@ -4,6 +4,8 @@
  */
 #include "writer/functions/calls.h"
 
+#include <string.h>
+
 #include "writer/base/names.h"
 #include "writer/lane/columns.h"
 
@@ -14,6 +16,57 @@ static void names_set(struct writer *w, struct spool *spool, uint64_t names, uin
 {
 	*ret_function = spool_name_id(w, spool, (uint32_t)names);
 	*ret_library = spool_name_id(w, spool, (uint32_t)(names >> 32));
+}
+
+/* The words of a call, copied from the spool. All zero = none is kept. */
+struct words {
+	uint32_t prototype; /* string id */
+	uint32_t count;
+	uint64_t word[PROTOTYPE_WORDS_MAX];
+};
+
+static void words_set(struct batch *b, const struct words *words)
+{
+	batch_set(b, FUNCTION_CALL_ARGUMENTS, words->prototype);
+	batch_set(b, FUNCTION_CALL_WORDS, words->count);
+	for (uint32_t i = 0; i < words->count; i++)
+		batch_set(b, FUNCTION_CALL_WORD1 + i, words->word[i]);
+}
+
+/* Fill the words of calls that keep none. */
+static void no_words_put(struct batch *b, uint32_t count)
+{
+	for (uint32_t column = FUNCTION_CALL_ARGUMENTS;
+		column < FUNCTION_CALL_WORD1 + PROTOTYPE_WORDS_MAX; column++)
+		batch_same(b, column, 0, count);
+}
+
+/* Add the row of a call. The record is a copy: a lookup of a name may remap the spool. */
+static void row_put(struct segment *s, const struct record r, const struct words *words)
+{
+	uint64_t ticks = r.word >> RECORD_LENGTH_SHIFT,
+		 flags = r.word >> RECORD_FLAGS_SHIFT & FLAGS_MASK;
+	uint64_t start = segment_ns(s, r.tick), end = segment_ns(s, r.tick + ticks);
+	uint32_t function, library;
+	names_set(s->w, s->spool, r.b, &function, &library);
+	struct batch *b = segment_row_add(s, EVENT_FUNCTION_CALL, start);
+	batch_set(b, FUNCTION_CALL_DURATION, end > start ? end - start : 0);
+	batch_set(b, FUNCTION_CALL_FUNCTION, function);
+	batch_set(b, FUNCTION_CALL_LIBRARY, library);
+	batch_set(b, FUNCTION_CALL_RETURN, r.a);
+	batch_set(b, FUNCTION_CALL_LEVEL, (r.word & RECORD_KIND_MASK) - REC_FUNCTION);
+	batch_set(b, FUNCTION_CALL_FLAGS, flags);
+	batch_set(b, FUNCTION_CALL_CALLCHAIN, s->callchain);
+	batch_set(b, FUNCTION_CALL_CALLCHAIN_METHOD, s->callchain ? s->callchain_method : 0);
+	words_set(b, words);
+	s->callchain = 0;
+	segment_note_end(s, end > start ? end : start);
+	if (r.tick + ticks > s->latest_tick)
+		s->latest_tick = r.tick + ticks;
+	segment_tally(s)->impossible += r.tick < s->least_tick || r.tick + ticks > s->most_tick;
+	segment_tally(s)->abandoned += (flags & RECORD_ABANDONED) != 0;
+	segment_tally(s)->unfinished += (flags & RECORD_UNFINISHED) != 0;
+	segment_reload(s);
 }
 
 /* Find the names of a record; s->records is NULL afterwards if the spool was cut meanwhile. */
@@ -58,7 +111,7 @@ static uint32_t call_names_put(
 	return s->records ? i : 0;
 }
 
-static void call_words_put(
+static void call_results_put(
 	struct segment *s, struct batch *b, uint32_t count, const struct differences *d)
 {
 	const struct record *r = &s->records[s->at];
@@ -94,14 +147,32 @@ uint32_t function_call_put(struct segment *s, const struct record_at *at)
 		return 0;
 	columns_times_put(s, b, count);
 	columns_flags_put(s, b, FUNCTION_CALL_FLAGS, count, d.word);
-	call_words_put(s, b, count, &d);
+	call_results_put(s, b, count, &d);
 	columns_callchain_put(s, b, FUNCTION_CALL_CALLCHAIN, count);
+	no_words_put(b, count);
 	batch_rows_added(b, count);
 	return count;
 }
 
+uint32_t function_words_put(struct segment *s, const struct record_at *at)
+{
+	uint32_t prototype = (uint32_t)at->r->a;
+	struct words words = {.count = at->bytes / 8};
+	const struct record *call = at->r + at->slots;
+	if (s->at + at->slots >= s->end || words.count > PROTOTYPE_WORDS_MAX)
+		return 0;
+	const struct record r = *call;
+	if (record_kind_of(r.word) != REC_FUNCTION)
+		return 0;
+	memcpy(words.word, at->payload, words.count * sizeof(uint64_t));
+	s->overhead++;
+	words.prototype = spool_name_id(s->w, s->spool, prototype);
+	row_put(s, r, &words);
+	return at->slots + 1;
+}
+
 static void call_add(struct ending *e, uint64_t tick, uint64_t end_tick, uint64_t names,
-	uint32_t level, uint64_t flags, uint64_t value)
+	uint32_t level, uint64_t flags, uint64_t value, const struct words *words)
 {
 	uint64_t ns = ending_ns(e, tick), end_ns = ending_ns(e, end_tick);
 	uint32_t function, library;
@@ -113,9 +184,29 @@ static void call_add(struct ending *e, uint64_t tick, uint64_t end_tick, uint64_
 	batch_set(b, FUNCTION_CALL_RETURN, value);
 	batch_set(b, FUNCTION_CALL_LEVEL, level);
 	batch_set(b, FUNCTION_CALL_FLAGS, flags);
+	words_set(b, words);
 	ending_note_end(e, end_ns);
 	ending_tally(e)->unfinished += (flags & RECORD_UNFINISHED) != 0;
 	ending_tally(e)->abandoned += (flags & RECORD_ABANDONED) != 0;
+}
+
+/* Return the words of entry `number` of the open calls at `offset`; none if it has none. */
+static struct words words_find(struct ending *e, uint64_t offset, uint32_t number)
+{
+	const struct function_stack *stack =
+		spool_at(e->spool, offset, FUNCTION_STACK_BYTES + FUNCTION_WORDS_BYTES);
+	struct words words = {0};
+	if (!stack || !stack->has_words)
+		return words;
+	const struct function_words from =
+		((const struct function_words *)(const void *)((const char *)stack +
+			FUNCTION_STACK_BYTES))[number];
+	if (!from.prototype)
+		return words;
+	words.count = from.count < PROTOTYPE_WORDS_MAX ? from.count : PROTOTYPE_WORDS_MAX;
+	memcpy(words.word, from.word, sizeof(words.word));
+	words.prototype = spool_name_id(e->w, e->spool, from.prototype);
+	return words;
 }
 
 /* Add the calls of signal handlers that were not moved into the lane. */
@@ -131,7 +222,8 @@ static void nested_put(struct ending *e)
 			continue;
 		call_add(e, r.tick, r.tick + (r.word >> RECORD_LENGTH_SHIFT), r.b,
 			(uint32_t)kind - REC_FUNCTION,
-			(r.word >> RECORD_FLAGS_SHIFT & FLAGS_MASK) | RECORD_NESTED, r.a);
+			(r.word >> RECORD_FLAGS_SHIFT & FLAGS_MASK) | RECORD_NESTED, r.a,
+			&(struct words){0});
 		e->lane = lane_of(e->spool, e->view); /* the spool may have been remapped */
 	}
 }
@@ -151,7 +243,9 @@ void functions_open_put(struct ending *e)
 		if (!open.tick || open.tick > e->end_tick ||
 			(open.recorded_at && open.recorded_at <= head))
 			continue;
+		const struct words words = words_find(e, offset, i);
 		call_add(e, open.tick, e->end_tick, open.names,
-			i < FUNCTION_LEVEL_MAX ? i : FUNCTION_LEVEL_MAX, RECORD_UNFINISHED, 0);
+			i < FUNCTION_LEVEL_MAX ? i : FUNCTION_LEVEL_MAX, RECORD_UNFINISHED, 0,
+			&words);
 	}
 }

@@ -10,7 +10,7 @@
 #include "writer/lane/ending.h"
 #include "writer/lane/segment.h"
 
-record_put function_call_put;
+record_put function_call_put, function_words_put;
 lane_end_put functions_open_put;
 
 #endif

@@ -6,22 +6,36 @@
 #include "reader/cli/record/functions.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/prototype.h"
 #include "reader/cli/base/message.h"
 
 #define PATTERNS_MAX 256u
 #define LIST_BYTES_MAX 16384u /* both as in tracer/functions/functions.h */
 
+/* Return true if the pattern is LIBRARY:FUNCTION, and what follows, in parentheses, a prototype. */
+static bool pattern_is_right(const char *pattern)
+{
+	const char *colon = strchr(pattern, ':'), *open = strchr(pattern, '('),
+		   *end = pattern + strlen(pattern);
+	struct prototype prototype;
+	if (!colon || colon == pattern || !colon[1] || (open && open <= colon + 1))
+		return false;
+	return !open || (end[-1] == ')' && prototype_read(open + 1, end - 1, &prototype));
+}
+
 /* Add the pattern to the list. Return 0, or -EINVAL after a message. */
 static int pattern_add(FILE *to, const char *pattern, const char *where, unsigned *count)
 {
-	const char *colon = strchr(pattern, ':');
-	if (!colon || colon == pattern || !colon[1]) {
-		cli_error("%s: '%s' is not LIBRARY:FUNCTION, such as 'libz.so*:deflate*'", where,
-			pattern);
+	if (!pattern_is_right(pattern)) {
+		cli_error("%s: '%s' is not LIBRARY:FUNCTION, such as 'libz.so*:deflate*', or "
+			  "LIBRARY:FUNCTION(ARGUMENTS), such as "
+			  "'libhdf5*.so*:H5Dread(id, _, int type)'; see 'trace help run'",
+			where, pattern);
 		return -EINVAL;
 	}
 	if (++*count > PATTERNS_MAX) {
@@ -32,13 +46,39 @@ static int pattern_add(FILE *to, const char *pattern, const char *where, unsigne
 	return 0;
 }
 
+/* Return the length of the pattern that `text` begins with: up to a comma or blank, except within
+ * parentheses, before which there may be blanks. */
+static size_t pattern_length(const char *text)
+{
+	size_t length = strcspn(text, "(, \t\r\n"), blanks = strspn(text + length, " \t");
+	if (text[length + blanks] != '(')
+		return length;
+	length += blanks + strcspn(text + length + blanks, ")\r\n");
+	return length + strcspn(text + length, ", \t\r\n");
+}
+
+/* Take the blanks before the parenthesis away. */
+static void pattern_join(char *pattern)
+{
+	char *open = strchr(pattern, '('), *to = open;
+	while (to && to > pattern && (to[-1] == ' ' || to[-1] == '\t'))
+		to--;
+	if (to && to < open)
+		memmove(to, open, strlen(open) + 1);
+}
+
 /* Add the patterns of a text, which it changes. */
 static int patterns_add(FILE *to, char *text, const char *where, unsigned *count)
 {
 	int error = 0;
-	for (char *rest = text, *item; !error && (item = strsep(&rest, ", \t\r\n"));)
-		if (*item)
-			error = pattern_add(to, item, where, count);
+	for (char *s = text + strspn(text, ", \t\r\n"); !error && *s;) {
+		char *end = s + pattern_length(s), after = *end;
+		*end = 0;
+		pattern_join(s);
+		error = pattern_add(to, s, where, count);
+		s = end + (after != 0);
+		s += strspn(s, ", \t\r\n");
+	}
 	return error;
 }
 

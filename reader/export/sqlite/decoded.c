@@ -66,5 +66,6 @@ const int64_t *decoded_column(const struct decoded_batch *b, uint32_t field)
 bool field_is_text(const struct schema_field *f)
 {
 	return f->kind == FIELD_KIND_STRING || f->kind == FIELD_KIND_BYTES ||
-		f->kind == FIELD_KIND_FUNCTION || f->kind == FIELD_KIND_SYMBOL;
+		f->kind == FIELD_KIND_FUNCTION || f->kind == FIELD_KIND_SYMBOL ||
+		f->kind == FIELD_KIND_PROTOTYPE;
 }

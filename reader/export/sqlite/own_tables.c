@@ -143,6 +143,15 @@ static int bytes_text(struct sqlite_export *x, uint32_t string, uint32_t *ret_id
 	return error;
 }
 
+/* Return true if the call has no such word, or, for their number, no prototype. */
+static bool word_is_absent(const struct decoded_batch *b, uint32_t field, uint32_t row)
+{
+	uint32_t prototype = (uint32_t)schema_column(b->event, FIELD_KIND_PROTOTYPE);
+	if (b->event->fields[field].kind == FIELD_KIND_WORD_COUNT)
+		return !b->columns[prototype][row];
+	return (uint64_t)b->columns[prototype + 1][row] < field - prototype - 1;
+}
+
 /* Convert a value to that of its column. */
 static int value_convert(struct sqlite_export *x, const struct decoded_batch *b, uint32_t field,
 	uint32_t row, int64_t *ret_value, bool *ret_null)
@@ -156,6 +165,8 @@ static int value_convert(struct sqlite_export *x, const struct decoded_batch *b,
 		*ret_value = 0;
 		return 0;
 	}
+	if (f->kind == FIELD_KIND_WORD || f->kind == FIELD_KIND_WORD_COUNT)
+		*ret_null = word_is_absent(b, field, row);
 	if (b->event->number == KIND_OSRT_CALL && f->number == FIELD_OSRT_CALL_OBJECT) {
 		value = value >> 47 == 1 ? value - (INT64_C(1) << 48) : value;
 	} else if (f->kind == FIELD_KIND_FLAGS) {

@@ -9,6 +9,7 @@
 #include "common/utf8.h"
 #include "reader/export/timeline/timeline.h"
 #include "reader/nvtx/decode.h"
+#include "reader/report/arguments.h"
 #include "reader/symbols/demangle.h"
 
 #define RUNTIME_VERSION_DIGITS 4u /* digits of a version in CUPTI's names: cudaMalloc_v3020 */
@@ -288,10 +289,15 @@ void timeline_value(
 	case FIELD_KIND_PAYLOAD:
 		timeline_number(row, index, v);
 		break;
+	case FIELD_KIND_PROTOTYPE:
+		v->kind = value ? TIMELINE_JSON : TIMELINE_NOTHING;
+		break;
 	case FIELD_KIND_BYTES:
 	case FIELD_KIND_CALLCHAIN:
 	case FIELD_KIND_METHOD:
 	case FIELD_KIND_PAYLOAD_TYPE:
+	case FIELD_KIND_WORD_COUNT:
+	case FIELD_KIND_WORD:
 		break;
 	}
 }
@@ -299,6 +305,12 @@ void timeline_value(
 void timeline_payload(struct timeline *t, FILE *out, const struct event_row *row, uint32_t index)
 {
 	const int domain = t->kinds[row->event->number].domain;
+	if (row->event->fields[index].kind == FIELD_KIND_PROTOTYPE) {
+		arguments_print(out,
+			string_table_get(&t->contents.strings, (uint32_t)row->values[index]),
+			&row->values[index], true);
+		return;
+	}
 	const struct nvtx_payload_ref reference = {.process = row->process->id,
 		.domain = domain < 0 ? 0 : (uint32_t)row->values[domain],
 		.payload = (uint64_t)row->values[index]};

@@ -23,7 +23,8 @@ static bool is_arg(const struct timeline_kind *k, const struct schema_event *eve
 		(kind == FIELD_KIND_STRING || kind == FIELD_KIND_SYMBOL ||
 			kind == FIELD_KIND_FUNCTION);
 	return index && !is_name && (int)index != k->duration && kind != FIELD_KIND_METHOD &&
-		kind != FIELD_KIND_PAYLOAD_TYPE && kind != FIELD_KIND_CALLCHAIN;
+		kind != FIELD_KIND_PAYLOAD_TYPE && kind != FIELD_KIND_CALLCHAIN &&
+		kind != FIELD_KIND_WORD_COUNT && kind != FIELD_KIND_WORD;
 }
 
 static void kind_set(struct timeline *t, uint32_t number, struct timeline_kind shown, uint32_t name)

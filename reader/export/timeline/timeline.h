@@ -67,7 +67,7 @@ enum timeline_value_kind {
 	TIMELINE_HEX,
 	TIMELINE_REAL,
 	TIMELINE_TEXT,
-	TIMELINE_JSON /* an extended payload: timeline_payload() */
+	TIMELINE_JSON /* an extended payload, or words of a call: timeline_payload() */
 };
 
 /* Value of a column. */
@@ -149,7 +149,7 @@ void timeline_number(const struct event_row *row, uint32_t index, struct timelin
 void timeline_value(
 	struct timeline *t, const struct event_row *row, uint32_t index, struct timeline_value *v);
 
-/* Print the extended payload in a column as JSON. */
+/* Print the extended payload in a column, or the words of a call, as JSON. */
 void timeline_payload(struct timeline *t, FILE *out, const struct event_row *row, uint32_t index);
 
 /* Return the name of a thread, or of a counter track; "" = none. */
