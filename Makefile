@@ -122,8 +122,10 @@ $(GEN)/%.pb-c.h: $(GEN)/%.pb-c.c ;
 
 # The SQL of the reports, built into the command. The file depends on the folders, too, so that it is built again after an SQL file was deleted.
 REPORT_FILES := $(wildcard reader/reports/*.sql reader/reports/*/*.sql)
-$(GEN)/reports_sql.h: scripts/gen-reports $(REPORT_FILES) $(sort $(dir $(REPORT_FILES)))
-	$(call say,SQL)mkdir -p $(@D) && scripts/gen-reports $(REPORT_FILES) >$@
+LIBRARY_FILES := $(wildcard common/schema/libraries/*.def)
+$(GEN)/reports_sql.h: scripts/gen-reports $(REPORT_FILES) $(sort $(dir $(REPORT_FILES))) scripts/gen-library-reports reader/reports/library_sum.sql.in $(LIBRARY_FILES)
+	$(call say,SQL)mkdir -p $(@D) && scripts/gen-library-reports reader/reports/library_sum.sql.in $(GEN)/reports $(LIBRARY_FILES) && \
+		scripts/gen-reports $$(printf '%s\n' $(REPORT_FILES) $(GEN)/reports/*.sql | awk -F/ '{ print $$NF, $$0 }' | LC_ALL=C sort | cut -d' ' -f2) >$@
 
 # The names of the kernel's system calls, by the headers of the machine that builds.
 $(GEN)/system_calls.h: Makefile
@@ -392,8 +394,12 @@ $(STATIC_CUDA_APP): $(P)/tests/cuda/%_static: tests/cuda/%.cu $(P)/.config $(wil
 	$(call say,NVCC)mkdir -p $(@D) && $(NVCC) -cudart static -std=c++17 $(NVCC_FLAGS) -I. -Xcompiler -Wall,-pthread -o $@ $<
 $(P)/tests/cuda/lib%.so: tests/cuda/lib%.c $(P)/.config
 	$(call say,CC)mkdir -p $(@D) && $(CC) $(SIM_FLAGS) -fvisibility=default -shared -o $@ $< -ldl
+# Stand-ins of CUDA's libraries.
+LIBRARY_STUBS := $(patsubst %.c,$(P)/%.so,$(wildcard tests/cuda/lib*_stub.c))
+$(P)/tests/cuda/call_libraries: private CUDA_APP_LINK = -L$(@D) $(patsubst %,-l:%,$(notdir $(LIBRARY_STUBS))) -Wl,-rpath,'$$ORIGIN'
+$(P)/tests/cuda/call_libraries: $(LIBRARY_STUBS)
 $(P)/tests/cuda/%: tests/cuda/%.c $(P)/.config $(SIM)/cuda13/libcuda.so.1
-	$(call say,CC)mkdir -p $(@D) && $(CC) $(SIM_FLAGS) $(if $(NVTX_INCLUDE),-isystem $(NVTX_INCLUDE)) -rdynamic -o $@ $< -L$(SIM)/cuda13 -l:libcuda.so.1 -ldl
+	$(call say,CC)mkdir -p $(@D) && $(CC) $(SIM_FLAGS) $(if $(NVTX_INCLUDE),-isystem $(NVTX_INCLUDE)) -rdynamic -o $@ $< $(CUDA_APP_LINK) -L$(SIM)/cuda13 -l:libcuda.so.1 -ldl
 
 # ---- running tests ----
 

@@ -22,7 +22,7 @@ static enum wish wish_find(void)
 {
 	if (!environ)
 		return WISH_UNKNOWN;
-	if (!config_lookup(environ, "LIBTRACE_FUNCTIONS"))
+	if (!config_wants_functions(environ))
 		return WISH_NONE;
 	preload_early();
 	if (session.state == SESSION_NEW)

@@ -92,6 +92,11 @@ static const struct row graph_operation_rows[] = {
 #include "common/schema/events.def"
 };
 
+static const struct row library_api_rows[] = {{0, "none", "NONE"},
+#define LIBRARY(number, id, title, files, functions) {number, #id, title},
+#include "common/schema/libraries.def"
+};
+
 uint32_t schema_column_index(const struct schema_event *event, uint32_t number)
 {
 	uint32_t i = 0;
@@ -188,6 +193,7 @@ static const struct {
 	NAMES(NVTX_REGION, WHAT, region_rows),
 	NAMES(NVTX_PERMISSION, WHAT, permission_rows),
 	NAMES(NVTX_SYNC, WHAT, sync_rows),
+	NAMES(FUNCTION_CALL, LIBRARY_API, library_api_rows),
 };
 
 const char *schema_value_name(const struct schema_field *field, int64_t value)

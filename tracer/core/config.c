@@ -96,6 +96,10 @@ static const struct option options[] = {
 	{"LIBTRACE_OUTPUT", KIND_TEXT, 0, NULL, AT(output)},
 	{"LIBTRACE_TREE", KIND_TEXT, 0, NULL, AT(tree)},
 	{"LIBTRACE_SPOOL_DIR", KIND_TEXT, 0, NULL, AT(spool_dir)},
+/* Last: they need no bit of config.cut, which has 64. */
+#define LIBRARY(number, id, title, files, functions) \
+	{"LIBTRACE_TRACE", KIND_LIST, 0, #id, AT(libraries[LIBRARY_##id])},
+#include "common/schema/libraries.def"
 };
 
 #define OPTIONS (sizeof(options) / sizeof(options[0]))
@@ -263,6 +267,16 @@ static bool option_apply(struct config *c, const struct option *o, const char *v
 	return false;
 }
 
+bool config_wants_functions(char **envp)
+{
+	const char *patterns = config_lookup(envp, "LIBTRACE_FUNCTIONS");
+	const char *list = config_lookup(envp, "LIBTRACE_TRACE");
+	bool wants = patterns && *patterns;
+	for (uint32_t i = 0; list && i < LIBRARY_ROWS && !wants; i++)
+		wants = list_names(list, library_rows[i].name);
+	return wants;
+}
+
 void config_read(struct config *c, char **envp)
 {
 	*c = (struct config){
@@ -286,7 +300,7 @@ void config_read(struct config *c, char **envp)
 		if (value && !option_apply(c, &options[i], value) && !c->bad)
 			c->bad = options[i].name;
 	}
-	c->functions = c->function_patterns != NULL;
+	c->functions = config_wants_functions(envp);
 	if (!config_lookup(envp, "LIBTRACE_THREAD_TIME"))
 		c->sched |= c->cpu;
 	if (!c->sample_hz) {
@@ -297,8 +311,8 @@ void config_read(struct config *c, char **envp)
 
 bool config_cut_text(const struct config *c, uint32_t n, char *ret_text, size_t bytes)
 {
-	_Static_assert(OPTIONS <= 64, "a bit for each");
-	if (n >= OPTIONS || !(c->cut >> n & 1))
+	_Static_assert(OPTIONS - LIBRARY_ROWS <= 64, "a bit for each that may be cut");
+	if (n >= OPTIONS - LIBRARY_ROWS || !(c->cut >> n & 1))
 		return false;
 	size_t at = text_append(ret_text, bytes, 0, options[n].name);
 	at = text_append(ret_text, bytes, at, " exceeds ");

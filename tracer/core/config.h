@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/libraries.h"
+
 enum backtrace {
 	BACKTRACE_RULES = 0,      /* uses the unwind tables of the program */
 	BACKTRACE_FRAME_POINTERS, /* trusts rbp */
@@ -35,9 +37,10 @@ enum chain_class {
 
 struct config {
 /* A member for each source, set by LIBTRACE_TRACE; cpu and sched also by LIBTRACE_SAMPLE and
- * LIBTRACE_THREAD_TIME, functions only by LIBTRACE_FUNCTIONS. */
+ * LIBTRACE_THREAD_TIME, functions only by LIBTRACE_FUNCTIONS or `libraries`. */
 #define PRODUCER(name, ...) bool name;
 #include "tracer/producers.def"
+	bool libraries[LIBRARY_ROWS]; /* named in LIBTRACE_TRACE: their calls are recorded */
 	uint64_t sample_hz;    /* LIBTRACE_SAMPLING_FREQUENCY */
 	bool cpuctxsw;         /* LIBTRACE_CPUCTXSW: record context switches */
 	bool overwrite;        /* LIBTRACE_FORCE_OVERWRITE */
@@ -98,6 +101,9 @@ void config_read(struct config *c, char **envp);
 /* Write "NAME exceeds 128; using 128" for the n-th option, n from 0 to 63. Return false if its
  * value did not exceed the maximum. */
 bool config_cut_text(const struct config *c, uint32_t n, char *ret_text, size_t bytes);
+
+/* Return true if the environment asks for calls of libraries' functions. */
+bool config_wants_functions(char **envp);
 
 /* Return the value of `name` in the environment, or NULL. */
 const char *config_lookup(char **envp, const char *name);

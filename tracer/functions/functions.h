@@ -17,6 +17,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "common/libraries.h"
 #include "common/prototype.h"
 #include "common/spool.h"
 #include "tracer/core/names.h"
@@ -28,7 +29,7 @@ struct link_map; /* declared in <link.h> */
 
 #define FUNCTIONS_MAX 8192u
 #define FUNCTION_STUB_BYTES 16u
-#define FUNCTION_PATTERNS_MAX 256u
+#define FUNCTION_PATTERNS_MAX (256u + LIBRARY_ROWS)
 #define FUNCTION_PATTERNS_BYTES 16384u
 #define FUNCTION_ARGUMENTS_BYTES_MAX 4096u /* of a call, on the stack */
 
@@ -50,10 +51,11 @@ struct kept_words {
 	uint8_t type[PROTOTYPE_WORDS_MAX];
 };
 
-/* LIBRARY:FUNCTION, both with wildcards, within function_tables.text. */
+/* LIBRARY:FUNCTION, both with wildcards, within function_tables.text, or a row of libraries.def. */
 struct function_pattern {
 	const char *library, *library_end, *function, *function_end;
 	uint32_t prototype; /* as in struct traced_function */
+	uint32_t row;       /* 1 + enum library_row; 0 = none */
 };
 
 /* All memory of the source, mapped when functions are wanted. */
@@ -101,6 +103,10 @@ bool function_name_is_wanted(const char *name);
 
 /* Return true if some pattern matches both. `library` is a path. */
 bool function_is_wanted(const char *name, const char *library);
+
+/* Return the row of libraries.def that `library`, a path, belongs to, plus 1; 0 = none, or its calls
+ * are not requested. */
+uint32_t function_library_row(const char *library);
 
 /* Return true if a function must never be recorded: it returns twice, has a calling convention of
  * its own, looks at its caller, or belongs to the C library or to the tracer. */

@@ -40,6 +40,7 @@ struct patched_module {
 	uint64_t relro_begin, relro_end; /* whole pages that the loader has write-protected */
 	bool is_open;                    /* these pages are writable now */
 	bool is_first;                   /* it was loaded with the program */
+	uint32_t row;                    /* function_library_row() */
 };
 
 #define HOMES 32u
@@ -50,6 +51,7 @@ struct home {
 	uint64_t begin, end;
 	const struct link_map *map;
 	bool is_wanted;
+	uint32_t row; /* function_library_row() */
 };
 static struct home homes[HOMES];
 static uint32_t home_count, home_last;
@@ -65,6 +67,8 @@ static const struct home *home_add(uint64_t address)
 		.map = object.map,
 		.is_wanted = !function_library_is_excluded(object.map->l_name) &&
 			function_is_wanted(NULL, object.map->l_name)};
+	if (homes[home_last].is_wanted)
+		homes[home_last].row = function_library_row(object.map->l_name);
 	return &homes[home_last];
 }
 
@@ -239,7 +243,7 @@ static void slot_patch(struct patched_module *m, const Elf64_Rela *r)
 		return;
 	uint64_t real = real_of(m, r, name), slot = m->map->l_addr + r->r_offset;
 	const struct home *home = real ? home_find(real) : NULL;
-	if (!home || !home->is_wanted || home->map == m->map)
+	if (!home || !home->is_wanted || home->map == m->map || (home->row && home->row == m->row))
 		return;
 	void *stub = stub_of(real, name, home);
 	if (!stub)
@@ -282,6 +286,7 @@ static void module_patch(const struct link_map *map)
 	if (function_library_is_excluded(map->l_name) || !module_open(&m, map))
 		return;
 	function_counts.modules++;
+	m.row = function_library_row(map->l_name);
 	for (uint64_t i = 0; i < m.jump_count; i++) {
 		slots_prefetch(&m, i);
 		if (ELF64_R_TYPE(m.jumps[i].r_info) == R_X86_64_JUMP_SLOT)

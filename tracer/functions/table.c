@@ -153,7 +153,7 @@ static bool pattern_read(const char *s, const char *end)
 			return false;
 	}
 	f->patterns[f->pattern_count++] =
-		(struct function_pattern){s, colon, colon + 1, function_end, prototype};
+		(struct function_pattern){s, colon, colon + 1, function_end, prototype, 0};
 	return true;
 }
 
@@ -171,7 +171,37 @@ static bool patterns_read(const char *list)
 		if (begin < s && !pattern_read(begin, s))
 			return false;
 	}
-	return true;
+	return f->pattern_count <= FUNCTION_PATTERNS_MAX - LIBRARY_ROWS;
+}
+
+static const char *text_end(const char *text)
+{
+	return text + text_length(text);
+}
+
+/* Add a pattern for each library whose calls are requested. */
+static void libraries_add(void)
+{
+	struct function_tables *f = function_tables;
+	for (uint32_t i = 0; i < LIBRARY_ROWS; i++) {
+		const struct library *l = &library_rows[i];
+		if (!session.config.libraries[i])
+			continue;
+		f->patterns[f->pattern_count++] = (struct function_pattern){l->files,
+			text_end(l->files), l->functions, text_end(l->functions), 0, i + 1};
+		f->prototype_count += !f->prototype_count; /* its threads have room for words */
+	}
+}
+
+uint32_t function_library_row(const char *library)
+{
+	const char *base = text_base_name(library);
+	for (uint32_t i = 0; i < function_tables->pattern_count; i++) {
+		const struct function_pattern *p = &function_tables->patterns[i];
+		if (p->row && text_matches(base, p->library, p->library_end))
+			return p->row;
+	}
+	return 0;
 }
 
 /* Return the prototype of the first pattern that matches the function and has one; 0 = none. */
@@ -180,9 +210,12 @@ static uint32_t prototype_of(const char *name, const char *library)
 	const char *base = text_base_name(library);
 	for (uint32_t i = 0; i < function_tables->pattern_count; i++) {
 		const struct function_pattern *p = &function_tables->patterns[i];
-		if (p->prototype && text_matches(base, p->library, p->library_end) &&
-			text_matches(name, p->function, p->function_end))
-			return p->prototype;
+		if ((!p->prototype && !p->row) ||
+			!text_matches(base, p->library, p->library_end) ||
+			!text_matches(name, p->function, p->function_end))
+			continue;
+		const char *text = p->row ? library_arguments(p->row - 1, name) : NULL;
+		return text ? function_prototype(text, text_end(text)) : p->prototype;
 	}
 	return 0;
 }
@@ -310,14 +343,15 @@ void functions_start(void)
 	*(void **)(void *)&function_find_object = libc.dlsym(RTLD_DEFAULT, "_dl_find_object");
 	if (!function_stubs_begin || !function_find_object || !can_save_registers() ||
 		!(rules_cache || rules_open())) {
-		refuse("LIBTRACE_FUNCTIONS needs x86-64 and glibc 2.35 or later");
+		refuse("calls of library functions need x86-64 and glibc 2.35 or later");
 		return;
 	}
 	function_tables = sys_mmap_table(&place, sizeof(*function_tables));
-	if (!function_tables || !patterns_read(list)) {
+	if (!function_tables || (list && !patterns_read(list))) {
 		refuse("LIBTRACE_FUNCTIONS is not a list of LIBRARY:FUNCTION; it has no effect");
 		return;
 	}
+	libraries_add();
 	function_counts.is_on = 1;
 	functions_describe(session.spool);
 }

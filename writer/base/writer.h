@@ -53,6 +53,14 @@ struct totals {
 	uint64_t last_end_ns; /* end of the process that ended last */
 };
 
+#define LIBRARIES_KNOWN 64u
+
+/* The LIBRARY row of a library, by the string id of its file name modulo LIBRARIES_KNOWN. */
+struct library_known {
+	uint32_t name;   /* 0 = none */
+	uint32_t number; /* 0 = it has no row */
+};
+
 struct writer {
 	const char *dir;
 	struct tree_control *control; /* shared; a private copy if the tree has none */
@@ -63,6 +71,7 @@ struct writer {
 	struct writer_clock clock;
 	struct rows rows;
 	struct name_cache names;
+	struct library_known libraries[LIBRARIES_KNOWN];
 	struct known known;
 	struct expectations expected;
 	struct children children;

@@ -6,16 +6,45 @@
 
 #include <string.h>
 
+#include "common/libraries.h"
 #include "writer/base/names.h"
 #include "writer/lane/columns.h"
 
 #define FLAGS_MASK 15u
 
-static void names_set(struct writer *w, struct spool *spool, uint64_t names, uint32_t *ret_function,
-	uint32_t *ret_library)
+/* A call's names, as string ids, and the LIBRARY row of its library. */
+struct names {
+	uint32_t function, library, library_api;
+};
+
+/* Find the LIBRARY row by the name of the library's file, which is `ref` of the spool. */
+static uint32_t library_find(struct spool *spool, uint32_t ref)
 {
-	*ret_function = spool_name_id(w, spool, (uint32_t)names);
-	*ret_library = spool_name_id(w, spool, (uint32_t)(names >> 32));
+	char name[256] = "";
+	const char *text = NULL;
+	uint32_t bytes = spool_name_text(spool, ref, &text);
+	if (!bytes || bytes >= sizeof(name))
+		return 0;
+	memcpy(name, text, bytes);
+	const struct library *library = library_of_file(name);
+	return library ? library->number : 0;
+}
+
+static struct names names_find(struct writer *w, struct spool *spool, uint64_t names)
+{
+	uint32_t library = spool_name_id(w, spool, (uint32_t)(names >> 32));
+	struct library_known *known = &w->libraries[library % LIBRARIES_KNOWN];
+	if (library != known->name)
+		*known = (struct library_known){
+			library, library_find(spool, (uint32_t)(names >> 32))};
+	return (struct names){spool_name_id(w, spool, (uint32_t)names), library, known->number};
+}
+
+static void names_set(struct batch *b, const struct names *names)
+{
+	batch_set(b, FUNCTION_CALL_FUNCTION, names->function);
+	batch_set(b, FUNCTION_CALL_LIBRARY, names->library);
+	batch_set(b, FUNCTION_CALL_LIBRARY_API, names->library_api);
 }
 
 /* The words of a call, copied from the spool. All zero = none is kept. */
@@ -47,12 +76,10 @@ static void row_put(struct segment *s, const struct record r, const struct words
 	uint64_t ticks = r.word >> RECORD_LENGTH_SHIFT,
 		 flags = r.word >> RECORD_FLAGS_SHIFT & FLAGS_MASK;
 	uint64_t start = segment_ns(s, r.tick), end = segment_ns(s, r.tick + ticks);
-	uint32_t function, library;
-	names_set(s->w, s->spool, r.b, &function, &library);
+	const struct names names = names_find(s->w, s->spool, r.b);
 	struct batch *b = segment_row_add(s, EVENT_FUNCTION_CALL, start);
 	batch_set(b, FUNCTION_CALL_DURATION, end > start ? end - start : 0);
-	batch_set(b, FUNCTION_CALL_FUNCTION, function);
-	batch_set(b, FUNCTION_CALL_LIBRARY, library);
+	names_set(b, &names);
 	batch_set(b, FUNCTION_CALL_RETURN, r.a);
 	batch_set(b, FUNCTION_CALL_LEVEL, (r.word & RECORD_KIND_MASK) - REC_FUNCTION);
 	batch_set(b, FUNCTION_CALL_FLAGS, flags);
@@ -70,16 +97,17 @@ static void row_put(struct segment *s, const struct record r, const struct words
 }
 
 /* Find the names of a record; s->records is NULL afterwards if the spool was cut meanwhile. */
-static void names_find(
-	struct segment *s, uint64_t names, uint32_t *ret_function, uint32_t *ret_library)
+static struct names segment_names(struct segment *s, uint64_t names)
 {
-	const struct name_cache *known = &s->w->names;
-	*ret_function = name_cache_id(known, s->spool->id, (uint32_t)names);
-	*ret_library = name_cache_id(known, s->spool->id, (uint32_t)(names >> 32));
-	if (__builtin_expect(*ret_function && *ret_library, 1))
-		return;
-	names_set(s->w, s->spool, names, ret_function, ret_library);
+	const struct name_cache *cache = &s->w->names;
+	uint32_t function = name_cache_id(cache, s->spool->id, (uint32_t)names),
+		 library = name_cache_id(cache, s->spool->id, (uint32_t)(names >> 32));
+	const struct library_known *known = &s->w->libraries[library % LIBRARIES_KNOWN];
+	if (__builtin_expect(function && library && library == known->name, 1))
+		return (struct names){function, library, known->number};
+	struct names found = names_find(s->w, s->spool, names);
 	segment_reload(s);
+	return found;
 }
 
 /* Fill the names of at most `count` calls. Return the number of calls: fewer if new texts fill a
@@ -89,24 +117,25 @@ static uint32_t call_names_put(
 {
 	const struct strings *strings = &s->w->report.strings;
 	uint64_t names = s->records[s->at].b;
-	uint32_t function, library, i = 1;
-	names_find(s, names, &function, &library);
+	struct names found = segment_names(s, names);
+	uint32_t i = 0;
 	if (!differences) {
-		batch_same(b, FUNCTION_CALL_FUNCTION, function, count);
-		batch_same(b, FUNCTION_CALL_LIBRARY, library, count);
+		batch_same(b, FUNCTION_CALL_FUNCTION, found.function, count);
+		batch_same(b, FUNCTION_CALL_LIBRARY, found.library, count);
+		batch_same(b, FUNCTION_CALL_LIBRARY_API, found.library_api, count);
 		return s->records ? count : 0;
 	}
 	uint64_t *functions = batch_rows(b, FUNCTION_CALL_FUNCTION),
-		 *libraries = batch_rows(b, FUNCTION_CALL_LIBRARY);
-	functions[0] = function;
-	libraries[0] = library;
-	for (; s->records && i < count && strings->pending_bytes < BLOCK_BYTES_MAX; i++) {
+		 *libraries = batch_rows(b, FUNCTION_CALL_LIBRARY),
+		 *apis = batch_rows(b, FUNCTION_CALL_LIBRARY_API);
+	for (; s->records && i < count && (!i || strings->pending_bytes < BLOCK_BYTES_MAX); i++) {
 		if (s->records[s->at + i].b != names) {
 			names = s->records[s->at + i].b;
-			names_find(s, names, &function, &library);
+			found = segment_names(s, names);
 		}
-		functions[i] = function;
-		libraries[i] = library;
+		functions[i] = found.function;
+		libraries[i] = found.library;
+		apis[i] = found.library_api;
 	}
 	return s->records ? i : 0;
 }
@@ -175,12 +204,10 @@ static void call_add(struct ending *e, uint64_t tick, uint64_t end_tick, uint64_
 	uint32_t level, uint64_t flags, uint64_t value, const struct words *words)
 {
 	uint64_t ns = ending_ns(e, tick), end_ns = ending_ns(e, end_tick);
-	uint32_t function, library;
-	names_set(e->w, e->spool, names, &function, &library);
+	const struct names found = names_find(e->w, e->spool, names);
 	struct batch *b = ending_row_add(e, EVENT_FUNCTION_CALL, ns);
 	batch_set(b, FUNCTION_CALL_DURATION, end_ns > ns ? end_ns - ns : 0);
-	batch_set(b, FUNCTION_CALL_FUNCTION, function);
-	batch_set(b, FUNCTION_CALL_LIBRARY, library);
+	names_set(b, &found);
 	batch_set(b, FUNCTION_CALL_RETURN, value);
 	batch_set(b, FUNCTION_CALL_LEVEL, level);
 	batch_set(b, FUNCTION_CALL_FLAGS, flags);

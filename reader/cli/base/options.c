@@ -20,6 +20,12 @@ const struct command_row command_rows[COMMANDS] = {
 #include "reader/cli/base/options.def"
 };
 
+/* Choices of `run --trace`. */
+static const char trace_choices[] = "LIST cuda nvtx osrt none"
+#define LIBRARY(number, id, title, files, functions) " " #id
+#include "common/schema/libraries.def"
+	;
+
 #define OPTION(command, id, short, long, argument, choices, variable, meaning) \
 	{CMD_##command, short, long, argument, choices, variable, meaning},
 const struct option_row option_rows[OPTIONS] = {

@@ -100,6 +100,8 @@ static bool ends_in(const char *text, const char *end)
 
 int sql_column_digits(const struct table_column *column)
 {
+	if (ends_in(column->title, "FLOP)") || ends_in(column->title, "FLOP/s)"))
+		return 6;
 	return ends_in(column->title, "(MB)") || ends_in(column->title, "(MB/s)") ? 3 : 1;
 }
 

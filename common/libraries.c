@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * libraries.c - the rows of schema/libraries.def: libraries whose calls have a source of their own.
+ */
+#include "common/libraries.h"
+
+#include <stddef.h>
+
+#include "common/text.h"
+
+const struct library library_rows[LIBRARY_ROWS] = {
+#define LIBRARY(number, id, title, files, functions) {#id, number, files, functions},
+#include "common/schema/libraries.def"
+};
+
+static const struct library_call calls[] = {
+#define CALL(library, functions, arguments) {LIBRARY_##library, functions, arguments},
+#include "common/schema/libraries.def"
+};
+
+static bool matches(const char *text, const char *pattern)
+{
+	return text_matches(text, pattern, pattern + text_length(pattern));
+}
+
+const char *library_arguments(enum library_row library, const char *function)
+{
+	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
+		if (calls[i].library == library && matches(function, calls[i].functions))
+			return calls[i].arguments;
+	return NULL;
+}
+
+const struct library *library_of_file(const char *file)
+{
+	for (uint32_t i = 0; i < LIBRARY_ROWS; i++)
+		if (matches(file, library_rows[i].files))
+			return &library_rows[i];
+	return NULL;
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * libraries.h - the rows of schema/libraries.def: libraries whose calls have a source of their own.
+ */
+#ifndef COMMON_LIBRARIES_H
+#define COMMON_LIBRARIES_H
+
+#include <stdint.h>
+
+enum library_row {
+#define LIBRARY(number, id, title, files, functions) LIBRARY_##id,
+#include "common/schema/libraries.def"
+	LIBRARY_ROWS
+};
+
+struct library {
+	const char *name;
+	uint32_t number; /* FUNCTION_CALL.library_api */
+	const char *files, *functions;
+};
+
+/* Arguments to keep of calls. */
+struct library_call {
+	enum library_row library;
+	const char *functions, *arguments;
+};
+
+extern const struct library library_rows[LIBRARY_ROWS] __attribute__((visibility("hidden")));
+
+/* Return the arguments to keep of a function of the library; NULL = none. Any thread,
+ * async-signal-safe. */
+const char *library_arguments(enum library_row library, const char *function);
+
+/* Return the library that a file belongs to, by its name without folders; NULL = none has a row.
+ * Any thread, async-signal-safe. */
+const struct library *library_of_file(const char *file);
+
+#endif
