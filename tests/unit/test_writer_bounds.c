@@ -548,10 +548,10 @@ static void launches_outlast_a_full_disk(void)
 		freopen("/dev/null", "w", stderr);
 		signal(SIGXFSZ, SIG_IGN);
 		setrlimit(RLIMIT_FSIZE, &small);
-		alarm(60);
+		alarm(300);
 		_exit(follow_tree(run.tree.dir, -1));
 	}
-	for (int i = 0; i < 20000 && run.tree.control->sink_state != SINK_STALLED; i++)
+	for (int i = 0; i < 60000 && run.tree.control->sink_state != SINK_STALLED; i++)
 		usleep(1000);
 	tap_equal(run.tree.control->sink_state, SINK_STALLED, "a full disk stops the report");
 	prlimit(writer, RLIMIT_FSIZE, &none, NULL);

@@ -84,7 +84,7 @@ static void fake_spool_rename(struct fake_spool *s, uint32_t pid)
 
 static bool wait_gone(const char *path)
 {
-	for (int i = 0; i < 5000; i++, usleep(1000))
+	for (int i = 0; i < 60000; i++, usleep(1000))
 		if (access(path, F_OK) && errno == ENOENT)
 			return true;
 	return false;

@@ -26,7 +26,7 @@ static int recover_quietly(const struct fake_tree *t)
 	if (!pid) {
 		freopen("/dev/null", "w", stdout);
 		freopen("/dev/null", "w", stderr);
-		alarm(30);
+		alarm(300);
 		_exit(recover_tree(t->dir, NULL));
 	}
 	waitpid(pid, &status, 0);

@@ -34,11 +34,11 @@ static void texts_are_parsed(void)
 		"numbers beyond the limits are harmless");
 }
 
-/* Wait until the process is seen asleep. Return false after 10 s. */
+/* Wait until the process is seen asleep. Return false after a minute. */
 static bool seen_asleep(pid_t pid, struct wait *ret)
 {
 	const struct timespec pause = {0, 5000000};
-	for (int i = 0; i < 2000; i++, nanosleep(&pause, NULL))
+	for (int i = 0; i < 12000; i++, nanosleep(&pause, NULL))
 		if (wait_look((uint32_t)pid, (uint32_t)pid, ret))
 			return true;
 	return false;
