@@ -3,8 +3,8 @@
  * capture.h - when events are recorded: the capture gate of a tree, and what opens and closes it.
  *
  * The gate is one word of the control page (tree.h), which every process of the tree reads before
- * it records anything. It is open while both are true: the time is within --delay and --duration,
- * which the writer watches, and a capture range is open or the options ask for none. A capture
+ * it records anything. It is open while both are true: --delay has passed and --duration has not,
+ * which the writer watches; and a capture range is open, or the options ask for none. A capture
  * range is an NVTX range of that name, the time between two calls of an API, or the time between
  * two signals; there is one gate for the whole tree, so that one process may open a window in which
  * another process works. Ranges that overlap, of any processes, are one window.
@@ -22,7 +22,7 @@
 struct tree_control;
 
 enum capture_kind {
-	CAPTURE_NONE = 0,      /* always, within --delay and --duration */
+	CAPTURE_NONE = 0,      /* always, from --delay until --duration */
 	CAPTURE_NVTX,          /* while an NVTX range of that name is open */
 	CAPTURE_CUDA_PROFILER, /* from cudaProfilerStart to cudaProfilerStop */
 	CAPTURE_LIBTRACE_API,  /* from libtrace_start to libtrace_stop */

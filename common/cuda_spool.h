@@ -31,7 +31,7 @@ struct cuda_cubin {
 	uint64_t offset; /* offset of this piece */
 };
 
-/* Functions whose calls are counted only. */
+/* Functions whose calls are only counted, not recorded. */
 #define CUDA_COUNTED_MAX 128u
 struct cuda_counted {
 	uint64_t count; /* changed by any thread, atomically */

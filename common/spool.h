@@ -46,8 +46,9 @@
 #define SPOOL_VERSION 12u
 #endif
 #define RECORD_BYTES 32u
-#define CHUNK_BYTES 65536u /* 2048 records: a chunk switch costs about 40 ns for all of them */
-#define CHUNK_FIRST_BYTES 16384u /* reserved of the first chunk at first: enough for most threads */
+#define CHUNK_BYTES 65536u /* 2048 records, which share the 40 ns or so of a chunk switch */
+/* Bytes of the first chunk that are reserved when the lane is created: enough for most threads. */
+#define CHUNK_FIRST_BYTES 16384u
 #define SPOOL_HEADER_BYTES 20480u
 /* Size of the first segment on kernels that can only reserve a segment as a whole, at about 0.9 us
  * a page: as small as possible. */
@@ -377,7 +378,7 @@ enum child_how {
  * rows). */
 enum child_verdict {
 	VERDICT_TRACED = 0,
-	VERDICT_STATIC, /* no PT_INTERP: the loader never sees LD_PRELOAD */
+	VERDICT_STATIC, /* no PT_INTERP: it runs without a loader, which would read LD_PRELOAD */
 	VERDICT_MUSL, /* another C library; LD_PRELOAD was taken out of its environment, or it would
 			 not start */
 	VERDICT_OTHER_ARCH,   /* another ELF class or machine; LD_PRELOAD taken out, or the loader
@@ -386,7 +387,7 @@ enum child_verdict {
 	VERDICT_PRELOAD_LOST, /* the environment given to exec does not name the library */
 	VERDICT_UNREADABLE,   /* the file could not be examined */
 	VERDICT_MISSING,      /* no such file: the call fails */
-	VERDICT_BY_OPTION,    /* LIBTRACE_FOLLOW=0 */
+	VERDICT_BY_OPTION,    /* LIBTRACE_FOLLOW=false */
 	VERDICT_UNREACHABLE,  /* the library cannot be reached from it (chroot, another directory);
 				 taken out */
 	VERDICT_ASAN,         /* AddressSanitizer's runtime would refuse to start after us; taken
@@ -398,8 +399,8 @@ enum child_verdict {
 	VERDICT_OWN_REPORT  /* each process has its own report: not listed as untraced */
 };
 
-/* Return true if the report of the tree must have a program with that verdict, or list it as not
- * traced. */
+/* Return true if a program with that verdict belongs to the report of the tree: either it was
+ * traced, or the report must list it as not traced. */
 static inline bool verdict_concerns_tree(uint32_t verdict)
 {
 	return verdict != VERDICT_MISSING && verdict != VERDICT_OWN_REPORT;
@@ -437,8 +438,9 @@ struct open_call { /* a call that has begun and not returned */
 #define OPEN_FUNCTION(kind) ((kind) & RECORD_KIND_MASK)
 #define OPEN_CALLS 8u
 
-/* Return true if tick and kind of an open call are those of the last call that a sum counts
- * (lane.summed). A handler may have made it while the open call began. */
+/* Return true if an open call began at the tick in `summed`, the value of lane.summed: it has
+ * ended, and a sum contains it. The lower halves of the ticks are compared, without bit 0. The call
+ * may also be that of a signal handler which ran while the open call began. */
 static inline bool open_call_is_summed(const struct open_call *open, uint32_t summed)
 {
 	return summed && !(((uint32_t)open->tick ^ summed) & ~1u);
@@ -500,8 +502,9 @@ struct lane {
 	struct open_call open_stack[OPEN_CALLS];
 	uint32_t nested_count; /* records put into nested[] so far: number n is at n %
 				  NESTED_RECORDS. Moved into the lane at the next call */
-	uint32_t summed;       /* lower half of the begin of the last call that a sum counts:
-				  bit 0 is not significant; 0 = no sum, or nearly never */
+	uint32_t summed;       /* lower half of the start tick of the last call that was added to
+				  a sum, without regard to bit 0; 0 = there was none (rarely: a
+				  tick whose lower half is 0) */
 	uint32_t partial;      /* 1 = only CHUNK_FIRST_BYTES of chunk 0 are reserved */
 	uint32_t index;        /* index in spool_header.lane_offset */
 	uint64_t dropped[DROP_REASONS]; /* total drops in this lane */
@@ -532,10 +535,10 @@ _Static_assert(offsetof(struct lane, open.sp) % 16 == 0 &&
 	"sp and tick of the open call are one aligned word of 16 bytes");
 
 /*
- * Return the entry of lane.chunk for chunk number `n`: 1 + number, file offset (a multiple of
- * 4096), and the chunks that the lane owns from then on, less 1: number n + 1 reuses the chunk of
- * number n + 1 - count. One word, which never repeats: the producer stores it by one comparison
- * with what was there before.
+ * Return the entry of lane.chunk for chunk number `n`, one word: n + 1 in the upper half, then the
+ * file offset (a multiple of 4096), and `count` - 1 in the lowest bits. `count` is the number of
+ * chunks that the lane owns from then on, so number n + 1 reuses the chunk of number n + 1 - count.
+ * No value occurs twice, so the producer can store an entry by one compare-and-exchange.
  */
 static inline uint64_t lane_chunk_entry(uint64_t n, uint64_t offset, uint32_t count)
 {

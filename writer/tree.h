@@ -23,7 +23,7 @@ int tree_discover(struct writer *w);
  * fullest lane. */
 uint64_t tree_look(struct writer *w, uint64_t *ret_fullest);
 
-/* Take the time, and add everything that tree_look() saw to blocks. */
+/* Read the clocks, and add everything that tree_look() saw to blocks. */
 int tree_drain(struct writer *w);
 
 /* Add everything of a dead process to blocks: the rest of its lanes, rows for events without a

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Takes signals on an alternate signal stack with 720 bytes more than the kernel needs.
+"""Take signals on an alternate signal stack with 720 bytes more than the kernel needs.
 
 CPython's handler writes to a pipe there. Run it with LD_BIND_NOW=1: the loader needs more than that for a function's first call.
 """
@@ -9,7 +9,7 @@ import signal
 import sys
 
 ROOM = 720
-AMX_BYTES = 8192  # part of what the kernel says that it needs; stored only for programs that have asked for AMX
+AMX_BYTES = 8192  # part of the size that the kernel states; used only by programs that have asked for AMX
 AT_MINSIGSTKSZ = 51
 READ_WRITE, PRIVATE_ANONYMOUS = 3, 0x22
 

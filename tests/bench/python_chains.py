@@ -2,9 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measure what Python frames add to a callchain, in the interpreter that runs this script.
 
-python_chains.py [DEPTH]: a chain of DEPTH Python frames (29 by default) of as many functions, the same as the one before, taken 200,000 times; the
-least and the median of 4,000 batches of 50, in ns: the native chain alone, the Python frames alone, those if each is at another instruction than in
-the last chain, and both as one chain. Needs cc.
+    python_chains.py [DEPTH]
+
+The callchain has DEPTH Python frames (29 by default), each of another function. Four ways to take it are measured, each 200,000 times in batches
+of 50: the native chain alone; the Python frames alone; the Python frames if each is at another instruction than in the chain before; and both
+as one chain. Prints the least and the median time of a chain, over the 4,000 batches, in ns. Needs cc.
 """
 import ctypes
 import os

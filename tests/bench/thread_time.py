@@ -4,8 +4,9 @@
 
     tests/bench/thread_time.py [ROUNDS [SECONDS]]
 
-Each round runs `accounted crowd` with 1, 64 and 512 threads that wake every 10 ms, without and with --thread-time. Prints the least time
-of a thread's creation and end of all rounds, the median processor time of the writer as a share of the time, and the bytes of the report.
+Each round runs `accounted crowd` with 1, 64 and 512 threads that wake every 10 ms, without and with --thread-time. Prints the shortest time, over
+all rounds, that the creation and end of a thread took; the writer's processor time as a share of the elapsed time (median); and the bytes of the
+report.
 """
 import os
 import re

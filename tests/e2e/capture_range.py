@@ -129,7 +129,7 @@ def whole_tree():
             pass
     same("a tree: its report is sound", (process.returncode, receipts_agree(report), report.check().status), (0, None, 0))
     found = calls(report)
-    # It waits in usleep() until the writer has seen the child die.
+    # The program waits in usleep() until the writer has noticed that the child is dead.
     same("a child made inside a range is inside; a range ends with its process", {name: found[name] for name in found if name != "usleep"}, {"sched_yield": 2})
     windows_are_sound("a tree", report, 2)
     return None
@@ -221,7 +221,7 @@ def wrong_options():
                f"{result.returncode} {result.stderr}")
 
 
-def options_are_told():
+def options_are_reported():
     place, spool = folder(), spool_folder()
     report = Report(os.path.join(place, "r.rep"))
     run([TRACE, "run", "-o", report.path, "-t", "osrt", "--osrt-locks", "all", "-c", "nvtx:a\nb", "--", "true"], env=clean_env(LIBTRACE_OSRT_THRESHOLD=77))
@@ -245,4 +245,4 @@ def options_are_told():
 
 
 if __name__ == "__main__":
-    main(options_are_told, nvtx_ranges, library_functions, signals, whole_tree, domains, preload_alone, windows_outlive_the_writer, never_began, wrong_options)
+    main(options_are_reported, nvtx_ranges, library_functions, signals, whole_tree, domains, preload_alone, windows_outlive_the_writer, never_began, wrong_options)

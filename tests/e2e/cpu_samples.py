@@ -187,8 +187,8 @@ def in_step():
     rows = s.samples()
     by = {name: sum(r["cpu_time_ns"] for r in rows if name in r["callchain"]) for name in ("step_often", "step_rarely")}
     tap.ok(sum(by.values()) >= 0.99 * (often + rarely) - 45e6, "99 % of its processor time, but for the last mark, is between named marks", (by, often + rarely, cpu))
-    # A mark takes the time since the one before, up to 41 ms, and each stay is some 30 to 120 ms long. Taken as independent, each
-    # mark errs by half of that at a change, uniformly.
+    # Each mark stands for the time since the mark before it, up to 41 ms; the thread changes its function every 30 to 120 ms. At a change,
+    # a mark assigns a part of that time to the wrong function. The errors are taken as independent, as those of random samples.
     share, got = often / (often + rarely), by["step_often"] / sum(by.values())
     sigma = (len(rows) * share * (1 - share)) ** 0.5 / len(rows)
     tap.ok(abs(got - share) <= 4.9 * sigma, f"each caller has its share (normal, {CHANCE:g})", (got, share, sigma, len(rows)))

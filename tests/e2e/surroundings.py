@@ -29,7 +29,7 @@ def debugger():
     follower = [app("clone_follower"), "env"]
     plain = run([*follower, app("many_threads")], env=clean_env(), cwd=work)
     with_us = run([*follower, *traced, app("many_threads")], env=clean_env(), cwd=work)
-    tap.ok((plain.status, plain.out) == (with_us.status, with_us.out), "debugger: follows what it follows without us", (plain, with_us))
+    tap.ok((plain.status, plain.out) == (with_us.status, with_us.out), "debugger: follows the same threads as without the tracer", (plain, with_us))
     ended = wait_spool_gone(spool)
     tap.ok(ended and report.exists() and report.check().status == 0 and not receipts_agree(report), "debugger: its end does not kill the writer",
            os.listdir(spool))
@@ -43,7 +43,7 @@ def little_data():
 
 
 def memory():
-    """Check how much memory is added to a process that has a limit (docs/limitations.md)."""
+    """Check that the tracer adds no more memory to a process than docs/limitations.md says."""
     script = 'while read -r key value _; do case $key in VmSize:|VmData:) echo $value;; esac; done < /proc/self/status'
     plain = [int(number) for number in run(["sh", "-c", script], env=clean_env()).out.split()]
     for name, most, more in (("default", (3400, 320), {}), ("a callchain for each call", (3400, 320), {"LIBTRACE_OSRT_BACKTRACE_THRESHOLD": 0}),
@@ -60,7 +60,7 @@ def memory():
 def exec_edges():
     report = both([app("exec_edges")], "exec with little stack or bad pointers")
     ran = [p for p in report.processes() if program_of(p) == "true"] if report else []
-    tap.ok(len(ran) == 3, "exec with little stack: the programs are in the tree although it was not named to them", report and report.processes())
+    tap.ok(len(ran) == 3, "exec with little stack: the programs are in the tree, although their environment did not name it", report and report.processes())
 
 
 def exec_locks():
@@ -99,8 +99,8 @@ def filtered_start():
 
 
 def container():
-    """Check a container's filter, which each process has. The process that created the tree has it, or process 1; otherwise the user states by an option
-    that it does no harm.
+    """Check a filter that all processes of a container have. Programs are traced if the process that created the tree has the same filter,
+    or process 1, or if the user says so by LIBTRACE_SECCOMP=trace.
     """
     program = [app("ifunc_early")]
     own_process_1 = ["unshare", "--pid", "--fork", "--mount-proc"]

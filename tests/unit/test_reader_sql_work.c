@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_reader_sql_work.c - checks the work of the reports about NVTX ranges and of CUDA summaries.
+ * test_reader_sql_work.c - tests that the reports of NVTX ranges and of CUDA calls take time in
+ * proportion to the size of the database.
  *
- * It grows linearly with the database, counted in steps of SQLite's machine and in open ranges that
- * were looked at. The rows equal those of a join of all pairs.
+ * Counted are the steps of SQLite's virtual machine, and the open ranges that a sweep visits. The
+ * rows must equal those of a join of all pairs.
  */
 #define _GNU_SOURCE
 #include "tests/unit/tap.h"
@@ -30,7 +31,7 @@ int main(void)
 
 #define SMALL 200
 #define TIMES 4     /* factor between the rows of the large and the small database */
-#define GROWTH 1.25 /* the greatest allowed growth of the work for a row */
+#define GROWTH 1.25 /* greatest growth of the work per row that is allowed */
 #define STEPS_COUNTED 10
 
 static char folder[] = "/tmp/test_reader_sql_work.XXXXXX";
@@ -43,8 +44,8 @@ static int step_count(void *user)
 	return 0;
 }
 
-/* Add a thread with `count` steps: ranges four deep, launches in the innermost and between, and
- * start/end ranges each of which crosses the one before. */
+/* Add `count` steps, alternately to two threads: each has ranges four deep, three launches with
+ * kernels, and a start/end range that crosses that of the thread's previous step. */
 static const char rows[] =
 	"INSERT INTO StringIds VALUES (1, 'cudaLaunchKernel'), (2, 'kernel');"
 	"CREATE TEMP TABLE n AS WITH RECURSIVE c(x) AS (SELECT 0 UNION ALL SELECT x + 1 FROM c "

@@ -95,8 +95,8 @@ static inline void osrt_sum_add(struct lane *lane, unsigned fn, uint64_t ticks)
 #endif
 }
 
-/* Count one more call of `fn` that is not recorded, and keep its begin: see open_call_is_summed().
- */
+/* Count one more call of `fn` that is not recorded, and keep its start tick for
+ * open_call_is_summed(). */
 static inline void osrt_count(struct lane *lane, unsigned fn, uint64_t tick, uint64_t ticks)
 {
 	lane->summed = (uint32_t)tick;

@@ -53,8 +53,8 @@ static int page_file(FILE *out, const struct options *o, const char *file)
 	return status;
 }
 
-/* Read the output of `trace diff -f json`. The page's script parses it, so here it is a text.
- * Returns false after a message. */
+/* Read the output of `trace diff -f json`, without parsing it: the page's script does that. Returns
+ * false after a message. */
 static bool comparison_read(const char *name, char **ret_text, size_t *ret_bytes)
 {
 	FILE *in = name ? fopen(name, "re") : NULL;
