@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * regular.c - opening of regular files only, by names that others have chosen.
+ * regular.c - opens files whose names others have chosen, but only regular files.
  */
 #define _GNU_SOURCE
 #include "common/regular.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * regular.h - opening of regular files only, by names that others have chosen.
+ * regular.h - opens files whose names others have chosen, but only regular files.
  *
  * A path in a report or of a traced process may name a pipe, which would block, or a device, where
  * merely opening it may have an effect (a watchdog resets the machine). So its type is checked

@@ -152,7 +152,7 @@ void *sys_mmap_beyond_data(size_t bytes)
 	return map_anonymous(bytes, MAP_GROWSDOWN | MAP_NORESERVE);
 }
 
-/* Share a mapping between several tables: each mapping is one more for forks to copy. */
+/* Size of a mapping that several tables share: fork() copies each mapping, so there are few. */
 #define TABLES_BYTES UINT64_C(0x100000)
 static struct tables {
 	struct tables *before;

@@ -31,7 +31,8 @@ TABLES = {
     "SCHED_EVENTS": "start, cpu, isSchedIn, globalTid, threadState, threadBlock",
     **dict.fromkeys(("SAMPLING_CALLCHAINS", "OSRT_CALLCHAINS"), "id, symbol, module, unresolved, specialEntry, originalIP, stackDepth, PRIMARY KEY (id, stackDepth)"),
 }
-# T1 lives for 1 ms. It is in poll() from 200 to 500 us; then it has a CPU for 50 of 300 us, and sleeps unseen for the rest.
+# T1 lives for 1 ms. It is in poll() from 200 to 500 us. Until 800 us it has a CPU for 50 us and is runnable for 250 us; after that, nothing says
+# what it did.
 STATES = {("running", 0, 200_000), ("blocked", 200_000, 500_000), ("runnable", 500_000, 800_000), ("unknown", 800_000, 1_000_000)}
 # T1B has context switches: it loses its CPU, and waits.
 SWITCHES = {("running", 0, 100_000), ("runnable", 100_000, 300_000), ("running", 300_000, 400_000), ("blocked", 400_000, 900_000)}

@@ -72,7 +72,8 @@ void *rtld_next_find(const struct rtld_next_scope *scope, const char *name, cons
 
 /*
  * Return the address of the function or variable `name`, in its default version, in the first
- * object from `map` on that has it; 0 = none has. A function that is chosen at run time is chosen.
+ * object from `map` on that has it; 0 = none has. For an STT_GNU_IFUNC, it calls the resolver and
+ * returns its choice.
  * Uses relative addresses only, so that it also runs before this library is relocated (relocate.h).
  */
 uint64_t rtld_next_find_from(const struct link_map *map, const char *name);

@@ -269,7 +269,7 @@ void process_begin(struct writer *w, struct spool *spool)
 		struct known_process *again =
 			known_add(&w->known, spool->pid, spool->id, spool->start_ns);
 		if (again)
-			again->is_claimed = true; /* the row of the adopted process answers */
+			again->is_claimed = true; /* the earlier writer knew it */
 		return;
 	}
 	Libtrace__Process message = LIBTRACE__PROCESS__INIT;

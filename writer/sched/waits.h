@@ -2,9 +2,9 @@
 /*
  * waits.h - what a sleeping thread waits for, as the kernel shows it in /proc.
  *
- * The thread is neither stopped nor interrupted. Which system call it waits in is shown only to
- * those who may trace the process; the kernel's function, to those who may read its files; that it
- * sleeps, to all.
+ * The thread is neither stopped nor interrupted. The kernel shows to everybody that a thread
+ * sleeps; the function of the kernel that it sleeps in, to those who may read the process's files
+ * in /proc; and the system call, to those who may trace the process.
  */
 #ifndef WRITER_SCHED_WAITS_H
 #define WRITER_SCHED_WAITS_H
@@ -15,9 +15,10 @@
 
 struct wait {
 	const char *system_call; /* its name; a static text; "" = not known */
-	char number[32];         /* where the call has no name: what `system_call` points to */
-	char kernel[64];         /* function of the kernel that waits; "" = not known */
-	uint64_t pc;             /* instruction after the call; 0 = not known */
+	char number[32]; /* the number of a call without a name, as a text: then `system_call`
+			    points here */
+	char kernel[64]; /* function of the kernel that waits; "" = not known */
+	uint64_t pc;     /* instruction after the call; 0 = not known */
 };
 
 /* Look at a thread. Return true if it sleeps, and what for; false if it runs, waits for a CPU, is
