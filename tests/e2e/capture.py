@@ -7,6 +7,7 @@ The programs of tests/apps print the counts that their report must contain ("exp
 """
 import json
 import os
+import platform
 import re
 import shutil
 import signal
@@ -16,7 +17,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from lib import Books, HANG_S, LIBRARY, Report, SRC, TRACE, app, clean_env, folder, leftovers, main, program_of, receipts_agree, run, spool_folder, tap, trace, traced_env, wait_spool_gone, wait_until  # noqa: E402
+from lib import Books, HANG_S, LIBRARY, Report, SRC, TRACE, app, clean_env, folder, leftovers, main, program_of, receipts_agree, run, spool_folder, tap, trace, traced_env, wait_spool_gone, wait_until, writer_of  # noqa: E402
 
 
 class Traced:
@@ -290,6 +291,40 @@ def ends_are_told():
         traced = Traced([app("exits"), mode])
         process = traced.report.processes()[0] if traced.report.exists() else {}
         tap.ok(process.get("end") == end and (status is None or process.get("exit_status") == status), f"end by {mode}: {end} {status or ''}", process)
+
+
+def has_pidfd(writer, pid):
+    """Return whether the writer has a pidfd of the process: it has found its spool."""
+    try:
+        for fd in os.listdir(f"/proc/{writer}/fdinfo"):
+            with open(f"/proc/{writer}/fdinfo/{fd}", encoding="ascii") as file:
+                if f"\nPid:\t{pid}\n" in file.read():
+                    return True
+    except OSError:
+        pass
+    return False
+
+
+def killed_children_have_their_signal():
+    """Check that a child killed by a signal has it in the report. From Linux 6.15 on the kernel reports it for certain once the writer has found the
+    child; before, only until the parent has waited for it.
+    """
+    version = tuple(int(part) for part in re.findall(r"\d+", platform.release())[:2])
+    for end, number in (("kill -SEGV $$", 11), ("kill -KILL $$", 9), ("exit 5", None)):
+        place, spool = folder(), spool_folder()
+        path, go = os.path.join(place, "r.rep"), os.path.join(place, "go")
+        os.mkfifo(go)
+        child = f"echo $$; read x < {go}; {end}"
+        command = ["sh", "-c", 'sh -c "$0"; true', child]
+        with subprocess.Popen(command, env=traced_env(path, spool), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+            pid = int(process.stdout.readline())
+            wait_until(lambda pid=pid, spool=spool: writer_of(spool) and has_pidfd(writer_of(spool), pid))
+            with open(go, "w", encoding="ascii") as file:
+                file.write("x\n")
+            process.communicate()
+        wait_spool_gone(spool)
+        found = [p.get("term_signal") for p in Report(path).processes() if p["pid"] == pid and p["end"] != "exec"]
+        tap.ok(found == [number] or (version < (6, 15) and found == [None]), f"a child that ends by {end}: signal {number}", (found, trace("info", path).out))
 
 
 def killers_are_told():
@@ -846,7 +881,7 @@ if __name__ == "__main__":
     if not os.path.exists(LIBRARY):
         print(f"Bail out! no {LIBRARY}")
         sys.exit(1)
-    main(killers_are_told, working_directory_is_a_trap, counts_of_apps, counts_with_threshold, reasons_of_drops_are_told, storm_is_counted, forks_under_signals_are_counted, left_calls_harm_no_later_ones, calls_hold_results, times_make_sense, holder_is_named, every_lock_on_request, paths_on_request,
+    main(killed_children_have_their_signal, killers_are_told, working_directory_is_a_trap, counts_of_apps, counts_with_threshold, reasons_of_drops_are_told, storm_is_counted, forks_under_signals_are_counted, left_calls_harm_no_later_ones, calls_hold_results, times_make_sense, holder_is_named, every_lock_on_request, paths_on_request,
          threads_and_names, process_tree, processes_are_described, exec_makes_a_new_process, ends_are_told, verdicts, exec_as_another_user_is_told,
          a_closed_gate_keeps_children_from_the_preload_too, children_not_followed,
          names_of_reports, refused_programs, recovered_by_name, recordings_that_cannot_be_recovered, bad_names, nothing_is_overwritten, modes_of_files, run_passes_status, closed_standard_descriptors, run_forwards_signals, run_waits_for_the_tree,

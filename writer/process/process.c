@@ -310,6 +310,8 @@ static void fill_end(const struct spool *spool, Libtrace__Process *m, char *reas
 		break;
 	default:
 		m->end = LIBTRACE__PROCESS_END__END_KILLED;
+		m->term_signal = spool_end_signal(spool);
+		m->has_term_signal = m->term_signal != 0;
 	}
 }
 

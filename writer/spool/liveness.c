@@ -13,7 +13,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -29,6 +31,9 @@
 #define START_SLACK_NS                                                                             \
 	UINT64_C(50000000) /* /proc counts start times in 10 ms, and a spool is created later than \
 			      its process */
+
+#define STATUS_TRIES 20
+#define STATUS_PAUSE_NS 50000 /* between tries */
 
 static ssize_t file_read(const char *path, char *buffer, size_t bytes)
 {
@@ -193,6 +198,62 @@ bool spool_is_replaced(const struct spool *spool)
 		return true;
 	snprintf(pid, sizeof(pid), "%u", spool->host_pid);
 	return !spool->host_pid || maps_spool(pid, spool->name) != 1;
+}
+
+/* ioctl() of a pidfd, Linux 6.13; include/uapi/linux/pidfd.h. The status is known from 6.15 on. */
+struct pidfd_status {
+	uint64_t mask;
+	uint64_t cgroup;
+	uint32_t pid, tgid, ppid, ids[8];
+	int32_t exit_code; /* as that of waitpid() */
+};
+_Static_assert(sizeof(struct pidfd_status) == 64, "the kernel's first version of the struct");
+#define PIDFD_GET_STATUS _IOWR(0xff, 11, struct pidfd_status)
+#define PIDFD_HAS_STATUS 8u /* bit of `mask`: requested, and known */
+
+/* Get the wait status of a process that its parent has waited for. */
+static bool status_of_waited(int pidfd, int *ret_status)
+{
+	struct pidfd_status info = {.mask = PIDFD_HAS_STATUS};
+	if (pidfd < 0 || ioctl(pidfd, PIDFD_GET_STATUS, &info) || !(info.mask & PIDFD_HAS_STATUS))
+		return false;
+	*ret_status = info.exit_code;
+	return true;
+}
+
+/* Get the wait status of a zombie, the last field of its /proc/PID/stat. *ret_state is the state of
+ * the process, 0 if there is none. */
+static bool status_of_zombie(const struct spool *spool, int *ret_status, char *ret_state)
+{
+	char path[64], text[1024];
+	uint64_t start_ns;
+	snprintf(path, sizeof(path), "/proc/%u/stat", spool->host_pid);
+	*ret_state = 0;
+	if (!spool->host_pid || process_stat(spool->host_pid, ret_state, &start_ns) ||
+		*ret_state != 'Z' ||
+		start_ns > spool_header(spool)->first.mono_ns + START_SLACK_NS ||
+		file_read(path, text, sizeof(text)) < 0)
+		return false;
+	const char *last = strrchr(text, ' ');
+	*ret_status = last ? (int)strtol(last, NULL, 10) : 0;
+	return *ret_status != 0;
+}
+
+uint32_t spool_end_signal(const struct spool *spool)
+{
+	const struct timespec pause = {0, STATUS_PAUSE_NS};
+	int status = 0;
+	char state = 'X';
+	bool known = false;
+	/* The parent may be waiting for the process now: for a moment, neither way knows. */
+	for (int n = 0; n < STATUS_TRIES && state == 'X' && !known; n++) {
+		if (n)
+			nanosleep(&pause, NULL);
+		known = status_of_waited(spool->pidfd, &status) ||
+			status_of_zombie(spool, &status, &state) ||
+			status_of_waited(spool->pidfd, &status);
+	}
+	return known && WIFSIGNALED(status) ? (uint32_t)WTERMSIG(status) : 0;
 }
 
 bool spool_is_init(const struct spool *spool)

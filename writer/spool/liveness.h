@@ -26,6 +26,11 @@ bool spool_is_replaced(const struct spool *spool);
  * container is. When it has ended, the kernel kills all other processes of the namespace. */
 bool spool_is_init(const struct spool *spool);
 
+/* Return the signal that killed the process, which has ended; 0 = none, or not known. The kernel
+ * reports it until the parent has waited for the process; from Linux 6.15 on also afterwards, if
+ * the spool was found while the process lived. Takes at most 1 ms. */
+uint32_t spool_end_signal(const struct spool *spool);
+
 /* Get the state letter of a process, and its start in ns of CLOCK_MONOTONIC. Return 0 or a
  * negative errno. */
 int process_stat(uint32_t pid, char *ret_state, uint64_t *ret_start_ns);
