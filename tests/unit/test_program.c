@@ -19,7 +19,8 @@
 
 static char folder[] = "/tmp/libtrace-program-XXXXXX";
 
-/* Return the path of the n-th script; its interpreter is the one before it, of the first PROGRAM. */
+/* Return the path of the n-th script. Its interpreter is the script before it; that of the first is
+ * PROGRAM. */
 static const char *script(int n)
 {
 	static char path[64];

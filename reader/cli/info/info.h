@@ -65,8 +65,8 @@ void info_process_count(const struct process_list *l, char *ret_text, size_t byt
  * remarkable receipts. */
 void info_print_processes(FILE *out, const struct process_list *l, bool verbose);
 
-/* Return true, and write how little of the processor time CPU samples cover, if they cover less than
- * half of it because threads blocked the signal that takes them. */
+/* Return true if CPU samples cover less than half of the processor time, because threads blocked
+ * the signal that takes them; then write how much they cover. */
 bool info_unsampled(const struct info *i, char *ret_text, size_t bytes);
 
 /* Write how the program of the session ended, after its last exec. Returns false if that is not

@@ -294,8 +294,8 @@ def rank(f: Finding) -> tuple[int, float, float]:
 
 
 def test(comparison: Comparison, table: Table, nights: Sequence[int]) -> bool:
-    """Test all metrics that vary over the runs; the others are equal, if there are enough runs. nights: the number of base runs of
-    each group that was recorded together, or empty.
+    """Test all metrics that vary over the runs; the others are equal, if there are enough runs. nights: the number of
+    base runs of each group that was recorded together, or empty.
     """
     options, rng = comparison.options, numpy.random.default_rng(comparison.options.seed)
     columns = []

@@ -113,6 +113,11 @@ def function_lines(comparison: Comparison) -> list[str]:
     return [f"{line}; too few samples of {len(few)}: {', '.join(shown)}{', ...' * (len(few) > len(shown))}"]
 
 
+def floor_text(f: Finding, least: float) -> str:
+    """Return the smallest change of a metric that can be detected, at least `least` percent."""
+    return f"{title(f.key)}, {f.metric.removesuffix(' (ns)')}: {max(100 * f.floor, least):.{int(f.floor < 0.1)}f} %"
+
+
 def head(comparison: Comparison) -> list[str]:
     """Return the lines above the table."""
     lines = [
@@ -132,11 +137,7 @@ def head(comparison: Comparison) -> list[str]:
     if floors:
         least = 100 * comparison.options.min_effect
         lines.append(
-            "smaller changes than these cannot be detected: "
-            + "; ".join(
-                f"{title(f.key)}, {f.metric.removesuffix(' (ns)')}: {max(100 * f.floor, least):.{int(f.floor < 0.1)}f} %"
-                for f in floors
-            )
+            "smaller changes than these cannot be detected: " + "; ".join(floor_text(f, least) for f in floors)
         )
     return lines
 
