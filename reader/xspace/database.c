@@ -148,6 +148,22 @@ static int put_kernel(
 		INT64_C(0), INT64_C(0), p->facts.graph_node != 0, (int64_t)p->facts.graph_node, "");
 }
 
+/* Return the number that CUPTI gives the kind of a copy, from its name on AMD's GPUs, such as
+ * "CopyHostToDevice" and "MEMORY_COPY_HOST_TO_DEVICE"; 0 = none. */
+static int64_t copy_kind_amd(struct xspace_text name)
+{
+	static const struct {
+		const char *text;
+		int kind;
+	} kinds[] = {{"HostToDevice", 1}, {"HOST_TO_DEVICE", 1}, {"DeviceToHost", 2},
+		{"DEVICE_TO_HOST", 2}, {"DeviceToDevice", 8}, {"DEVICE_TO_DEVICE", 8},
+		{"HostToHost", 9}, {"HOST_TO_HOST", 9}};
+	for (size_t i = 0; name.bytes && i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		if (memmem(name.text, name.bytes, kinds[i].text, strlen(kinds[i].text)))
+			return kinds[i].kind;
+	return 0;
+}
+
 /* Return the number that CUPTI gives the kind of a copy, from the letters in its name. */
 static int64_t copy_kind(struct xspace_text name)
 {
@@ -165,7 +181,7 @@ static int64_t copy_kind(struct xspace_text name)
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
 		if (kinds[i].from == from && kinds[i].to == to)
 			return kinds[i].kind;
-	return 0;
+	return copy_kind_amd(name);
 }
 
 static int put_copy(

@@ -136,23 +136,32 @@ def message(*parts):
     return b"".join(varint(n << 3 | 2) + varint(len(v)) + v if isinstance(v, bytes) else varint(n << 3) + varint(v) for n, v in parts)
 
 
-def host(path, lines, stats=(), name=b"/host:CPU", clock=0):
-    """Write an XSpace with one plane of lines (id, name, [(event, start in ns after `clock`, duration in ns, {stat: number or bytes})])."""
+def plane_of(lines, stats=(), name=b"/host:CPU", clock=0, number=1):
+    """Return a plane of lines (id, name, [(event, start in ns after `clock`, duration in ns, {stat: number or bytes})])."""
     names, keys = {}, {}
     encoded = []
 
     def stat(key, value):
         return message((1, keys.setdefault(key, len(keys) + 1)), (5 if isinstance(value, bytes) else 4, value))
 
-    for number, title, events in lines:
+    for line, title, events in lines:
         body = [message((1, names.setdefault(event, len(names) + 1)), (2, start * 1000), (3, ns * 1000), *((4, stat(k, v)) for k, v in facts.items()))
                 for event, start, ns, facts in events]
-        encoded.append(message((1, number), (2, title), (3, clock), *((4, event) for event in body)))
+        encoded.append(message((1, line), (2, title), (3, clock), *((4, event) for event in body)))
     own = [stat(key, value) for key, value in stats]
-    plane = message((1, 1), (2, name), *((3, line) for line in encoded), *((4, message((1, i), (2, message((1, i), (2, n))))) for n, i in names.items()),
-                    *((5, message((1, i), (2, message((1, i), (2, k))))) for k, i in keys.items()), *((6, s) for s in own))
+    return message((1, number), (2, name), *((3, line) for line in encoded), *((4, message((1, i), (2, message((1, i), (2, n))))) for n, i in names.items()),
+                   *((5, message((1, i), (2, message((1, i), (2, k))))) for k, i in keys.items()), *((6, s) for s in own))
+
+
+def write(path, *planes):
+    """Write an XSpace."""
     with open(path, "wb") as file:
-        file.write(message((1, plane)))
+        file.write(message(*((1, plane) for plane in planes)))
+
+
+def host(path, lines, **of):
+    """Write an XSpace with one plane; for the arguments see plane_of()."""
+    write(path, plane_of(lines, **of))
 
 
 def computes_on_its_host():
@@ -196,5 +205,31 @@ def titles_name_the_api():
     tap.ok("CUDA API Summary" in trace("stats", path).out.decode(), "calls of both are called CUDA")
 
 
+def gpu_of_amd():
+    """Check an XSpace as XLA's profiler writes it for AMD's GPUs: calls of HIP in a plane of their own, copies whose kind is only in their name."""
+    path = os.path.join(folder(), "amd.xplane.pb")
+    copies = {b"CopyHostToDevice": "Host-to-Device", b"CopyDeviceToHost": "Device-to-Host", b"CopyDeviceToDevice": "Device-to-Device",
+              b"MEMORY_COPY_HOST_TO_DEVICE": "Host-to-Device", b"MEMORY_COPY_DEVICE_TO_HOST": "Device-to-Host"}
+    calls = [(b"hipModuleLaunchKernel", 100, 10, {b"device_id": 0, b"correlation_id": 1}), (b"hipMemset", 120, 10, {b"device_id": 0, b"correlation_id": 2}),
+             *((b"hipMemcpyAsync", 200 + 20 * i, 10, {b"device_id": 0, b"correlation_id": 3 + i}) for i in range(len(copies)))]
+    work = [(b"Cijk_Ailk_Bljk", 110, 50, {b"correlation_id": 1, b"kernel_details": b"regs:32\nstatic_shared:64\ndynamic_shared:0\ngrid:4,2,1\nblock:256,1,1\nocc_pct:50"}),
+            (b"FillBuffer", 170, 5, {b"correlation_id": 2, b"Memset_details": b"kind:Unknown num_bytes:77 async:0"}),
+            *((name, 300 + 20 * i, 10, {b"correlation_id": 3 + i, b"memcpy_details": b"kind:Unknown size:%d dest:0 async:1" % (1000 + i)})
+              for i, name in enumerate(copies))]
+    write(path, plane_of([(11, b"hip/11", calls)], name=b"/host:ROCTRACER"), plane_of([(3, b"Stream #3(Kernel,MemcpyH2D)", work)], name=b"/device:GPU:0", number=2),
+          plane_of([(12, b"python/12", [(b"step", 50, 900, {b"step_num": 1}), (b"PjitFunction(f)", 60, 500, {})])], number=3))
+    dumped = [json.loads(line) for line in trace("dump", "--json", path).out.splitlines()]
+    kinds = collections.Counter(row["kind"] for row in dumped)
+    tap.ok({kind: kinds[kind] for kind in ("cuda_api", "cuda_kernel", "cuda_memset", "cuda_memcpy", "nvtx_range")}
+           == {"cuda_api": len(calls), "cuda_kernel": 1, "cuda_memset": 1, "cuda_memcpy": len(copies), "nvtx_range": 2}, "AMD: no event is left out", kinds)
+    kernel = rows("cuda_gpu_trace", path)[0]
+    tap.ok([kernel[name] for name in ("GrdX", "GrdY", "BlkX", "Reg/Trd")] == ["4", "2", "256", "32"], "AMD: kernels have their shape", kernel)
+    counts = {row["Operation"]: int(row["Count"]) for row in rows("cuda_gpu_mem_size_sum", path) if "memcpy" in row["Operation"]}
+    wanted = {f"[CUDA memcpy {name}]": list(copies.values()).count(name) for name in copies.values()}
+    tap.ok(counts == wanted, "AMD: copies have their directions", counts)
+    text = trace("stats", path).out.decode()
+    tap.ok("HIP API Summary" in text and "Cijk_Ailk_Bljk" in text, "AMD: the reports are about HIP", text)
+
+
 if __name__ == "__main__":
-    main(foreign, our_own, computes_on_its_host, times_of_the_wall_clock, titles_name_the_api, damaged)
+    main(foreign, our_own, computes_on_its_host, times_of_the_wall_clock, titles_name_the_api, gpu_of_amd, damaged)
