@@ -136,6 +136,13 @@ static void row_put(struct writer *w, struct spool *spool, struct lane_view *vie
 	row_encode(w, spool, view, b, look->tid, ns);
 }
 
+/* Return how long the process has run. Its start is read from shared memory, which may hold
+ * anything. */
+static uint64_t age_ns(const struct spool *spool, uint64_t now)
+{
+	return now > spool->start_ns ? now - spool->start_ns : 0;
+}
+
 /* Add a row if the thread sleeps and has no recorded call in progress. */
 static int wait_ask(
 	struct writer *w, struct spool *spool, struct lane_view *view, struct look *look)
@@ -144,9 +151,9 @@ static int wait_ask(
 	struct wait wait;
 	uint64_t now = clock_monotonic_ns(), since = look->asked_ns;
 	if (!since)
-		since = spool->start_ns + LOOK_NS > now ? spool->start_ns : now - LOOK_NS;
+		since = now - (age_ns(spool, now) < LOOK_NS ? age_ns(spool, now) : LOOK_NS);
 	look->asked_ns = now;
-	if (!lane || __atomic_load_n(&lane->open.sp, __ATOMIC_RELAXED) ||
+	if (!lane || !spool_is_proven(spool, now) || __atomic_load_n(&lane->open.sp, __ATOMIC_RELAXED) ||
 		!wait_look(spool->host_pid, look->tid, &wait))
 		return 0;
 	int error = writer_make_room(w);
@@ -188,7 +195,7 @@ static int lane_look(struct writer *w, struct spool *spool, struct readings *r, 
 	uint32_t tid = thread_of(spool, view);
 	if (tid != look->tid)
 		look_forget(look);
-	uint64_t least_ns = is_last ? 0 : (now - spool->start_ns) / SHARE;
+	uint64_t least_ns = is_last ? 0 : age_ns(spool, now) / SHARE;
 	bool ask_is_due = !is_last && now - look->asked_ns >= least_ns,
 	     row_is_due = now - look->row_ns >= least_ns;
 	if (!tid || (!row_is_due && !ask_is_due))
@@ -244,7 +251,7 @@ static int stop_look(struct writer *w, struct spool *spool, struct readings *r, 
 static int machine_look(struct writer *w, struct spool *spool, struct readings *r, bool is_last)
 {
 	struct machine_time time;
-	uint64_t now = clock_monotonic_ns(), least_ns = (now - spool->start_ns) / SHARE;
+	uint64_t now = clock_monotonic_ns(), least_ns = age_ns(spool, now) / SHARE;
 	if (least_ns < MACHINE_NS)
 		least_ns = MACHINE_NS;
 	if ((r->machine_row_ns && !is_last && now - r->machine_row_ns < least_ns) || !r->count ||
@@ -293,13 +300,16 @@ static int spool_read(struct writer *w, struct spool *spool, uint64_t now_ns, bo
 		return 0;
 	}
 	bool ran = false;
+	uint64_t begin_ns = clock_monotonic_ns();
+	spool_is_proven(spool, begin_ns); /* once; its time does not count below */
+	uint64_t proof_ns = clock_monotonic_ns() - begin_ns;
 	error = machine_look(w, spool, r, is_last);
 	for (uint32_t i = 0; i < r->count && !error; i++)
 		error = lane_look(w, spool, r, i, is_last, &ran);
 	if (!error && !ran && !is_last)
 		error = stop_look(w, spool, r, r->looked_ns);
 	r->looked_ns = now_ns;
-	uint64_t wait_ns = (clock_monotonic_ns() - now_ns) * SHARE;
+	uint64_t wait_ns = (clock_monotonic_ns() - now_ns - proof_ns) * SHARE;
 	r->due_ns = now_ns + (wait_ns > LOOK_NS ? wait_ns : LOOK_NS);
 	return error;
 }

@@ -22,6 +22,7 @@
 #include "common/clock.h"
 #include "writer/base/output.h"
 #include "writer/lane/segment.h"
+#include "writer/spool/liveness.h"
 
 #define PAGE_BYTES ((size_t)sysconf(_SC_PAGESIZE))
 #define RING_PAGES 8u        /* 1,024 records */
@@ -138,19 +139,32 @@ static bool ring_map(struct ring *ring, int fd)
 }
 
 /* Return true if the thread belongs to the process, which may have stored any number. */
-static bool is_own_thread(const struct spool *spool, uint32_t tid)
+static bool is_own_thread(struct spool *spool, uint32_t tid)
 {
 	char path[64];
 	snprintf(path, sizeof(path), "/proc/%u/task/%u", spool->host_pid, tid);
-	return !access(path, F_OK);
+	return !access(path, F_OK) && spool_is_proven(spool, clock_monotonic_ns()) == 1;
+}
+
+/* Open the event of a thread of the process. Return its descriptor or a negative errno. The number
+ * may be given to a stranger's thread before the event is opened: so look again after that. */
+static int own_event_open(struct spool *spool, uint32_t tid)
+{
+	int fd = is_own_thread(spool, tid) ? event_open(tid) : -ESRCH;
+	if (fd == -1)
+		return -errno;
+	if (fd < 0 || is_own_thread(spool, tid))
+		return fd;
+	close(fd);
+	return -ESRCH;
 }
 
 static void ring_open(struct spool *spool, struct ring *ring, uint32_t tid)
 {
 	*ring = (struct ring){.tid = tid};
-	if (spool->switches.off || !is_own_thread(spool, tid))
+	if (spool->switches.off)
 		return;
-	int fd = event_open(tid), error = fd < 0 ? errno : 0;
+	int fd = own_event_open(spool, tid), error = fd < 0 ? -fd : 0;
 	if (error == ESRCH)
 		return; /* the thread has ended */
 	if (error && !spool->switches.threads)
@@ -328,6 +342,11 @@ static int spool_switches(struct writer *w, struct spool *spool, bool *ret_busy)
 		spool->switches.off = "the process has a pid namespace of its own";
 		return 0;
 	}
+	int proven = spool_is_proven(spool, clock_monotonic_ns());
+	if (proven < 0)
+		spool->switches.off = off_text(-proven);
+	if (proven != 1)
+		return 0;
 	struct switches *s = switches_make(spool);
 	for (uint32_t i = 0; s && i < s->count && !error; i++) {
 		struct ring *ring = &s->rings[i];

@@ -256,6 +256,33 @@ uint32_t spool_end_signal(const struct spool *spool)
 	return known && WIFSIGNALED(status) ? (uint32_t)WTERMSIG(status) : 0;
 }
 
+static bool has_ended(const struct spool *spool)
+{
+	struct pollfd poll_fd = {spool->pidfd, POLLIN, 0};
+	if (spool->pidfd >= 0)
+		return poll(&poll_fd, 1, 0) == 1;
+	return kill((pid_t)spool->host_pid, 0) && errno == ESRCH;
+}
+
+int spool_is_proven(struct spool *spool, uint64_t now_ns)
+{
+	char pid[16];
+	if (!spool->host_pid || spool->dead)
+		return 0;
+	if (!spool->proven && spool->proof_ns && now_ns - spool->proof_ns < CHECK_EXEC_NS)
+		return 0;
+	if (!spool->proven) {
+		snprintf(pid, sizeof(pid), "%u", spool->host_pid);
+		int maps = maps_spool(pid, spool->name);
+		spool->proof_ns = now_ns;
+		if (maps < 0)
+			return maps == -EACCES || maps == -EPERM ? maps : 0;
+		spool->proven = maps;
+	}
+	/* Asked last: then the pid was that of the pidfd's process all the time. */
+	return spool->proven && !has_ended(spool);
+}
+
 bool spool_is_init(const struct spool *spool)
 {
 	return spool->same_namespace && spool->pid == 1;
@@ -266,12 +293,5 @@ bool spool_is_dead(struct spools *s, struct spool *spool, uint64_t now_ns)
 	bool wait;
 	if (!owner_known(s, spool, now_ns, &wait))
 		return !wait;
-	if (spool->pidfd >= 0) {
-		struct pollfd poll_fd = {spool->pidfd, POLLIN, 0};
-		if (poll(&poll_fd, 1, 0) == 1)
-			return true;
-	} else if (kill((pid_t)spool->host_pid, 0) && errno == ESRCH) {
-		return true;
-	}
-	return pid_is_other(spool, now_ns);
+	return has_ended(spool) || pid_is_other(spool, now_ns);
 }

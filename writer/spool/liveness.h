@@ -31,6 +31,14 @@ bool spool_is_init(const struct spool *spool);
  * the spool was found while the process lived. Takes at most 1 ms. */
 uint32_t spool_end_signal(const struct spool *spool);
 
+/*
+ * Return 1 if host_pid is the process that maps the spool, or did so before an exec, and has not
+ * ended; 0 if it is not, as far as known: the number is from shared memory, and may be that of a
+ * stranger. A negative errno if its mappings may not be read. Reads /proc/PID/maps until it is
+ * proven, at limited intervals; then makes one system call.
+ */
+int spool_is_proven(struct spool *spool, uint64_t now_ns);
+
 /* Get the state letter of a process, and its start in ns of CLOCK_MONOTONIC. Return 0 or a
  * negative errno. */
 int process_stat(uint32_t pid, char *ret_state, uint64_t *ret_start_ns);

@@ -52,6 +52,8 @@ struct spool {
 	bool looked_for;     /* all processes were searched for the owner */
 	bool seen;           /* the last search found a process that may be the owner */
 	uint64_t checked_ns; /* when /proc was last read */
+	bool proven;         /* see spool_is_proven() */
+	uint64_t proof_ns;   /* when that was last looked at */
 
 	/* progress */
 	bool dead;            /* its process has ended, or is another program now */
