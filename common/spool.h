@@ -424,7 +424,7 @@ struct fn_sum {
 #define FN_SUM_ROUND (UINT64_C(1) << 48)
 #define FN_SUM_CALLS(count) ((count) & (FN_SUM_ROUND - 1))
 
-struct open_call { /* a call that has begun and not returned */
+struct open_call {     /* a call that has begun and not returned */
 	uint64_t kind; /* function and flags; without a function, an entry of lane.open_stack has
 			  ended */
 	uint64_t sp;   /* stack pointer of the wrapper: a later call from above it proves that this
@@ -435,7 +435,7 @@ struct open_call { /* a call that has begun and not returned */
 /* Another stack saved it, or a call that it had interrupted: it may have ended between two
  * instructions of the short path, and is counted as dropped if nothing else closes it. */
 #define OPEN_UNSURE (UINT64_C(1) << 33)
-#define OPEN_FUNCTION(kind) ((kind) & RECORD_KIND_MASK)
+#define OPEN_FUNCTION(kind) ((kind)&RECORD_KIND_MASK)
 #define OPEN_CALLS 8u
 
 /* Return true if an open call began at the tick in `summed`, the value of lane.summed: it has

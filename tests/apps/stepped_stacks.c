@@ -26,9 +26,9 @@
 
 #define TRAP_FLAG 0x100
 #define STACK_BYTES 65536
-#define AFTER 30      /* calls after the trial, so that its calls are not the last ones */
+#define AFTER 30       /* calls after the trial, so that its calls are not the last ones */
 #define IN_KERNEL (-1) /* stop at the instruction that enters the kernel for the call */
-#define TOO_SHORT 3   /* status of a child whose call has fewer instructions */
+#define TOO_SHORT 3    /* status of a child whose call has fewer instructions */
 
 static uint64_t *made; /* calls of the children */
 static volatile int steps, target;

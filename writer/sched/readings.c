@@ -153,7 +153,8 @@ static int wait_ask(
 	if (!since)
 		since = now - (age_ns(spool, now) < LOOK_NS ? age_ns(spool, now) : LOOK_NS);
 	look->asked_ns = now;
-	if (!lane || !spool_is_proven(spool, now) || __atomic_load_n(&lane->open.sp, __ATOMIC_RELAXED) ||
+	if (!lane || !spool_is_proven(spool, now) ||
+		__atomic_load_n(&lane->open.sp, __ATOMIC_RELAXED) ||
 		!wait_look(spool->host_pid, look->tid, &wait))
 		return 0;
 	int error = writer_make_room(w);
