@@ -39,7 +39,6 @@
 #include <stdint.h>
 
 #include "common/frame_address.h"
-#include "common/prototype.h"
 
 #define SPOOL_MAGIC 0x316c6f6f70536c54ull /* "TlSpool1" */
 #ifndef SPOOL_VERSION                     /* tests build a writer of another version */
@@ -180,8 +179,8 @@ enum record_kind {
 				   stands for, b = ns of processor time since the thread's last
 				   sample; function: 0 or that of the call that was open;
 				   RECORD_NESTED: it interrupted the tracer, and has no callchain */
-	REC_THREAD_TIME = 0xf31, /* a = enum thread_time_flag, b = ns of processor time of the
-				   thread; payload struct thread_time */
+	REC_THREAD_TIME = 0xf31,   /* a = enum thread_time_flag, b = ns of processor time of the
+				     thread; payload struct thread_time */
 	REC_FUNCTION_WORDS = 0xf40 /* published together with the REC_FUNCTION after it: a = name of
 				      the prototype, b = number of words; payload the words */
 };
@@ -464,12 +463,14 @@ struct function_open {
 				 has reached it */
 };
 
+#define FUNCTION_WORDS_MAX 8u /* words that are kept of one call */
+
 /* The words that are kept of a call that has begun. */
 struct function_words {
 	uint32_t prototype; /* its name; 0 = none is kept */
 	uint32_t count;     /* words that were kept: fewer than the prototype has if the rest of the
 			       arguments could not be read */
-	uint64_t word[PROTOTYPE_WORDS_MAX];
+	uint64_t word[FUNCTION_WORDS_MAX];
 };
 
 /* The open calls of a lane's thread, at lane.functions. */

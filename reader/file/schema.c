@@ -92,7 +92,8 @@ static const struct row graph_operation_rows[] = {
 #include "common/schema/events.def"
 };
 
-static const struct row library_api_rows[] = {{0, "none", "NONE"},
+static const struct row library_api_rows[] = {
+	{0, "none", "NONE"},
 #define LIBRARY(number, id, title, files, functions) {number, #id, title},
 #include "common/schema/libraries.def"
 };

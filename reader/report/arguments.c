@@ -4,7 +4,7 @@
  */
 #include "reader/report/arguments.h"
 
-#include "common/prototype.h"
+#include "common/schema/prototype.h"
 #include "reader/base/print.h"
 
 static void value_print(FILE *out, uint64_t value, uint32_t type, const char *quote)
@@ -17,8 +17,7 @@ static void value_print(FILE *out, uint64_t value, uint32_t type, const char *qu
 		print_u64(out, value);
 }
 
-void arguments_print(
-	FILE *out, struct string_ref prototype, const int64_t *columns, bool is_json)
+void arguments_print(FILE *out, struct string_ref prototype, const int64_t *columns, bool is_json)
 {
 	struct prototype p = {0};
 	const char *quote = is_json ? "\"" : "";

@@ -17,7 +17,6 @@
  * text is `prototype`, then the number of words and the words follow. A prototype that cannot be
  * read has no words.
  */
-void arguments_print(
-	FILE *out, struct string_ref prototype, const int64_t *columns, bool is_json);
+void arguments_print(FILE *out, struct string_ref prototype, const int64_t *columns, bool is_json);
 
 #endif

@@ -205,7 +205,8 @@ static bool is_left_out(const struct schema_field *field, int64_t value)
 	bool may = field->kind == FIELD_KIND_ERRNO || field->kind == FIELD_KIND_FLAGS ||
 		field->kind == FIELD_KIND_CALLCHAIN || field->kind == FIELD_KIND_METHOD ||
 		field->kind == FIELD_KIND_PAYLOAD_TYPE || field->kind == FIELD_KIND_PROTOTYPE ||
-		!strcmp(field->column, "library_api") || !strcmp(field->column, "holder_tid") || !strcmp(field->column, "category") || !strcmp(field->column, "color") ||
+		!strcmp(field->column, "library_api") || !strcmp(field->column, "holder_tid") ||
+		!strcmp(field->column, "category") || !strcmp(field->column, "color") ||
 		!strcmp(field->column, "priority");
 	return may && !value;
 }

@@ -10,7 +10,7 @@
 #include <sqlite3.h>
 #include <string.h>
 
-#include "common/prototype.h"
+#include "common/schema/prototype.h"
 
 /* Read the prototype. Return the number of words that both it and the call have. */
 static uint32_t prototype_take(
@@ -51,7 +51,7 @@ static void call_words(sqlite3_context *context, int count, sqlite3_value **valu
 		sqlite3_str_appendf(text, "%s%.*s=", sqlite3_str_length(text) ? ", " : "",
 			(int)w->name_bytes, w->name);
 		sqlite3_str_appendf(text,
-			word_is_hex(w->type)            ? "0x%llx"
+			word_is_hex(w->type)              ? "0x%llx"
 				: word_is_signed(w->type) ? "%lld"
 							  : "%llu",
 			value);
@@ -67,8 +67,8 @@ static void call_words(sqlite3_context *context, int count, sqlite3_value **valu
 int call_words_add(struct sql *s)
 {
 	int flags = SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_DIRECTONLY;
-	int code = sqlite3_create_function(s->connection, "call_word",
-		3 + (int)PROTOTYPE_WORDS_MAX, flags, NULL, call_word, NULL, NULL);
+	int code = sqlite3_create_function(s->connection, "call_word", 3 + (int)PROTOTYPE_WORDS_MAX,
+		flags, NULL, call_word, NULL, NULL);
 	if (code == SQLITE_OK)
 		code = sqlite3_create_function(s->connection, "call_words",
 			2 + (int)PROTOTYPE_WORDS_MAX, flags, NULL, call_words, NULL, NULL);

@@ -5,7 +5,7 @@
  *
  *   call_word(arguments, name, words, word1, ..., word8)
  *                          the value of the argument `name`; NULL if the call has no such word.
- *                          `arguments` is the text of the prototype (common/prototype.h)
+ *                          `arguments` is the text of the prototype (common/schema/prototype.h)
  *   call_words(arguments, words, word1, ..., word8)
  *                          "id=0x5, m=4": all words but those of type ptr, which differ from call
  *                          to call; an empty text if there is none

@@ -374,8 +374,7 @@ static uint64_t computed_columns(const struct schema_event *event)
 			kind == FIELD_KIND_CALLCHAIN || kind == FIELD_KIND_METHOD ||
 			kind == FIELD_KIND_PAYLOAD || kind == FIELD_KIND_PAYLOAD_TYPE ||
 			kind == FIELD_KIND_PROTOTYPE || kind == FIELD_KIND_WORD_COUNT ||
-			kind == FIELD_KIND_WORD ||
-			!strcmp(event->fields[i].column, "level"))
+			kind == FIELD_KIND_WORD || !strcmp(event->fields[i].column, "level"))
 			columns |= UINT64_C(1) << i;
 	}
 	return columns;

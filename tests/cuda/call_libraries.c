@@ -21,8 +21,8 @@ static void cublas_call(void)
 	for (int i = 0; i < 3; i++)
 		RIGHT(cublasSgemm_v2(handle, 0, 1, 128, 256, 64, &one, NULL, 128, NULL, 64, &one,
 			      NULL, 128) == 0);
-	RIGHT(cublasSgemm_v2(handle, 0, 1, -1, 256, 64, &one, NULL, 128, NULL, 64, &one, NULL,
-		      128) == 7);
+	RIGHT(cublasSgemm_v2(
+		      handle, 0, 1, -1, 256, 64, &one, NULL, 128, NULL, 64, &one, NULL, 128) == 7);
 	RIGHT(cublasDgemmStridedBatched(handle, 0, 0, 16, 32, 8, &two, NULL, 16, 128, NULL, 8, 256,
 		      &two, NULL, 16, 512, 4) == 0);
 	for (int i = 0; i < 2; i++)

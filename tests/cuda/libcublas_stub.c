@@ -18,8 +18,8 @@ int cublasSgemm_v2(stub_handle handle, int transa, int transb, int m, int n, int
 	(void)transa, (void)transb, (void)lda, (void)ldb, (void)ldc;
 	if (m < 0 || n < 0 || k < 0)
 		return INVALID_VALUE;
-	return cublasLtMatmul(handle, NULL, alpha, a, NULL, b, NULL, beta, c, NULL, c, NULL, NULL,
-		NULL, 0, NULL);
+	return cublasLtMatmul(
+		handle, NULL, alpha, a, NULL, b, NULL, beta, c, NULL, c, NULL, NULL, NULL, 0, NULL);
 }
 
 int cublasDgemmStridedBatched(stub_handle handle, int transa, int transb, int m, int n, int k,

@@ -9,8 +9,8 @@ int ncclCommInitRank(stub_handle *comm, int ranks, struct stub_id id, int rank)
 	return ranks > rank && id.bytes[127] == 5 ? 0 : 4;
 }
 
-int ncclAllReduce(const void *send, void *receive, size_t count, int type, int op,
-	stub_handle comm, void *stream)
+int ncclAllReduce(const void *send, void *receive, size_t count, int type, int op, stub_handle comm,
+	void *stream)
 {
 	(void)send, (void)receive, (void)count, (void)type, (void)op, (void)comm, (void)stream;
 	stub_launch(1);

@@ -54,8 +54,8 @@ int curandGenerateNormal(
 	stub_handle generator, float *output, size_t count, float mean, float deviation);
 
 int ncclCommInitRank(stub_handle *comm, int ranks, struct stub_id id, int rank);
-int ncclAllReduce(const void *send, void *receive, size_t count, int type, int op,
-	stub_handle comm, void *stream);
+int ncclAllReduce(const void *send, void *receive, size_t count, int type, int op, stub_handle comm,
+	void *stream);
 
 long cuFileRead(stub_handle file, void *buffer, size_t bytes, long file_offset, long buffer_offset);
 

@@ -16,8 +16,9 @@
 /* Launch so many kernels in the default stream. The first call of a library loads its module. */
 static inline void stub_launch(unsigned kernels)
 {
-	static const char ptx[] = "//\n.version 7.0\n.target sm_75\n.address_size 64\n"
-				  ".visible .entry " STUB_KERNEL "(.param .u32 count)\n{\n  ret;\n}\n";
+	static const char ptx[] =
+		"//\n.version 7.0\n.target sm_75\n.address_size 64\n"
+		".visible .entry " STUB_KERNEL "(.param .u32 count)\n{\n  ret;\n}\n";
 	static CUfunction function;
 	unsigned count = 1;
 	void *arguments[] = {&count};

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/prototype.h"
+#include "common/schema/prototype.h"
 #include "common/spool.h"
 #include "common/text.h"
 #include "reader/cli/record/functions.h"
@@ -92,8 +92,7 @@ static void test_prototypes(void)
 	check(p.words[1].index == 2 && p.words[1].type == WORD_INT &&
 			!strncmp(p.words[1].name, "m", p.words[1].name_bytes),
 		"a word with a type");
-	check(p.words[2].index == 3 && p.words[2].type == WORD_ULONG &&
-			p.words[2].name_bytes == 5,
+	check(p.words[2].index == 3 && p.words[2].type == WORD_ULONG && p.words[2].name_bytes == 5,
 		"blanks");
 	check(reads("_", &p) && p.count == 0, "no word");
 	check(!reads("", &p) && !reads("a,", &p) && !reads("a b", &p) && reads("int", &p),

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/libraries.h"
+#include "common/schema/libraries.h"
 
 enum backtrace {
 	BACKTRACE_RULES = 0,      /* uses the unwind tables of the program */
@@ -41,9 +41,9 @@ struct config {
 #define PRODUCER(name, ...) bool name;
 #include "tracer/producers.def"
 	bool libraries[LIBRARY_ROWS]; /* named in LIBTRACE_TRACE: their calls are recorded */
-	uint64_t sample_hz;    /* LIBTRACE_SAMPLING_FREQUENCY */
-	bool cpuctxsw;         /* LIBTRACE_CPUCTXSW: record context switches */
-	bool overwrite;        /* LIBTRACE_FORCE_OVERWRITE */
+	uint64_t sample_hz;           /* LIBTRACE_SAMPLING_FREQUENCY */
+	bool cpuctxsw;                /* LIBTRACE_CPUCTXSW: record context switches */
+	bool overwrite;               /* LIBTRACE_FORCE_OVERWRITE */
 	bool filtered;         /* LIBTRACE_SECCOMP=trace: record under system call filters, too */
 	bool follow;           /* LIBTRACE_FOLLOW: trace children, too */
 	bool writer;           /* LIBTRACE_HELPER: start a writer when there is none */

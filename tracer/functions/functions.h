@@ -17,8 +17,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "common/libraries.h"
-#include "common/prototype.h"
+#include "common/schema/libraries.h"
+#include "common/schema/prototype.h"
 #include "common/spool.h"
 #include "tracer/core/names.h"
 #include "tracer/core/thread.h"
@@ -104,8 +104,8 @@ bool function_name_is_wanted(const char *name);
 /* Return true if some pattern matches both. `library` is a path. */
 bool function_is_wanted(const char *name, const char *library);
 
-/* Return the row of libraries.def that `library`, a path, belongs to, plus 1; 0 = none, or its calls
- * are not requested. */
+/* Return the row of libraries.def that `library`, a path, belongs to, plus 1; 0 = none, or its
+ * calls are not requested. */
 uint32_t function_library_row(const char *library);
 
 /* Return true if a function must never be recorded: it returns twice, has a calling convention of
@@ -153,10 +153,6 @@ static inline struct function_stack *function_stack_of(const struct lane *lane)
 /* Record a call that has ended, or was left. `open` is its entry or NULL. Owning thread, not yet
  * busy. */
 void function_put(struct thread *t, const struct record *record, struct function_open *open);
-
-/* Return the index of the prototype from `text` to `end`, both of which stay valid; add it if it is
- * new. Return 0 if it cannot be read, or there is no room for it. */
-uint32_t function_prototype(const char *text, const char *end);
 
 /* Return the names of a record for a function, and write them, and that of its prototype, to the
  * spool. thread.busy set. */

@@ -116,7 +116,9 @@ bool function_is_wanted(const char *name, const char *library)
 	return false;
 }
 
-uint32_t function_prototype(const char *text, const char *end)
+/* Return the index of the prototype from `text` to `end`, both of which stay valid; add it if it is
+ * new. Return 0 if it cannot be read, or there is no room for it. */
+static uint32_t prototype_find(const char *text, const char *end)
 {
 	struct function_tables *f = function_tables;
 	struct prototype read;
@@ -148,7 +150,7 @@ static bool pattern_read(const char *s, const char *end)
 		return false;
 	uint32_t prototype = 0;
 	if (function_end < end) {
-		prototype = end[-1] == ')' ? function_prototype(function_end + 1, end - 1) : 0;
+		prototype = end[-1] == ')' ? prototype_find(function_end + 1, end - 1) : 0;
 		if (!prototype)
 			return false;
 	}
@@ -210,12 +212,11 @@ static uint32_t prototype_of(const char *name, const char *library)
 	const char *base = text_base_name(library);
 	for (uint32_t i = 0; i < function_tables->pattern_count; i++) {
 		const struct function_pattern *p = &function_tables->patterns[i];
-		if ((!p->prototype && !p->row) ||
-			!text_matches(base, p->library, p->library_end) ||
+		if ((!p->prototype && !p->row) || !text_matches(base, p->library, p->library_end) ||
 			!text_matches(name, p->function, p->function_end))
 			continue;
 		const char *text = p->row ? library_arguments(p->row - 1, name) : NULL;
-		return text ? function_prototype(text, text_end(text)) : p->prototype;
+		return text ? prototype_find(text, text_end(text)) : p->prototype;
 	}
 	return 0;
 }

@@ -36,7 +36,7 @@ static inline void words_keep(struct function_words *words, const struct functio
 
 static inline uint32_t words_count(const struct function_words *words)
 {
-	return words->count < PROTOTYPE_WORDS_MAX ? words->count : PROTOTYPE_WORDS_MAX;
+	return words->count < FUNCTION_WORDS_MAX ? words->count : FUNCTION_WORDS_MAX;
 }
 
 /* Return the number of slots of the record of the words; 0 = no word is kept. */

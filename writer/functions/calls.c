@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "common/libraries.h"
+#include "common/schema/libraries.h"
 #include "writer/base/names.h"
 #include "writer/lane/columns.h"
 
@@ -51,7 +51,7 @@ static void names_set(struct batch *b, const struct names *names)
 struct words {
 	uint32_t prototype; /* string id */
 	uint32_t count;
-	uint64_t word[PROTOTYPE_WORDS_MAX];
+	uint64_t word[FUNCTION_WORDS_MAX];
 };
 
 static void words_set(struct batch *b, const struct words *words)
@@ -188,7 +188,7 @@ uint32_t function_words_put(struct segment *s, const struct record_at *at)
 	uint32_t prototype = (uint32_t)at->r->a;
 	struct words words = {.count = at->bytes / 8};
 	const struct record *call = at->r + at->slots;
-	if (s->at + at->slots >= s->end || words.count > PROTOTYPE_WORDS_MAX)
+	if (s->at + at->slots >= s->end || words.count > FUNCTION_WORDS_MAX)
 		return 0;
 	const struct record r = *call;
 	if (record_kind_of(r.word) != REC_FUNCTION)
@@ -230,7 +230,7 @@ static struct words words_find(struct ending *e, uint64_t offset, uint32_t numbe
 			FUNCTION_STACK_BYTES))[number];
 	if (!from.prototype)
 		return words;
-	words.count = from.count < PROTOTYPE_WORDS_MAX ? from.count : PROTOTYPE_WORDS_MAX;
+	words.count = from.count < FUNCTION_WORDS_MAX ? from.count : FUNCTION_WORDS_MAX;
 	memcpy(words.word, from.word, sizeof(words.word));
 	words.prototype = spool_name_id(e->w, e->spool, from.prototype);
 	return words;

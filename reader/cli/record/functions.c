@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/prototype.h"
+#include "common/schema/prototype.h"
 #include "reader/cli/base/message.h"
 
 #define PATTERNS_MAX 256u

@@ -9,7 +9,7 @@
  * Return the patterns of `list` (NULL = none) and those of `file` (NULL = none), joined by commas;
  * the caller frees them. *ret_list is NULL if there are none. Return 0, or a negative errno after a
  * message: the file cannot be read, or an element is not LIBRARY:FUNCTION, with a prototype
- * (common/prototype.h) or without one.
+ * (common/schema/prototype.h) or without one.
  */
 int functions_join(const char *list, const char *file, char **ret_list);
 

@@ -16,7 +16,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define PROTOTYPE_WORDS_MAX 8u      /* words that are kept of one call */
+#include "common/spool.h"
+
+#define PROTOTYPE_WORDS_MAX FUNCTION_WORDS_MAX
 #define PROTOTYPE_ARGUMENTS_MAX 30u /* the first 6 are in registers */
 #define PROTOTYPE_NAME_BYTES_MAX 31u
 

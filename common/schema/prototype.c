@@ -2,7 +2,7 @@
 /*
  * prototype.c - prototype lines: which words of a call to keep, and their names.
  */
-#include "common/prototype.h"
+#include "common/schema/prototype.h"
 
 #include <stddef.h>
 

@@ -2,7 +2,7 @@
 /*
  * libraries.c - the rows of schema/libraries.def: libraries whose calls have a source of their own.
  */
-#include "common/libraries.h"
+#include "common/schema/libraries.h"
 
 #include <stddef.h>
 
