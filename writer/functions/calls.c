@@ -66,7 +66,7 @@ static void words_set(struct batch *b, const struct words *words)
 static void no_words_put(struct batch *b, uint32_t count)
 {
 	for (uint32_t column = FUNCTION_CALL_ARGUMENTS;
-		column < FUNCTION_CALL_WORD1 + PROTOTYPE_WORDS_MAX; column++)
+		column < FUNCTION_CALL_WORD1 + FUNCTION_WORDS_MAX; column++)
 		batch_same(b, column, 0, count);
 }
 
