@@ -69,7 +69,7 @@ struct codexl_writer {
 	uint32_t open_count, open_capacity;
 	uint32_t open_tid;
 	uint64_t table_row;
-	char separator;       /* 0 = none has been read: a comma */
+	char separator; /* 0 = none has been read: a comma */
 	bool has_version;
 	bool has_queue_index; /* kernel lines have this column */
 	int64_t *columns;     /* decoded columns of a batch */

@@ -14,7 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "common/nvtx_layout.h"
+#include "common/nvtx/layout.h"
 #include "reader/report/contents.h"
 
 #define NVTX_DEFINITIONS_MAX (1u << 22) /* rows of a kind: bounds memory for hostile reports */

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "common/nvtx_layout.h"
+#include "common/nvtx/layout.h"
 #include "reader/base/print.h"
 
 uint64_t nvtx_unsigned(const uint8_t *at, uint32_t bytes)

@@ -12,10 +12,12 @@ typedef double h_vector64 __attribute__((vector_size(64)));
 int h_call(int (*callback)(void *), void *user);
 
 /* The last two vectors are on the stack, aligned to their size. */
-h_vector32 h_vectors32(h_vector32 a, h_vector32 b, h_vector32 c, h_vector32 d, h_vector32 e,
-	h_vector32 f, h_vector32 g, h_vector32 h, h_vector32 i, long more, h_vector32 j);
-h_vector64 h_vectors64(h_vector64 a, h_vector64 b, h_vector64 c, h_vector64 d, h_vector64 e,
-	h_vector64 f, h_vector64 g, h_vector64 h, h_vector64 i, long more, h_vector64 j);
+__attribute__((target("avx"))) h_vector32 h_vectors32(h_vector32 a, h_vector32 b, h_vector32 c,
+	h_vector32 d, h_vector32 e, h_vector32 f, h_vector32 g, h_vector32 h, h_vector32 i,
+	long more, h_vector32 j);
+__attribute__((target("avx512f"))) h_vector64 h_vectors64(h_vector64 a, h_vector64 b, h_vector64 c,
+	h_vector64 d, h_vector64 e, h_vector64 f, h_vector64 g, h_vector64 h, h_vector64 i,
+	long more, h_vector64 j);
 
 _Complex long double h_complex(_Complex long double a, _Complex double b);
 double h_divide(double a, double b);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 // NEEDS: nvtx
 /*
- * nvtx_abi.c - compares the layouts of inject/nvtx_abi.h and common/nvtx_ext.h with NVIDIA's
+ * nvtx_abi.c - compares the layouts of inject/nvtx_abi.h and common/nvtx/ext.h with NVIDIA's
  * headers, at compile time.
  *
  * The file must compile.
  */
 #define NVTX_NO_IMPL
 #include "app.h"
-#include "common/nvtx_ext.h"
+#include "common/nvtx/ext.h"
 #include "inject/nvtx_abi.h"
 
 #include <nvtx3/nvToolsExt.h>

@@ -83,7 +83,7 @@ static struct result read_all(const uint8_t *data, size_t bytes, uint64_t cursor
 	return result;
 }
 
-/* Return the processor time of this process: a busy machine may take its processor away for long. */
+/* Return the processor time of this process: a busy machine may take its processor away. */
 static double seconds(void)
 {
 	struct timespec t;

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/nvtx_ext.h"
+#include "common/nvtx/ext.h"
 #include "reader/nvtx/decode.h"
 #include "tests/unit/make_report.h"
 #include "tests/unit/tap.h"

@@ -17,7 +17,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "common/nvtx_ext.h"
+#include "common/nvtx/ext.h"
 #include "tracer/nvtx/rows.h"
 
 /* Record the semantics of an entry of a schema, or of a counter. */
@@ -116,7 +116,7 @@ void *nvtx_heap_register(struct name *domain, const struct nvtx_heap_attributes 
 void nvtx_heap_unregister(struct name *domain, void *heap);
 void nvtx_heap_reset(struct name *domain, void *heap);
 /* Record regions of memory: registered, resized, unregistered, named. A call whose structure is
- * shorter than declared in common/nvtx_ext.h is ignored. */
+ * shorter than declared in common/nvtx/ext.h is ignored. */
 void nvtx_regions_register(struct name *domain, const struct nvtx_regions_register *r);
 void nvtx_regions_resize(struct name *domain, const struct nvtx_regions *r);
 void nvtx_regions_unregister(struct name *domain, const struct nvtx_regions *r);

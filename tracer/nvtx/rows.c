@@ -7,7 +7,7 @@
 #include "tracer/nvtx/rows.h"
 
 #include "common/clock.h"
-#include "common/nvtx_ext.h"
+#include "common/nvtx/ext.h"
 #include "common/text.h"
 #include "tracer/session/fork.h"
 #include "tracer/core/state.h"

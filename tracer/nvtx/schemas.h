@@ -13,8 +13,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "common/nvtx_ext.h"
-#include "common/nvtx_layout.h"
+#include "common/nvtx/ext.h"
+#include "common/nvtx/layout.h"
 #include "common/spool.h"
 
 #define SCHEMAS_BYTES_MAX (4u << 20)

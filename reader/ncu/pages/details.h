@@ -236,7 +236,7 @@ struct details_rows {
 	char **cells;
 	size_t count;
 	uint32_t capacity;
-	size_t last_least; /* least width of the last column */
+	size_t last_least;          /* least width of the last column */
 	const uint8_t (*widths)[2]; /* least and greatest width of each column; NULL = by texts */
 };
 /* Append a copy of a cell; NULL means "". Returns 0 or -ENOMEM. */

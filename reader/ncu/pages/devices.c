@@ -86,30 +86,30 @@ int details_numa_table(const struct details_item *item)
 
 enum end_type { END_GPU = 1, END_CPU = 2 };
 
-#define NVLINK_METRICS(X)                                                                          \
-	/* of each logical link */                                                                 \
-	X(ID1, "nvlink__dev0Id")                                                                   \
-	X(ID2, "nvlink__dev1Id")                                                                   \
-	X(TYPE1, "nvlink__dev0type")                                                               \
-	X(TYPE2, "nvlink__dev1type")                                                               \
-	X(PORTS1, "nvlink__source_ports")                                                          \
-	X(PORTS2, "nvlink__destination_ports")                                                     \
-	X(IS_DIRECT, "nvlink__is_direct_link")                                                     \
-	X(PHYSICAL, "nvlink__count_physical")                                                      \
-	X(PEER_ACCESS, "nvlink__peer_access")                                                      \
-	X(SYSTEM_ACCESS, "nvlink__system_access")                                                  \
-	X(PEER_ATOMIC, "nvlink__peer_atomic")                                                      \
-	X(SYSTEM_ATOMIC, "nvlink__system_atomic")                                                  \
-	X(BANDWIDTH, "nvlink__bandwidth")                                                          \
-	/* of each device */                                                                       \
-	X(DEVICE_NAME, "nvlink__dev_display_name_all")                                             \
-	X(ENABLED_MASK, "nvlink__enabled_mask")                                                    \
-	X(PORT_COUNT, "nvlink__max_count")                                                         \
-	/* of each port of the result's device */                                                  \
-	X(RECEIVED, "nvlrx__bytes.sum.per_second")                                                 \
-	X(TRANSFERRED, "nvltx__bytes.sum.per_second")                                              \
-	/* of the result */                                                                        \
-	X(DEVICE, "device__attribute_device_index")                                                \
+#define NVLINK_METRICS(X)                              \
+	/* of each logical link */                     \
+	X(ID1, "nvlink__dev0Id")                       \
+	X(ID2, "nvlink__dev1Id")                       \
+	X(TYPE1, "nvlink__dev0type")                   \
+	X(TYPE2, "nvlink__dev1type")                   \
+	X(PORTS1, "nvlink__source_ports")              \
+	X(PORTS2, "nvlink__destination_ports")         \
+	X(IS_DIRECT, "nvlink__is_direct_link")         \
+	X(PHYSICAL, "nvlink__count_physical")          \
+	X(PEER_ACCESS, "nvlink__peer_access")          \
+	X(SYSTEM_ACCESS, "nvlink__system_access")      \
+	X(PEER_ATOMIC, "nvlink__peer_atomic")          \
+	X(SYSTEM_ATOMIC, "nvlink__system_atomic")      \
+	X(BANDWIDTH, "nvlink__bandwidth")              \
+	/* of each device */                           \
+	X(DEVICE_NAME, "nvlink__dev_display_name_all") \
+	X(ENABLED_MASK, "nvlink__enabled_mask")        \
+	X(PORT_COUNT, "nvlink__max_count")             \
+	/* of each port of the result's device */      \
+	X(RECEIVED, "nvlrx__bytes.sum.per_second")     \
+	X(TRANSFERRED, "nvltx__bytes.sum.per_second")  \
+	/* of the result */                            \
+	X(DEVICE, "device__attribute_device_index")    \
 	X(IS_SWITCH, "nvlink__is_nvswitch_connected")
 
 enum nvlink_metric {
@@ -246,7 +246,8 @@ static int nvlink_rate_cells(struct nvlink *n, size_t link, bool is_on)
 	int error = has_peak ? nvlink_rate_cell(n, peak) : details_rows_add(&n->rows, "-");
 	const bool is_known = nvlink_rates(n, link, is_on, rates);
 	for (unsigned way = 0; way < 2 && !error; way++)
-		error = is_known ? nvlink_rate_cell(n, rates[way]) : details_rows_add(&n->rows, "-");
+		error = is_known ? nvlink_rate_cell(n, rates[way])
+				 : details_rows_add(&n->rows, "-");
 	if (is_known && has_peak)
 		snprintf(text, sizeof(text), "%.2f", (rates[0] + rates[1]) / peak * 100);
 	return error ? error : details_rows_add(&n->rows, text);
@@ -275,7 +276,7 @@ static int nvlink_name_cell(struct nvlink *n, size_t link)
 			id = cpu_number(n, id);
 		bytes += (size_t)snprintf(text + bytes, sizeof(text) - bytes, "%s%s %llu",
 			end ? "<->" : "",
-			type == END_GPU        ? "GPU"
+			type == END_GPU           ? "GPU"
 				: type == END_CPU ? "CPU"
 						  : "Invalid",
 			(unsigned long long)id);
@@ -315,8 +316,10 @@ static int nvlink_row(struct nvlink *n, size_t link)
 		error = nvlink_flag_cell(n, NVLINK_IS_DIRECT, link);
 	nvlink_get(n, NVLINK_IS_DIRECT, link, &direct);
 	if (!error)
-		error = details_rows_add(
-			&n->rows, !direct ? "n/a" : is_on ? "Enabled" : "Disabled");
+		error = details_rows_add(&n->rows,
+			!direct         ? "n/a"
+				: is_on ? "Enabled"
+					: "Disabled");
 	if (!error)
 		error = nvlink_device_cells(n, link);
 	if (nvlink_get(n, NVLINK_PHYSICAL, link, &count))

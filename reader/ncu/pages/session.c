@@ -76,14 +76,14 @@ static void system_facts(struct facts *f, const Libtrace__SystemInfo *s, bool is
 }
 
 /* An empty table, all columns of which are left-aligned. */
-#define FACTS(titles_, columns_)                                                                   \
-	{                                                                                          \
-		.rows = {                                                                          \
-			.titles = (titles_),                                                       \
-			.columns = (columns_),                                                     \
-			.left = (1u << (columns_)) - 1,                                            \
-			.lines = LINES_ROUND_TITLES                                                \
-		}                                                                                  \
+#define FACTS(titles_, columns_)                        \
+	{                                               \
+		.rows = {                               \
+			.titles = (titles_),            \
+			.columns = (columns_),          \
+			.left = (1u << (columns_)) - 1, \
+			.lines = LINES_ROUND_TITLES     \
+		}                                       \
 	}
 
 static int print_settings(struct details *d, const Libtrace__SessionDetails *s)

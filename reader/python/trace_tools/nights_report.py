@@ -42,7 +42,7 @@ def cpu_values(profiles: list[Profile], key: Key) -> tuple[str, list[float]]:
 
 
 def series_of(kept: store.Store, nights: list[Row]) -> dict[Series, Points]:
-    """Return {(key, metric): [(index of the night, [value of each run])]}: typical times, processor times and counts."""
+    """Return {(key, metric): [(index of the night, [value of each run])]}: typical times, processor times, counts."""
     found: dict[Series, Points] = {}
     sampled: dict[int, int] = {}  # index of a night with CPU samples: the number of its runs
     for index, n in enumerate(nights):

@@ -160,7 +160,8 @@ export class TimelineView {
 			element(
 				'span',
 				{ class: 'hint' },
-				'hatched: waits \u00b7 line below: may wait (files, network, MPI) \u00b7 sums "without waits" have neither \u00b7 ',
+				'hatched: waits \u00b7 line below: may wait (files, network, MPI) \u00b7 sums "without waits" have neither ' +
+					'\u00b7 ',
 				'arrows of a selected event: from call to GPU, from who released a lock to who got it',
 			),
 			element(
@@ -471,7 +472,8 @@ export class TimelineView {
 		if (hit.count > 1) {
 			return [
 				`${grouped(hit.count)} events, the longest: ${hit.name.text}`,
-				`together ${duration(hit.taken)} of ${duration(hit.length)}${hit.busy ? `, without waits ${duration(hit.busy)}` : ''}`,
+				`together ${duration(hit.taken)} of ${duration(hit.length)}` +
+					(hit.busy ? `, without waits ${duration(hit.busy)}` : ''),
 				`from ${moment(hit.start, hit.length)}`,
 				`${hit.track.title}, ${titleOf(hit.process)}`,
 				this.model.levels[0].cell && hit.length <= this.model.levels[0].cell * 2

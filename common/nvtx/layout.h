@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * nvtx_layout.h - size and offset of the values of NVTX payloads: the rules of C compilers on
+ * layout.h - size and offset of the values of NVTX payloads: the rules of C compilers on
  * x86-64, to which NVTX refers.
  *
  * Any thread; no state. Numbers come from programs and files: none is trusted, and nothing
@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "common/nvtx_ext.h"
+#include "common/nvtx/ext.h"
 
 struct nvtx_extent {
 	uint64_t bytes; /* NVTX_BYTES_UNKNOWN = only the payload itself determines it */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * nvtx_ext.h - the extensions of NVTX version 3: structures and numbers of payloads, counters,
+ * ext.h - the extensions of NVTX version 3: structures and numbers of payloads, counters,
  * memory and synchronization objects, as published with NVTX 3.2.
  *
  * Tracer and reader need them: the tracer reads the structures, the reader the numbers in records.
