@@ -19,6 +19,7 @@
 #include "reader/cli/export/list.h"
 #include "reader/cli/export/ncu.h"
 #include "reader/cli/export/nvtxt.h"
+#include "reader/cli/export/table_list.h"
 #include "reader/cli/export/timeline.h"
 #include "reader/cli/export/tools.h"
 #include "reader/cli/database/input.h"
@@ -32,7 +33,9 @@
 #include "reader/export/sqlite/export.h"
 #include "reader/stats/profile.h"
 
-#define LIST_COLUMNS 160u /* width of `--list` if the terminal's width is unknown */
+/* Widths of `--list` and `--list-tables` if the terminal's width is unknown. */
+#define LIST_COLUMNS 160u
+#define TABLE_COLUMNS 118u
 
 /* Build the default name: "dir/name.rep" -> "dir/name.json". The caller frees it. */
 static char *default_name(const char *file, const char *suffix)
@@ -236,6 +239,10 @@ int command_export(const struct options *o)
 	const struct export_format *format = export_format_named(o->value[OPT_export_type]);
 	if (o->value[OPT_export_list]) {
 		export_list_print(stdout, cli_terminal_width(LIST_COLUMNS));
+		return cli_finish(stdout, "standard output");
+	}
+	if (o->value[OPT_export_list_tables]) {
+		table_list_print(stdout, cli_terminal_width(TABLE_COLUMNS));
 		return cli_finish(stdout, "standard output");
 	}
 	const struct select_options by = {OPT_export_nvtx_include, OPT_export_nvtx_exclude,

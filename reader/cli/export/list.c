@@ -4,9 +4,9 @@
  */
 #include "reader/cli/export/list.h"
 
-#include <stdbool.h>
 #include <string.h>
 
+#include "reader/cli/export/folded.h"
 #include "reader/export/xplane/tools.h"
 
 #define EXPORTER(name, suffix, title, carries, loses) {#name, suffix, title, carries, loses},
@@ -16,8 +16,6 @@ static const struct export_format formats[] = {
 #define FORMATS (sizeof(formats) / sizeof(formats[0]))
 
 enum { FORMAT, FILE_SUFFIX, WHAT, CARRIES, LOSES, COLUMNS };
-
-#define GAP 2u /* blanks between columns */
 
 const struct export_format *export_format_named(const char *name)
 {
@@ -48,41 +46,9 @@ static void widths_find(size_t width, size_t *widths)
 		widths[FILE_SUFFIX] = suffix > widths[FILE_SUFFIX] ? suffix : widths[FILE_SUFFIX];
 	}
 	width = width < EXPORT_LIST_LEAST ? EXPORT_LIST_LEAST : width;
-	width -= widths[FORMAT] + widths[FILE_SUFFIX] + (COLUMNS - 1) * GAP;
+	width -= widths[FORMAT] + widths[FILE_SUFFIX] + (COLUMNS - 1) * FOLDED_GAP;
 	widths[WHAT] = width / 4;
 	widths[CARRIES] = widths[LOSES] = (width - widths[WHAT]) / 2;
-}
-
-/* Return the bytes of a text that fit into a line: whole words, or a part of a word that is longer
- * than the line. */
-static size_t part_of(const char *text, size_t width)
-{
-	const size_t bytes = strlen(text);
-	if (bytes <= width)
-		return bytes;
-	for (size_t at = width; at > 0; at--)
-		if (text[at] == ' ')
-			return at;
-	return width;
-}
-
-static void row_print(FILE *out, const char **texts, const size_t *widths)
-{
-	bool more = true;
-	while (more) {
-		size_t owed = 0; /* blanks to print before the next text */
-		more = false;
-		for (unsigned i = 0; i < COLUMNS; i++) {
-			size_t part = part_of(texts[i], widths[i]);
-			if (part)
-				fprintf(out, "%*s%.*s", (int)owed, "", (int)part, texts[i]);
-			owed = (part ? 0 : owed) + widths[i] - part + GAP;
-			texts[i] += part;
-			texts[i] += strspn(texts[i], " ");
-			more |= *texts[i] != 0;
-		}
-		fputc('\n', out);
-	}
 }
 
 void export_list_print(FILE *out, size_t width)
@@ -90,16 +56,11 @@ void export_list_print(FILE *out, size_t width)
 	const char *texts[COLUMNS] = {"Format", "File", "What it is", "Carries", "Loses"};
 	size_t widths[COLUMNS];
 	widths_find(width, widths);
-	row_print(out, texts, widths);
-	for (unsigned i = 0; i < COLUMNS; i++) {
-		for (size_t n = 0; n < widths[i]; n++)
-			fputc('-', out);
-		fprintf(out, "%*s", i + 1 < COLUMNS ? (int)GAP : 0, "");
-	}
-	fputc('\n', out);
+	folded_row_print(out, texts, widths, COLUMNS);
+	folded_rule_print(out, widths, COLUMNS);
 	for (size_t i = 0; i < FORMATS; i++) {
 		texts_of(&formats[i], texts);
-		row_print(out, texts, widths);
+		folded_row_print(out, texts, widths, COLUMNS);
 	}
 	static const char inputs[] =
 		"\nThe table is about reports of 'trace run'. Of other files, each format\n"
