@@ -3,16 +3,23 @@
 
 python_zoo.py LOG CALLS [THREADS [SEED [torture]]]: lines of LOG.PID are {"call": number, "frames": [[function, file, line], ...]}, innermost first. Call
 number n is an lseek() that returns n. With `torture`, other threads fork, execute code, replace functions, collect garbage and end meanwhile.
+Where greenlet can be imported, calls are made in greenlets, too.
 """
 import contextlib
 import ctypes
 import functools
 import gc
 import json
+import marshal
 import os
 import random
 import sys
 import threading
+
+try:
+    from greenlet import getcurrent, greenlet
+except ImportError:
+    greenlet = None
 
 LOG, CALLS = sys.argv[1], int(sys.argv[2])
 THREADS = int(sys.argv[3]) if len(sys.argv) > 3 else 1
@@ -20,6 +27,9 @@ SEED = int(sys.argv[4]) * 10000 if len(sys.argv) > 4 else 0
 TORTURE = len(sys.argv) > 5
 FILE = os.open(__file__, os.O_RDONLY)
 DEPTH = 40
+# Enough constants for EXTENDED_ARG, and a long line table. Each call loads a code object of its own, which takes less time than to compile one.
+LONG_TEXT = "\n".join(f"v{i} = {i}.5" for i in range(400)) + "\nzoo.go(depth)\n" + "\n".join(f"w{i} = {i}.5" for i in range(9))
+LONG_CODE = marshal.dumps(compile(LONG_TEXT, "long.py", "exec"))
 told = []
 shared = {}  # each frame once: 100,000 chains are held until the end
 numbers = iter(range(1, 1 << 30))
@@ -47,7 +57,7 @@ def call():
 class Zoo:
     def __init__(self, seed):
         self.random = random.Random(seed)
-        self.ways = [getattr(self, name) for name in sorted(dir(self)) if name.startswith("way_")]
+        self.ways = [getattr(self, name) for name in sorted(dir(self)) if name.startswith("way_") and (greenlet or name != "way_greenlets")]
 
     def go(self, depth):
         if depth <= 0:
@@ -191,10 +201,25 @@ class Zoo:
         finally:
             gc.isenabled()
 
+    def way_greenlets(self, depth):
+        """Switch between two greenlets at different depths, whose C stacks have the same addresses."""
+        def below(times):
+            if times:
+                return below(times - 1)
+            outer.switch()
+            return self.go(depth)
+        outer, inner = getcurrent(), greenlet(below)
+        inner.switch(self.random.randrange(5))
+
+        def other():
+            inner.switch()
+            outer.switch()
+        greenlet(other, parent=outer).switch()
+        while not inner.dead:
+            inner.switch()
+
     def way_many_names(self, depth):
-        # Enough constants for EXTENDED_ARG, and a long line table.
-        text = "\n".join(f"v{i} = {i}.5" for i in range(400)) + "\nzoo.go(depth)\n" + "\n".join(f"w{i} = {i}.5" for i in range(9))
-        exec(compile(text, "long.py", "exec"), {"zoo": self, "depth": depth})
+        exec(marshal.loads(LONG_CODE), {"zoo": self, "depth": depth})
 
 
 def work(seed, calls):

@@ -200,6 +200,22 @@ def asynchronous():
     tap.ok(not wrong, f"uvloop: all {equal} chains of coroutines", wrong)
 
 
+def greenlets():
+    """Compare chains in greenlets: several threads of control use the same addresses of a thread's stack in turn."""
+    reason = fetch(("greenlet==3.1.1",))  # its last version for CPython 3.7 to 3.13
+    if reason or sys.version_info < (3, 7):
+        tap.skip("chains in greenlets", reason or "too old a Python")
+        return
+    log = os.path.join(folder(), "log")
+    traced = Traced(sys.executable, [ZOO, log, "1000", "3"], PYTHONPATH=PACKAGES)
+    if traced.wrong():
+        tap.ok(False, "chains in greenlets", traced.wrong())
+        return
+    equal, told, difference = compared(traced, log)
+    inside = sum(any(name.endswith("below") for name, _, _ in frames) for frames in chains_of_program(log).values())
+    tap.ok(equal == told >= 999 and inside > 100, f"all {equal} chains, {inside} of them in greenlets", difference or (told, inside))
+
+
 SMALL = """
 import os, time
 class Work:
@@ -333,4 +349,4 @@ if __name__ == "__main__":
     if os.uname().machine != "x86_64" or os.environ.get("SAN"):
         tap.skip("Python frames", "another machine, or a library with sanitizers, which Python cannot load")
         tap.finish()
-    main(code_is_freed, zoo, asynchronous, views, options, small_stack, embedded, sub_interpreters, definitions)
+    main(code_is_freed, zoo, asynchronous, greenlets, views, options, small_stack, embedded, sub_interpreters, definitions)
