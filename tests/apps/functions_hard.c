@@ -233,6 +233,18 @@ static void unloading(void)
 	printf("unloaded %ld\n", sum);
 }
 
+/* A plugin calls a library that it was not linked with. The first call keeps the library loaded. */
+static void lent(void)
+{
+	void *library = open_plugin("libfunctions_copy.so", RTLD_NOW | RTLD_GLOBAL);
+	void *plugin = open_plugin("libfunctions_lent.so", RTLD_LAZY);
+	int (*which)(void) = (int (*)(void))dlsym(plugin, "lent_which");
+	printf("lent %d", which());
+	dlclose(library);
+	printf(" %d\n", which());
+	dlclose(plugin);
+}
+
 static void found_by_name(void)
 {
 	int (*found)(int) = (int (*)(int))dlsym(RTLD_DEFAULT, "f_identity");
@@ -259,6 +271,7 @@ int main(int argc, char **argv)
 	unloading();
 	copies(RTLD_LOCAL | RTLD_DEEPBIND);
 	copies(RTLD_LOCAL);
+	lent();
 	found_by_name();
 	return 0;
 }

@@ -166,6 +166,35 @@ void *rtld_next_find(const struct rtld_next_scope *scope, const char *name, cons
 	return NULL;
 }
 
+static const char *strings_of(const struct link_map *map)
+{
+	for (const Elf64_Dyn *d = map->l_ld; d->d_tag != DT_NULL; d++)
+		if (d->d_tag == DT_STRTAB)
+			return (const char *)(uintptr_t)pointer_of(map, d->d_un.d_ptr);
+	return NULL;
+}
+
+/* Return the name of a library by which others need it: DT_SONAME, else that of its file. */
+static const char *needed_name(const struct link_map *map)
+{
+	const char *strings = strings_of(map);
+	for (const Elf64_Dyn *d = map->l_ld; strings && d->d_tag != DT_NULL; d++)
+		if (d->d_tag == DT_SONAME)
+			return strings + d->d_un.d_val;
+	return text_base_name(map->l_name);
+}
+
+bool rtld_needs(const struct link_map *map, const struct link_map *other)
+{
+	const char *strings = strings_of(map), *name = needed_name(other);
+	for (const Elf64_Dyn *d = map->l_ld; strings && d->d_tag != DT_NULL; d++)
+		if (d->d_tag == DT_NEEDED &&
+			(text_equal(strings + d->d_un.d_val, name) ||
+				text_equal(strings + d->d_un.d_val, other->l_name)))
+			return true;
+	return false;
+}
+
 bool rtld_scope_add(struct rtld_next_scope *scope, const struct link_map *map)
 {
 	if (scope->count == RTLD_NEXT_OBJECTS_MAX || rtld_is_vdso(map) ||

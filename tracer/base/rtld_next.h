@@ -47,6 +47,10 @@ bool rtld_scope_add(struct rtld_next_scope *scope, const struct link_map *map);
 /* Return true for the vdso, which is in the list of objects, but is not searched. */
 bool rtld_is_vdso(const struct link_map *map);
 
+/* Return true if an object was linked with `other`, which therefore stays loaded while it does.
+ * Both must stay loaded meanwhile. */
+bool rtld_needs(const struct link_map *map, const struct link_map *other);
+
 /* Return the hash of a name for the following functions, all of which any thread may call, and
  * which are async-signal-safe. */
 uint32_t rtld_hash(const char *name);

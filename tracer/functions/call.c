@@ -5,15 +5,19 @@
  * Compiled with -mgeneral-regs-only, since vector and x87 registers hold arguments and results. The
  * slow paths are called with these registers saved.
  */
+#define _GNU_SOURCE
 #include "tracer/functions/functions.h"
 
 #if defined(__x86_64__)
+#include <signal.h>
 #include <stddef.h>
 
 #include "common/clock.h"
+#include "common/sys.h"
 #include "tracer/core/chains.h"
 #include "tracer/core/gate.h"
 #include "tracer/core/lane.h"
+#include "tracer/core/state.h"
 #include "tracer/functions/words.h"
 #include "unwind/rules.h"
 
@@ -46,7 +50,7 @@ static uint64_t slow_call(enum slow_path path, struct function_frame *f, uint64_
 	}
 }
 
-static __attribute__((noinline, cold)) uint64_t slow(
+static __attribute__((noinline, cold)) uint64_t slow_saved(
 	enum slow_path path, struct function_frame *f, uint64_t value)
 {
 	uint8_t state[STATE_BYTES] __attribute__((aligned(64)));
@@ -59,6 +63,54 @@ static __attribute__((noinline, cold)) uint64_t slow(
 	uint64_t result = slow_call(path, f, value);
 	__asm__ volatile("xrstor64 %0" : : "m"(state), "a"(low), "d"(0));
 	return result;
+}
+
+/* What a slow path needs: 4.6 KiB were measured. Callchains look for their own room. */
+#define SLOW_STACK_BYTES 6144u
+
+/*
+ * Return true if the stack has `bytes` more. The end of an alternate signal stack is asked of the
+ * kernel; of another stack of the program, it is not known.
+ */
+static __attribute__((noinline, cold)) bool stack_has(const struct thread *t, uint64_t bytes)
+{
+	stack_t stack = {.ss_flags = 0};
+	uint64_t sp = (uint64_t)(uintptr_t)__builtin_frame_address(0);
+	if (sp - t->stack_low < t->stack_high - t->stack_low)
+		return sp - t->stack_low >= bytes;
+	if (session.restricted || SYS2(SYS_sigaltstack, 0, &stack) != 0 ||
+		!(stack.ss_flags & SS_ONSTACK))
+		return true;
+	return sp - (uint64_t)(uintptr_t)stack.ss_sp >= bytes;
+}
+
+/* Leave the end of a call unrecorded, and take its entry away. */
+static void leave_unrecorded(struct function_frame *f)
+{
+	struct function_open *open = f->open;
+	if (!own_words.alive || f->epoch != names_epoch) /* the call is the parent's */
+		return;
+	if (open && (open->tick != f->tick || thread_self.lane != f->lane))
+		return; /* the entry was recorded, or will be: see function_leave_slow() */
+	session_count_drop(DROP_NO_LANE);
+	if (open)
+		open->tick = 0;
+	if (thread_self.lane == f->lane && f->stack->depth == f->level + 1)
+		f->stack->depth = f->level;
+}
+
+/* Take a slow path. If there is no room for it, the call is not recorded: return RULE_REFUSED for a
+ * rule, otherwise 0. */
+static __attribute__((noinline, cold)) uint64_t slow(
+	enum slow_path path, struct function_frame *f, uint64_t value)
+{
+	if (path == SLOW_CLOCK || stack_has(&thread_self, SLOW_STACK_BYTES))
+		return slow_saved(path, f, value);
+	if (path == SLOW_LEAVE)
+		leave_unrecorded(f);
+	if (path == SLOW_BEGIN)
+		session_count_drop(DROP_NO_LANE);
+	return path == SLOW_RULE ? RULE_REFUSED : 0;
 }
 
 static inline uint64_t ticks_now(struct function_frame *f)
@@ -77,10 +129,21 @@ static inline uint32_t rule_of(struct function_frame *f)
 	return (uint32_t)slow(SLOW_RULE, f, address);
 }
 
-#define UNKNOWN_ARGUMENTS_BYTES 128u
+#define COPIED_USUAL 512u /* for more, there must be room on the stack */
+
+/* Return the rule if it says nothing about the frame, but the bytes that would be copied can be
+ * read. */
+static inline uint32_t rule_checked(struct function_frame *f, uint32_t rule)
+{
+	uint64_t from = (uint64_t)(uintptr_t)f->arguments;
+	bool one_page = from % 4096 <= 4096 - UNKNOWN_ARGUMENTS_BYTES;
+	return rule == RULE_NONE || rule == RULE_REFUSED || one_page
+		? rule
+		: (uint32_t)slow(SLOW_RULE, f, f->return_address - 1);
+}
 
 /* Return the number of bytes above the return address that can be arguments: those of the caller's
- * frame. */
+ * frame; RULE_REFUSED = that cannot be found out. */
 static inline uint32_t argument_bytes(struct function_frame *f)
 {
 	uint32_t rule = rule_of(f);
@@ -95,8 +158,11 @@ static inline uint32_t argument_bytes(struct function_frame *f)
 		if (v->loaded)
 			end = *(const uint64_t *)(uintptr_t)end + (uint64_t)(int64_t)v->add;
 		end -= 8;
-	} else if (rule != RULE_NONE) {
-		end = from + UNKNOWN_ARGUMENTS_BYTES;
+	} else {
+		rule = rule_checked(f, rule);
+		if (rule == RULE_REFUSED)
+			return rule;
+		end = rule == RULE_NONE ? from : from + UNKNOWN_ARGUMENTS_BYTES;
 	}
 	if (end <= from)
 		return 0;
@@ -182,6 +248,11 @@ uint64_t function_enter(struct function_frame *f)
 		names = names_at_hand(function);
 	}
 	uint32_t copied = argument_bytes(f);
+	if (__builtin_expect(copied > COPIED_USUAL, 0) &&
+		(copied == RULE_REFUSED || !stack_has(t, copied + SLOW_STACK_BYTES))) {
+		session_count_drop(DROP_NO_LANE);
+		return function->real;
+	}
 	f->traced = 1;
 	f->copied = copied;
 	f->lane = lane;

@@ -140,8 +140,12 @@ void function_leave(struct function_frame *f) __attribute__((visibility("hidden"
 bool function_begin_slow(struct function_frame *f);
 void function_leave_slow(struct function_frame *f, uint64_t ticks);
 
-/* Return the rule of `address` if it is not in the first entry of the cache; 0 if the bytes that a
- * caller without a rule may have on its stack cannot be read, which begin at `from`. */
+#define UNKNOWN_ARGUMENTS_BYTES 128u /* copied for a caller without a rule */
+#define RULE_REFUSED UINT32_MAX
+
+/* Return the rule of `address` if it is not in the first entry of the cache. For a caller without a
+ * rule, return 0 if the bytes that may be arguments, from `from` on, cannot be read; RULE_REFUSED
+ * if that cannot be found out, behind a system call filter. */
 uint32_t function_rule_slow(uint64_t address, uint64_t from);
 
 /* Return the stack of open calls of the thread's lane; NULL = it has none yet. */

@@ -202,22 +202,34 @@ static bool slot_open(struct patched_module *m, uint64_t slot)
 	return m->is_open;
 }
 
+/* Return the function that an entry that is not bound leads to; 0 = none, or none that certainly
+ * stays loaded: the loader notes what it binds, and keeps both loaded as long; we cannot. */
+static uint64_t bound_of(const struct patched_module *m, const char *name, uint32_t number)
+{
+	bool unknown = false;
+	uint64_t real = function_scope_find(name, version_of(m, number), m->is_first, &unknown);
+	const struct home *home = real ? home_find(real) : NULL;
+	if (home && !function_scope_keeps(m->map, home->map)) {
+		unknown = home->is_wanted;
+		real = 0;
+	}
+	function_counts.unresolved +=
+		unknown && ELF64_ST_BIND(m->symbols[number].st_info) != STB_WEAK;
+	return real;
+}
+
 /* Return the function that the slot leads to, or will; 0 = none that is wanted. */
 static uint64_t real_of(const struct patched_module *m, const Elf64_Rela *r, const char *name)
 {
 	uint32_t number = (uint32_t)ELF64_R_SYM(r->r_info);
 	const Elf64_Sym *symbol = &m->symbols[number];
 	uint64_t real = *(const uint64_t *)(uintptr_t)(m->map->l_addr + r->r_offset);
-	bool unknown = false;
 	if (is_stub(real))
 		return 0;
-	if (real - m->begin < m->end - m->begin) {
-		if (symbol->st_shndx != SHN_UNDEF) /* a call of its own function */
-			return 0;
-		real = function_scope_find(name, version_of(m, number), m->is_first, &unknown);
-		function_counts.unresolved += unknown && ELF64_ST_BIND(symbol->st_info) != STB_WEAK;
-	}
-	return real;
+	if (real - m->begin >= m->end - m->begin)
+		return real;
+	/* not bound, or a call of its own function */
+	return symbol->st_shndx == SHN_UNDEF ? bound_of(m, name, number) : 0;
 }
 
 /* Return the stub of a function, and create it if it is wanted and there is none. */

@@ -37,6 +37,7 @@ void function_scope_changed(void)
 {
 	function_tables->scope.wanted_found = false;
 	function_tables->scope.later.count = 0;
+	function_tables->scope.needed_count = 0;
 }
 
 bool function_scope_is_first(const struct link_map *map)
@@ -45,6 +46,35 @@ bool function_scope_is_first(const struct link_map *map)
 	while (map && map != last)
 		map = map->l_next;
 	return map != NULL;
+}
+
+static bool is_among(const struct function_scope *scope, const struct link_map *map)
+{
+	uint32_t i = 0;
+	while (i < scope->needed_count && scope->needed[i] != map)
+		i++;
+	return i < scope->needed_count;
+}
+
+static void needed_find(struct function_scope *scope, const struct link_map *map)
+{
+	scope->needed[0] = map;
+	scope->needed_count = 1;
+	for (uint32_t i = 0; i < scope->needed_count; i++)
+		for (const struct link_map *at = scope->last->l_next;
+			at && scope->needed_count < NEEDED_MAX; at = at->l_next)
+			if (rtld_needs(scope->needed[i], at) && !is_among(scope, at))
+				scope->needed[scope->needed_count++] = at;
+}
+
+bool function_scope_keeps(const struct link_map *map, const struct link_map *other)
+{
+	struct function_scope *scope = &function_tables->scope;
+	if (function_scope_is_first(other))
+		return true;
+	if (!scope->needed_count || scope->needed[0] != map)
+		needed_find(scope, map);
+	return is_among(scope, other);
 }
 
 static void wanted_find(struct function_scope *scope)

@@ -17,15 +17,20 @@
 
 struct link_map; /* declared in <link.h> */
 
+#define NEEDED_MAX 256u
+
 /* Loaded modules, by how they are searched. */
 struct function_scope {
 	struct rtld_next_scope first;  /* the program, and what was loaded with it */
 	struct rtld_next_scope wanted; /* modules that a pattern matches, if they are few */
 	struct rtld_next_scope later;  /* modules that were loaded since; empty = not looked up */
 	const struct link_map *last;   /* the last module of `first` */
-	bool wanted_found;             /* `wanted` is up to date */
-	bool wanted_is_all;            /* `wanted` has too many: it excludes nothing */
-	bool is_usual;                 /* all modules of `first` are in it */
+	/* The first of these, and the modules of `later` that it needs; 0 = not looked up. */
+	const struct link_map *needed[NEEDED_MAX];
+	uint32_t needed_count;
+	bool wanted_found;  /* `wanted` is up to date */
+	bool wanted_is_all; /* `wanted` has too many: it excludes nothing */
+	bool is_usual;      /* all modules of `first` are in it */
 };
 
 /* Note the modules that are loaded. Once, before the program loads any. */
@@ -40,6 +45,10 @@ void function_scope_deep(void);
 
 /* Return true if the module was loaded with the program. */
 bool function_scope_is_first(const struct link_map *map);
+
+/* Return true if `other` stays loaded at least as long as the module does, because it was loaded
+ * with the program, or because the module needs it, or one that it needs. */
+bool function_scope_keeps(const struct link_map *map, const struct link_map *other);
 
 /*
  * Return the function that an entry of a module leads to once it is bound; 0 = there is none, none

@@ -117,8 +117,10 @@ uint32_t function_rule_slow(uint64_t address, uint64_t from)
 	if (kind == RULE_SP || kind == RULE_BP || kind == RULE_OTHER)
 		return rule;
 	/* Nothing is known about the caller's frame, which may be the last of its stack. */
-	uint64_t page = (from + 128) & ~UINT64_C(4095);
+	uint64_t page = (from + UNKNOWN_ARGUMENTS_BYTES - 1) & ~UINT64_C(4095);
 	if (page <= from)
 		return rule;
+	if (session.restricted)
+		return RULE_REFUSED;
 	return SYS4(SYS_faccessat, AT_FDCWD, page, 0, 0) == -14 /* EFAULT */ ? RULE_NONE : rule;
 }
