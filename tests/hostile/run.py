@@ -208,8 +208,8 @@ class Trial:
         else:
             environment, command = clean_env(LD_PRELOAD=LIBRARY, LIBTRACE_OUTPUT=self.report, LIBTRACE_SPOOL_DIR=self.spool, **self.options), ()
         status, out, world = self.run_one("traced", environment, command)
-        # Remove the last message of `trace run`, and the loader's message if it had no descriptor left to open the library.
-        return status, re.sub(rb"report: [^\n]*\n$|ERROR: ld.so: object [^\n]*\n", b"", out), world
+        # Remove the last messages of `trace run`, and the loader's message if it had no descriptor left to open the library.
+        return status, re.sub(rb"report: [^\n]*\n(?:trace: CPU samples cover [^\n]*\n)?$|ERROR: ld.so: object [^\n]*\n", b"", out), world
 
     def compare(self, first, second):
         """Compare status, output and lines of two runs."""
