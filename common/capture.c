@@ -65,7 +65,7 @@ static const char *nvtx_parse(const char *text, struct capture_spec *s)
 	if (*end)
 		return "write an '@' in the name of an NVTX range or domain as '\\@'";
 	return s->range[0] ? NULL
-			   : "the name of the NVTX range is missing; want nvtx:NAME[@DOMAIN]";
+			   : "the name of the NVTX range is missing; expected nvtx:NAME[@DOMAIN]";
 }
 
 static const char *range_parse(const char *range, const char *nvtx_capture, struct capture_spec *s)
@@ -78,7 +78,8 @@ static const char *range_parse(const char *range, const char *nvtx_capture, stru
 		s->kind = CAPTURE_SIGNAL;
 		return signal_parse(range + 7, &s->signal)
 			? NULL
-			: "unsupported signal; want HUP, USR1, USR2, URG, WINCH, IO, PWR, or 34 to "
+			: "unsupported signal; expected HUP, USR1, USR2, URG, WINCH, IO, PWR, or "
+			  "34 to "
 			  "64";
 	}
 	if (text_equal(range, "cudaProfilerApi"))
@@ -86,7 +87,8 @@ static const char *range_parse(const char *range, const char *nvtx_capture, stru
 	else if (text_equal(range, "libtraceApi"))
 		s->kind = CAPTURE_LIBTRACE_API;
 	else if (!text_equal(range, "none"))
-		return "want none, nvtx:NAME[@DOMAIN], cudaProfilerApi, libtraceApi or signal:NAME";
+		return "expected none, nvtx:NAME[@DOMAIN], cudaProfilerApi, libtraceApi or "
+		       "signal:NAME";
 	return NULL;
 }
 
@@ -103,7 +105,7 @@ static const char *end_parse(const char *end, struct capture_spec *s)
 		number <= CAPTURE_WINDOWS_MAX)
 		s->windows_max = (uint32_t)number;
 	else
-		return "unknown end of a capture range; want none, stop, repeat or repeat:N";
+		return "unknown end of a capture range; expected none, stop, repeat or repeat:N";
 	return NULL;
 }
 

@@ -113,7 +113,8 @@ static void expand(
 			s = put_variable(o, s + 1, values) - 1;
 			break;
 		default:
-			o->reason = "unknown letter after %; want %p, %h, %e, %n, %q{NAME} or %%";
+			o->reason =
+				"unknown letter after %; expected %p, %h, %e, %n, %q{NAME} or %%";
 		}
 		s++;
 	}

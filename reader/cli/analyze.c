@@ -24,7 +24,7 @@
 #define ADVICE_WIDTH 100u
 #define ROWS_SHOWN 10u    /* rows printed of a rule by default */
 #define ROWS_COUNTED 1000 /* rows left out are counted up to this number */
-#define ROWS_MOST ((uint64_t)INT64_MAX - ROWS_COUNTED)
+#define ROWS_MAX ((uint64_t)INT64_MAX - ROWS_COUNTED)
 
 static const char *const severities[] = {"info", "warning", "error"};
 #define SEVERITIES (sizeof(severities) / sizeof(severities[0]))
@@ -118,7 +118,7 @@ static uint64_t rows_shown(const struct analysis *a, const char *arguments)
 	if (a->json || sets_rows(arguments) || (a->rows && !strcmp(a->rows, "all")))
 		return 0;
 	uint64_t rows = a->rows ? strtoull(a->rows, NULL, 10) : ROWS_SHOWN;
-	return rows < ROWS_MOST ? rows : ROWS_MOST;
+	return rows < ROWS_MAX ? rows : ROWS_MAX;
 }
 
 /* Build the arguments that set a rule's number of rows: its own number, or that of --rows. Text
@@ -330,7 +330,8 @@ int command_analyze(const struct options *o)
 	select_callchains(o->value[OPT_analyze_callchains]);
 	if (a.rows && strcmp(a.rows, "all") != 0 &&
 		!rows_shown(&(struct analysis){.rows = a.rows}, NULL)) {
-		cli_error("invalid argument '%s' for --rows: want an integer of at least 1, or all",
+		cli_error("invalid argument '%s' for --rows: expected an integer of at least 1, or "
+			  "all",
 			a.rows);
 		return STATUS_FAILED;
 	}

@@ -16,7 +16,8 @@ int command_diff(const struct options *o)
 	if (before < 0 && o->argc == 2)
 		before = 1; /* two files need no divider */
 	if (before <= 0 || before >= o->argc) {
-		cli_error("want runs of both sides, BASE... -- OTHER...; see 'trace help diff'");
+		cli_error(
+			"expected runs of both sides, BASE... -- OTHER...; see 'trace help diff'");
 		return STATUS_FAILED;
 	}
 	error = python_add_options(&a, o);

@@ -21,7 +21,7 @@ int command_query(const struct options *o)
 		.no_wait = o->value[OPT_query_no_wait]};
 	select_callchains(o->value[OPT_query_callchains]);
 	if (o->argc != 2) {
-		cli_error("want FILE and SQL; see 'trace help query'");
+		cli_error("expected FILE and SQL; see 'trace help query'");
 		return STATUS_FAILED;
 	}
 	int status = sql_file_open(&s, o->argv[0], &form);

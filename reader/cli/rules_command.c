@@ -163,7 +163,7 @@ int command_rules(const struct options *o)
 		.limit_s = limit ? limit : LIMIT_S};
 	const bool is_apply = o->argc == 2 && !strcmp(o->argv[0], "apply");
 	if (!is_apply && (o->argc != 1 || strcmp(o->argv[0], "list") != 0)) {
-		cli_error("want 'apply REPORT' or 'list'; see 'trace help rules'");
+		cli_error("expected 'apply REPORT' or 'list'; see 'trace help rules'");
 		return STATUS_FAILED;
 	}
 	if (!job.folders) {

@@ -290,7 +290,7 @@ def rows_are_counted():
         shown_ = table("-r", "gpu_gaps:gap=1", "--rows", str(most)), len(findings(path, "-r", "gpu_gaps:gap=1", "--rows", str(most))["gpu_gaps"])
         tap.ok(shown_ == ((41, []), 41), f"--rows {most}: all rows are printed", shown_)
     refused = trace("analyze", "--rows", "x", path)
-    tap.ok(refused.status == 2 and refused.err == b"trace: invalid argument 'x' for --rows: want an unsigned integer, or all; see 'trace help analyze'\n", "a wrong --rows is answered with the accepted values", refused)
+    tap.ok(refused.status == 2 and refused.err == b"trace: invalid argument 'x' for --rows: expected an unsigned integer, or all; see 'trace help analyze'\n", "a wrong --rows is answered with the accepted values", refused)
 
 
 def on_terminal(columns, *arguments):

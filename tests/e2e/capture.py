@@ -382,7 +382,7 @@ def a_closed_gate_keeps_children_from_the_preload_too():
     script = "import os; os.chdir('/'); print(os.waitpid(os.posix_spawn('/bin/sh', ['sh', '-c', 'exit 3'], os.environ), 0)[1] >> 8)"
     for name, more in (("open", {}), ("closed", {"LIBTRACE_DELAY": 1000})):
         result = run([sys.executable, "-c", script], cwd=place, env=clean_env(LD_PRELOAD="./libtrace/libtrace.so", LIBTRACE_OUTPUT=os.path.join(place, name), **more))
-        tap.ok((result.status, result.out, result.err) == (0, b"3\n", b""), f"posix_spawn out of the library's reach, the gate {name}: as untraced", result)
+        tap.ok((result.status, result.out, result.err) == (0, b"3\n", b""), f"posix_spawn out of the library's reach, the gate {name}: as without the tracer", result)
 
 
 def children_not_followed():
@@ -673,7 +673,7 @@ def numbers_that_are_cut_are_told():
     wait_spool_gone(spool)
     tap.ok(not Report(path).info()["diagnostics"], "the limits themselves are not cut", Report(path).info()["diagnostics"])
     result = run_here("m", place, ("true",), more=("--memory", "1025"))
-    tap.ok(result.status == 2 and b"invalid argument '1025' for --memory: want an unsigned integer, at most 1024; see 'trace help run'" in result.err, "as an option it is refused", result)
+    tap.ok(result.status == 2 and b"invalid argument '1025' for --memory: expected an unsigned integer, at most 1024; see 'trace help run'" in result.err, "as an option it is refused", result)
 
 
 # ---- trees ----

@@ -210,9 +210,9 @@ def wrong_options():
     for options, words in ((("-c", "nvtx"), "the name of the NVTX range is missing"), (("-c", "foo"), "libtraceApi or signal"), (("-c", "signal:KILL"), "USR1, USR2"),
                            (("-c", "nvtx:a", "--capture-range-end", "repeat:0"), "repeat:N"), (("-p", "a"), "--capture-range=nvtx"),
                            (("--nvtx-domain-include", "a", "--nvtx-domain-exclude", "b"), "cannot be used together"),
-                           (("-o", "-"), "standard output"), (("-t", "osrt,foo"), " for --trace: want "), (("-t", "osrt,"), " for --trace: want "),
+                           (("-o", "-"), "standard output"), (("-t", "osrt,foo"), " for --trace: expected "), (("-t", "osrt,"), " for --trace: expected "),
                            (("-d", "5s"), "seconds, such as"), (("-d", "9999999999"), "at most 999999999"), (("-e", "A B"), "A=B"), (("--osrt-threshold", "x"), "an unsigned integer"),
-                           (("--osrt-backtrace-depth", "129"), "invalid argument '129' for --osrt-backtrace-depth: want an unsigned integer, at most 128"),
+                           (("--osrt-backtrace-depth", "129"), "invalid argument '129' for --osrt-backtrace-depth: expected an unsigned integer, at most 128"),
                            *((("--cuda-backtrace", list_), "kernel memory sync other all") for list_ in ("kern", "kernel:", "kernel:5,none", "all,", ":5"))):
         place = folder()
         result = subprocess.run([TRACE, "run", "-o", os.path.join(place, "r"), *options, "--", "true"], capture_output=True, text=True,

@@ -264,8 +264,8 @@ def options_come_from_a_file_too():
     status, said = run("run", f"--config={config}", "--", "true")
     tap.ok(status == 2 and "unknown option 'colour'" in said, "an unknown option in the file is reported", said)
     for arguments, what in ((("run", "--", "true"), "--name"), (("run", "--name=x"), "no COMMAND given"), (("run", "--name=../x", "--", "true"), "invalid benchmark name"),
-                            (("report", "--name=none", f"--folder={folder}"), "no nights"), (("run", "--name=x", "--runs=x", "--", "true"), "--runs: invalid value 'x': want an integer of at least 1"),
-                            (("run", "--name=x", "--alpha=2", "--", "true"), "--alpha: invalid value '2': want a number between 0 and 1"), (("run", "--name=x", "--keep-days=nan", "--", "true"), "--keep-days: invalid value 'nan'"),
+                            (("report", "--name=none", f"--folder={folder}"), "no nights"), (("run", "--name=x", "--runs=x", "--", "true"), "--runs: invalid value 'x': expected an integer of at least 1"),
+                            (("run", "--name=x", "--alpha=2", "--", "true"), "--alpha: invalid value '2': expected a number between 0 and 1"), (("run", "--name=x", "--keep-days=nan", "--", "true"), "--keep-days: invalid value 'nan'"),
                             (("run", "--name=x", "--ranks=a", "--", "true"), "--ranks: 'a' is not a list of ranks"), (("run", "--name=x", "--trace-options='", "--", "true"), "closing quotation"),
                             (("prune", "--name=x", "--keep-nights=0"), "--keep-nights: invalid value '0'"), (("run", "--name=x", "--host=a/b", "--", "true"), "invalid host name")):
         status, said = run(*arguments)

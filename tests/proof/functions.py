@@ -156,7 +156,7 @@ def main():
     given = parser.parse_args()
     unknown = set(given.cases) - set(CASES)
     if unknown:
-        parser.error(f"unknown case {', '.join(sorted(unknown))}: want {', '.join(CASES)}")
+        parser.error(f"unknown case {', '.join(sorted(unknown))}: expected {', '.join(CASES)}")
     chance = random.Random(given.seed)
     model = next((line.split(":", 1)[1].strip() for line in open("/proc/cpuinfo", encoding="ascii") if line.startswith("model name")), platform.machine())
     print(f"{os.cpu_count()} x {model}, Linux {platform.release()}; {given.busy} busy processes; load average at the start {os.getloadavg()[0]:.1f}; "

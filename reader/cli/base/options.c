@@ -197,7 +197,7 @@ static int option_set(struct options *o, uint32_t row, const char *value)
 	const struct option_row *option = &option_rows[row];
 	char room[256];
 	if (option->argument && !is_choice(option->choices, value)) {
-		cli_error("invalid argument '%s' for --%s: want %s; see 'trace help %s'", value,
+		cli_error("invalid argument '%s' for --%s: expected %s; see 'trace help %s'", value,
 			option->name, expected(option, room, sizeof(room)),
 			command_rows[option->command].name);
 		return -EINVAL;

@@ -47,8 +47,8 @@ static int window_add(const char *text)
 	if (!text)
 		return STATUS_OK;
 	if (!window_parse(text, &window)) {
-		cli_error(
-			"invalid time window '%s': want [START]/[END], such as '1s/2500ms'", text);
+		cli_error("invalid time window '%s': expected [START]/[END], such as '1s/2500ms'",
+			text);
 		return STATUS_FAILED;
 	}
 	wanted.has_window = !window.all;

@@ -30,12 +30,12 @@ bool stats_window_options(const char *window, const char *unit, struct sql_windo
 	enum table_time *ret_time)
 {
 	if (window && !window_parse(window, ret_window)) {
-		cli_error("invalid time window '%s': want [START]/[END], such as '1s/2500ms'",
+		cli_error("invalid time window '%s': expected [START]/[END], such as '1s/2500ms'",
 			window);
 		return false;
 	}
 	if (unit && !table_time_named(unit, ret_time)) {
-		cli_error("unknown time unit '%s': want nsec, usec, msec or seconds", unit);
+		cli_error("unknown time unit '%s': expected nsec, usec, msec or seconds", unit);
 		return false;
 	}
 	return true;

@@ -441,13 +441,13 @@ int command_run(const struct options *o)
 	sigset_t set;
 	r.kill_signal = kill_parse(o->value[OPT_run_kill]);
 	if (r.kill_signal < 0) {
-		cli_error("invalid argument '%s' for --kill: want none, sigkill, sigterm or a "
+		cli_error("invalid argument '%s' for --kill: expected none, sigkill, sigterm or a "
 			  "signal number",
 			o->value[OPT_run_kill]);
 		return STATUS_FAILED;
 	}
 	if (!are_assignments(o->value[OPT_run_env_var])) {
-		cli_error("invalid argument '%s' for --env-var: want A=B,...",
+		cli_error("invalid argument '%s' for --env-var: expected A=B,...",
 			o->value[OPT_run_env_var]);
 		return STATUS_FAILED;
 	}

@@ -92,7 +92,7 @@ static int id_set(struct details_filter *f, const char *text)
 	if (!f->id_text)
 		return -ENOMEM;
 	if (!id_cut(f, &name, &invocation)) {
-		cli_error("invalid argument '%s' for --kernel-id: want "
+		cli_error("invalid argument '%s' for --kernel-id: expected "
 			  "CONTEXT:STREAM:[regex:]NAME:INVOCATION; parts may be empty",
 			text);
 		return -EINVAL;

@@ -37,7 +37,7 @@ def number(text: str, allowed: str, kind: Callable[[str], Number], is_allowed: C
     except ValueError:
         value = None
     if value is None or not is_allowed(value):
-        raise argparse.ArgumentTypeError(f"invalid value '{text}': want {allowed}")
+        raise argparse.ArgumentTypeError(f"invalid value '{text}': expected {allowed}")
     return value
 
 

@@ -20,10 +20,10 @@ def read_profiles(paths: list[str], merge: bool | None, progress: Progress) -> t
         for one in found.profiles():
             if damaged:
                 one.problems.append("the report is damaged")
-        progress.say(f"{next(done)} of {len(paths)} runs are read")
+        progress.say(f"{next(done)} of {len(paths)} runs read")
         return found
 
-    progress.say(f"0 of {len(paths)} runs are read")
+    progress.say(f"0 of {len(paths)} runs read")
     with tempfile.TemporaryDirectory(prefix="trace-diff-") as folder:
         return merging.choose(convert.each(paths, folder, use), merge)
 
@@ -34,7 +34,7 @@ def targets(names: list[str] | None) -> list[tuple[str, str | None]]:
     for name in names or ["text"]:
         kind, _, file = name.partition(":")
         if kind not in formats.FORMATS:
-            raise Failure(f"unknown format '{kind}': want {', '.join(formats.FORMATS)}; see 'trace help diff'")
+            raise Failure(f"unknown format '{kind}': expected {', '.join(formats.FORMATS)}; see 'trace help diff'")
         found.append((kind, file or None))
     if sum(file is None for _, file in found) > 1:
         raise Failure(

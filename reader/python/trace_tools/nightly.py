@@ -226,7 +226,7 @@ def config_read(path: str, subs: dict[str, arguments.Parser], command: str) -> l
             continue
         if action.nargs == 0:
             if value.lower() not in ("true", "yes", "on", "1", "false", "no", "off", "0"):
-                raise Failure(f"'{path}': invalid value for '{name}': want true or false")
+                raise Failure(f"'{path}': invalid value for '{name}': expected true or false")
             arguments += [f"--{name.replace('_', '-')}"] if value.lower() in ("true", "yes", "on", "1") else []
         else:
             arguments.append(f"--{name.replace('_', '-')}={value}")

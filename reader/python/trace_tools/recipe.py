@@ -90,7 +90,7 @@ def main(argv: list[str]) -> int:
             print(f"{name:<14}{title}")
         return 0
     if given.name not in known:
-        raise Failure(f"unknown recipe '{given.name}': want {', '.join(known)}")
+        raise Failure(f"unknown recipe '{given.name}': expected {', '.join(known)}")
     if not given.folder:
         raise Failure("no DIR given; write one with 'trace export -t parquet'")
     missing = [f for f in given.folder if not os.path.isdir(f)]
