@@ -13,6 +13,7 @@
 
 #define TEXT_COLUMN 32
 #define WIDTH 100
+#define LINE_BYTES 4096u /* of a paragraph of a command's text */
 
 struct variable {
 	const char *name, *otherwise, *meaning;
@@ -43,6 +44,36 @@ static void wrap(FILE *out, const char *text, size_t column, size_t indent)
 		text += word + strspn(text + word, " ");
 	}
 	fputc('\n', out);
+}
+
+#define ITEM "  " /* begins a line of a command's text that is an item of a list */
+
+/* Copy the next line of a command's text, and advance *text past it. Return false after the last
+ * one. */
+static bool next_line(const char **text, char *ret_line, size_t bytes)
+{
+	size_t length = strcspn(*text, "\n");
+	if (!**text)
+		return false;
+	snprintf(ret_line, bytes, "%.*s", (int)length, *text);
+	*text += length + ((*text)[length] == '\n');
+	return true;
+}
+
+static bool is_item(const char *line)
+{
+	return !strncmp(line, ITEM, strlen(ITEM));
+}
+
+/* Print the text of a command: paragraphs, and items that are indented. */
+static void command_text(FILE *out, const char *text)
+{
+	char line[LINE_BYTES];
+	while (next_line(&text, line, sizeof(line))) {
+		const size_t indent = is_item(line) ? strlen(ITEM) : 0;
+		fprintf(out, "%*s", (int)indent, "");
+		wrap(out, line + indent, indent, 2 * indent);
+	}
 }
 
 static void entry(FILE *out, const char *name, const char *text)
@@ -89,8 +120,9 @@ void help_command(FILE *out, enum command_id command)
 {
 	const struct command_row *c = &command_rows[command];
 	char name[128], text[1024];
-	fprintf(out, "usage: trace %s [OPTION...] %s\n\n", c->name, c->arguments);
-	wrap(out, c->text, 0, 0);
+	fprintf(out, "usage: trace %s [OPTION...]%s%s\n\n", c->name, *c->arguments ? " " : "",
+		c->arguments);
+	command_text(out, c->text);
 	fputc('\n', out);
 	for (uint32_t i = 0; i < OPTIONS; i++) {
 		const struct option_row *row = &option_rows[i];
@@ -130,6 +162,16 @@ static void roff(FILE *out, const char *text)
 	fputc('\n', out);
 }
 
+static void man_text(FILE *out, const char *text)
+{
+	char line[LINE_BYTES];
+	while (next_line(&text, line, sizeof(line))) {
+		const bool item = is_item(line);
+		fputs(item ? ".IP \"\" 2\n" : ".PP\n", out);
+		roff(out, line + (item ? strlen(ITEM) : 0));
+	}
+}
+
 static void man_option(FILE *out, const struct option_row *row)
 {
 	fputs(".TP\n", out);
@@ -163,7 +205,7 @@ static void help_man(FILE *out)
 	for (uint32_t i = 0; i < COMMANDS; i++) {
 		fprintf(out, ".SS trace %s ", command_rows[i].name);
 		roff(out, command_rows[i].arguments);
-		roff(out, command_rows[i].text);
+		man_text(out, command_rows[i].text);
 		for (uint32_t n = 0; n < OPTIONS; n++)
 			if (option_rows[n].command == i)
 				man_option(out, &option_rows[n]);
