@@ -2,9 +2,9 @@
 /*
  * cancel.c - threads canceled inside wrapped calls, and left by pthread_exit.
  *
- * Cancellation must work in every blocking call as untraced: cleanup handlers and key destructors
- * run, and the result is PTHREAD_CANCELED. The report must contain the abandoned call and the end
- * of the thread.
+ * Cancellation must work in every blocking call as without the tracer: cleanup handlers and key
+ * destructors run, and the result is PTHREAD_CANCELED. The report must contain the abandoned call
+ * and the end of the thread.
  */
 #include "app.h"
 

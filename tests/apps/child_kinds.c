@@ -2,9 +2,9 @@
 /*
  * child_kinds.c - starts children that can and cannot be traced.
  *
- * Each child must run as untraced (output, status), whatever it is: static, of another C library,
- * set-user-id, a script, without environment, missing, not executable, of another architecture.
- * The report must say which were traced, and why the others were not.
+ * Each child must run as without the tracer (output, status), whatever it is: static, of another C
+ * library, set-user-id, a script, without environment, missing, not executable, of another
+ * architecture. The report must say which were traced, and why the others were not.
  *
  *     child_kinds [KIND]    static musl setuid script env script_musl missing directory garbage
  * memfd; all without

@@ -4,7 +4,7 @@
  * signal handler.
  *
  * Calls from several stacks of one thread must all be recorded, in order. Leaving a waiting call
- * by swapcontext in a handler, and returning to it later, must work as untraced.
+ * by swapcontext in a handler, and returning to it later, must work as it does without the tracer.
  */
 #include "app.h"
 

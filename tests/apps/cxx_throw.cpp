@@ -3,9 +3,9 @@
 /*
  * cxx_throw.cpp - C++ exceptions that pass through wrapped calls.
  *
- * Exceptions must propagate as untraced: thrown by a signal handler out of read, nanosleep and
- * pthread_cond_wait, through qsort, out of a function that a thread's start function calls, and by
- * std::call_once and std::async. Destructors on the way must run, also on thread cancellation.
+ * Exceptions must propagate as without the tracer: thrown by a signal handler out of read, nanosleep
+ * and pthread_cond_wait, through qsort, out of a function that a thread's start function calls, and
+ * by std::call_once and std::async. Destructors on the way must run, also on thread cancellation.
  */
 #include "app.h"
 
@@ -21,7 +21,10 @@
 
 static int destroyed;
 struct Guard {
-	~Guard() { destroyed++; }
+	~Guard()
+	{
+		destroyed++;
+	}
 };
 
 static int pipe_fd[2];
@@ -97,7 +100,8 @@ static void through_call_once()
 
 static void through_async()
 {
-	auto future = std::async(std::launch::async, [] { throw std::logic_error("in another thread"); });
+	auto future =
+		std::async(std::launch::async, [] { throw std::logic_error("in another thread"); });
 	bool caught = false;
 	try {
 		future.get();
@@ -123,7 +127,8 @@ static void cancellation_destroys()
 	app_sleep_ms(20);
 	pthread_cancel(thread);
 	pthread_join(thread, &result);
-	check(result == PTHREAD_CANCELED && destroyed == before + 1, "cancellation runs C++ destructors");
+	check(result == PTHREAD_CANCELED && destroyed == before + 1,
+		"cancellation runs C++ destructors");
 }
 
 static void timed_waits()
@@ -131,7 +136,8 @@ static void timed_waits()
 	std::mutex m;
 	std::condition_variable c;
 	std::unique_lock<std::mutex> lock(m);
-	check(c.wait_for(lock, std::chrono::milliseconds(5)) == std::cv_status::timeout, "condition_variable::wait_for times out");
+	check(c.wait_for(lock, std::chrono::milliseconds(5)) == std::cv_status::timeout,
+		"condition_variable::wait_for times out");
 	std::timed_mutex t;
 	t.lock();
 	bool got = true;

@@ -5,8 +5,8 @@
  * calls wrapped functions and joins a thread.
  *
  * There must be no deadlock on the loader's lock (a wrapper that resolves symbols late would
- * deadlock), libraries must be found through the caller's RUNPATH as untraced, and every call must
- * be in the report.
+ * deadlock), libraries must be found through the caller's RUNPATH as without the tracer, and every
+ * call must be in the report.
  */
 #include "app.h"
 

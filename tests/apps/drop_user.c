@@ -3,8 +3,8 @@
  * drop_user.c - calls chroot, changes the user, then starts threads and forks, as a server does.
  *
  * After the program has lost its root directory and its rights on the tracer's files, it must work
- * as untraced. Its calls must be recorded; calls of new processes may be recorded or not. Without
- * root the program does nothing.
+ * as without the tracer. Its calls must be recorded; calls of new processes may be recorded or not.
+ * Without root the program does nothing.
  */
 #include "app.h"
 

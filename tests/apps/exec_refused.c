@@ -2,9 +2,9 @@
 /*
  * exec_refused.c - children whose program may not be executed: by vfork, fork and posix_spawn.
  *
- * Each child must continue, or report the failure, as untraced. The report must not list any of
- * them as a program that was not traced, since none ran. A vfork child that then finds another
- * program must appear as that program.
+ * Each child must continue, or report the failure, as without the tracer. The report must not list
+ * any of them as a program that was not traced, since none ran. A vfork child that then finds
+ * another program must appear as that program.
  */
 #include "app.h"
 

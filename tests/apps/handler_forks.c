@@ -3,8 +3,9 @@
  * handler_forks.c - a timer's handler forks, and the child returns from it into whatever it
  * interrupted.
  *
- * The child must continue as untraced, and no event of the child may be taken for an event of its
- * parent. Calls are counted before they are made: an interrupted call belongs to the parent.
+ * The child must continue as it does without the tracer, and no event of the child may be taken for
+ * an event of its parent. Calls are counted before they are made: an interrupted call belongs to
+ * the parent.
  *
  *     handler_forks fork|_Fork|bare [data|space|filter]
  *

@@ -2,8 +2,8 @@
 /*
  * longjmp_over.c - leaves wrappers by siglongjmp from a signal handler.
  *
- * The program must continue as untraced. The abandoned call must be in the report, marked as
- * abandoned, and later calls must be right. Each of ROUNDS rounds abandons one read on an empty
+ * The program must continue as without the tracer. The abandoned call must be in the report, marked
+ * as abandoned, and later calls must be right. Each of ROUNDS rounds abandons one read on an empty
  * pipe and completes one pread.
  */
 #include "app.h"

@@ -3,9 +3,9 @@
  * old_cond.c - a program linked against an old libc, with condition variables of the size of one
  * pointer.
  *
- * Calls to pthread_cond_*@GLIBC_2.2.5 must behave as untraced: nobody writes past the end of the
- * 8-byte object, and signals wake waiters (a wrapper that passes such a call to the new version
- * corrupts 40 bytes and hangs).
+ * Calls to pthread_cond_*@GLIBC_2.2.5 must behave as without the tracer: nobody writes past the end
+ * of the 8-byte object, and signals wake waiters (a wrapper that passes such a call to the new
+ * version corrupts 40 bytes and hangs).
  */
 #include "app.h"
 

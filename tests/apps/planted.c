@@ -80,7 +80,7 @@ static void convoy(void)
 	threads_run(WAITERS, convoy_member, 0);
 }
 
-/* A thread that sleeps all its life, in a call that is recorded. */
+/* Sleep from start to end, in calls that are recorded. */
 static void waits(void)
 {
 	const struct timespec nap = {0, 20000000};
@@ -88,7 +88,7 @@ static void waits(void)
 		nanosleep(&nap, NULL);
 }
 
-/* Bytes one by one through a pipe. */
+/* Send bytes one by one through a pipe. */
 static void tiny(void)
 {
 	int ends[2];
@@ -99,7 +99,7 @@ static void tiny(void)
 			"a byte goes through");
 }
 
-/* More threads that compute than there are processors. */
+/* Compute in more threads than there are processors. */
 static void crowd(void)
 {
 	long processors = sysconf(_SC_NPROCESSORS_ONLN);
@@ -159,7 +159,7 @@ static void hot(void)
 		spin();
 }
 
-/* Compute in four functions alike. */
+/* Compute for the same time in each of four functions. */
 #define EVEN(name)                                        \
 	__attribute__((noinline)) static void name(void)  \
 	{                                                 \

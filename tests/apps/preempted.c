@@ -2,8 +2,8 @@
 /*
  * preempted.c - user threads that a timer's handler switches by swapcontext(), wherever they are.
  *
- * Whatever is interrupted, in a call or within the tracer, must continue later as untraced; each
- * call must be in the report once, or counted as missing.
+ * Whatever is interrupted, in a call or within the tracer, must continue later as without the
+ * tracer; each call must be in the report once, or counted as missing.
  *
  *     preempted [CONTEXTS]
  */

@@ -74,8 +74,9 @@ static __attribute__((noinline)) void handle(void)
 	handled += pread(zero_fd, &byte, 1, 0) == 1;
 }
 
-/* Call with no more room than on a machine whose kernel stores as much as it says: it says how much
- * the states of all units take, but stores those of some (AMX: 8 KiB) only if they are in use. */
+/* Make a call with ROOM bytes of stack. _SC_MINSIGSTKSZ counts the registers of all units, but the
+ * kernel stores those of some units (AMX: 8 KiB) only if they are in use; what it leaves free is
+ * taken up here, so that the handler has as little room as on a machine where it leaves none. */
 static void handler(int signal)
 {
 	unsigned char here;

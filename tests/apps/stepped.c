@@ -4,16 +4,17 @@
  * stepped.c - interrupts a traced call at each of its instructions in turn: the handler forks,
  * switches to another stack, leaves by siglongjmp(), or only makes calls.
  *
- * The program must run as untraced, and each call must be in the report once, or counted as
- * missing.
+ * The program must behave as it does untraced, and each call must be in the report once, or counted
+ * as missing.
  *
  *     stepped fork|_Fork|bare|switch|cross|jump|call|calls CALL [FIRST STRIDE]
  *
  * The trap flag stops the call after each instruction, in its wrapper and in libc. Trial n acts at
- * the n-th stop, until a call has fewer. A child makes `trial % 3` calls in the handler and AFTER
- * calls when it has returned. cross: the other stack is interrupted within its call, too, at each
- * instruction, and continues when the first has made one more call. calls: two handlers make calls,
- * at any two instructions.
+ * the n-th stop; the program ends when a call has fewer than n stops. A forked child makes
+ * `trial % 3` calls in the handler, and AFTER calls when the handler has returned. cross: the call
+ * on the other stack is interrupted, too, at each of its instructions, and continues after one more
+ * call on the first stack. calls: two handlers interrupt the call, at any two of its instructions,
+ * and make a call each.
  */
 #include "app.h"
 #include "functions.h"

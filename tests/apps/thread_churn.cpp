@@ -3,8 +3,8 @@
  * thread_churn.cpp - thousands of short threads whose destructors make wrapped calls.
  *
  * C++ thread_local destructors and pthread key destructors that call read, lock a mutex and set
- * keys again (up to PTHREAD_DESTRUCTOR_ITERATIONS rounds) must run as untraced. Their calls must
- * be in the report (expected count) or counted as missing, and lanes must be reused.
+ * keys again (up to PTHREAD_DESTRUCTOR_ITERATIONS rounds) must run as without the tracer. Their
+ * calls must be in the report (expected count) or counted as missing, and lanes must be reused.
  */
 #include "app.h"
 
@@ -65,12 +65,14 @@ int main()
 	for (int round = 0; round < ROUNDS; round++) {
 		pthread_t thread[AT_ONCE];
 		for (auto &t : thread)
-			require(!pthread_create(&t, nullptr, thread_main, nullptr), "pthread_create");
+			require(!pthread_create(&t, nullptr, thread_main, nullptr),
+				"pthread_create");
 		for (auto &t : thread)
 			pthread_join(t, nullptr);
 	}
 	check(destroyed_locals == ROUNDS * AT_ONCE, "every thread_local was destroyed");
-	check(destroyed_keys == ROUNDS * AT_ONCE * 3, "every key destructor ran, and again where it asked for it");
+	check(destroyed_keys == ROUNDS * AT_ONCE * 3,
+		"every key destructor ran, and again where it asked for it");
 	say("expect %d pread", ROUNDS * AT_ONCE * 5);
 	say("expect-threads %d", ROUNDS * AT_ONCE + 1);
 	return app_result();

@@ -138,7 +138,7 @@ int main(int argc, char **argv)
 	kill(traitor, SIGKILL);
 	require(waitpid(traitor, &status, 0) == traitor, "waitpid");
 	require(waitpid(honest, &status, 0) == honest && !status,
-		"the honest child ends as untraced");
+		"the honest child ends as without the tracer");
 	if (argc == 3 || argc == 5) {
 		say("scribbled");
 		require(syscall(SYS_read, 0, line, sizeof(line)) > 0, "a line");

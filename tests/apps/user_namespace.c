@@ -3,8 +3,8 @@
  * user_namespace.c - calls unshare(CLONE_NEWUSER), which the kernel allows only for a
  * single-threaded process.
  *
- * Tracing must add no thread to the process, so that unshare and setns work as untraced. Calls,
- * threads and forks after it must work, although the user and their rights on the spool's
+ * Tracing must add no thread to the process, so that unshare and setns work as without the tracer.
+ * Calls, threads and forks after it must work, although the user and their rights on the spool's
  * directory have changed.
  */
 #include "app.h"

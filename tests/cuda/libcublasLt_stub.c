@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* libcublasLt_stub.c - a stand-in of cuBLASLt: it launches a kernel. */
+/* libcublasLt_stub.c - a stand-in for cuBLASLt: it launches a kernel. */
 #include "tests/cuda/library_calls.h"
 #include "tests/cuda/library_stub.h"
 

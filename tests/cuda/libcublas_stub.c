@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* libcublas_stub.c - a stand-in of cuBLAS: cublasSgemm calls cuBLASLt, as the real one may. */
+/* libcublas_stub.c - a stand-in for cuBLAS: cublasSgemm calls cuBLASLt, as the real one may. */
 #include "tests/cuda/library_calls.h"
 #include "tests/cuda/library_stub.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* libcudnn_stub.c - a stand-in of cuDNN: a convolution is a multiplication by cuBLAS. */
+/* libcudnn_stub.c - a stand-in for cuDNN: a convolution is a multiplication by cuBLAS. */
 #include "tests/cuda/library_calls.h"
 #include "tests/cuda/library_stub.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* libcufft_stub.c - a stand-in of cuFFT: it launches a kernel. */
+/* libcufft_stub.c - a stand-in for cuFFT: it launches a kernel. */
 #include "tests/cuda/library_calls.h"
 #include "tests/cuda/library_stub.h"
 

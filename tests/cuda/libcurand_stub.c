@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* libcurand_stub.c - a stand-in of cuRAND: it launches a kernel. */
+/* libcurand_stub.c - a stand-in for cuRAND: it launches a kernel. */
 #include "tests/cuda/library_calls.h"
 #include "tests/cuda/library_stub.h"
 

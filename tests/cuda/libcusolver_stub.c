@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* libcusolver_stub.c - a stand-in of cuSOLVER: it launches a kernel. */
+/* libcusolver_stub.c - a stand-in for cuSOLVER: it launches a kernel. */
 #include "tests/cuda/library_calls.h"
 #include "tests/cuda/library_stub.h"
 

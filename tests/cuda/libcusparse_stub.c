@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* libcusparse_stub.c - a stand-in of cuSPARSE: it launches a kernel. */
+/* libcusparse_stub.c - a stand-in for cuSPARSE: it launches a kernel. */
 #include "tests/cuda/library_calls.h"
 #include "tests/cuda/library_stub.h"
 

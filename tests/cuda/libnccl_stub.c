@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* libnccl_stub.c - a stand-in of NCCL: it launches a kernel. */
+/* libnccl_stub.c - a stand-in for NCCL: it launches a kernel. */
 #include "tests/cuda/library_calls.h"
 #include "tests/cuda/library_stub.h"
 

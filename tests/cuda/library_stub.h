@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * library_stub.h - what the stand-ins of CUDA's libraries share: they launch kernels that do
+ * library_stub.h - what the stand-ins for CUDA's libraries share: they launch kernels that do
  * nothing, in place of computing.
  */
 #ifndef LIBRARY_STUB_H

@@ -302,7 +302,7 @@ def restricted():
         argv = [app("seccomp_filter"), mode]
         plain, traced = run(argv), Traced(argv)
         reads = [c for c in traced.calls if c["function"] == "read"]
-        tap.ok((plain.status, plain.out) == (traced.result.status, traced.result.out) and traced.report.check().status == 0, f"seccomp {mode}: as untraced", traced.result)
+        tap.ok((plain.status, plain.out) == (traced.result.status, traced.result.out) and traced.report.check().status == 0, f"seccomp {mode}: as without the tracer", traced.result)
         tap.ok((len(reads) > 1000 or mode == "strict") and not with_chain(reads), f"seccomp {mode}: calls without chains", f"{len(reads)}, {len(with_chain(reads))} with")
         opened = [c for c in traced.calls if c["function"] in ("open", "open64")]
         tap.ok(len(opened) == len(with_chain(opened)) == 1, f"seccomp {mode}: the call before has one", opened)
@@ -424,7 +424,7 @@ def one_checked(case):
     def look(report):
         sums[:] = compared(report)
     differs, unsound = transparent.one_traced_run(case, place, 0, [first], CHECKED, look)
-    tap.ok(not differs and not unsound and not sums[1], f"check mode, {case.name}: as untraced; compared {sums[0]}, different {sums[1]}, frames without a way on {sums[2]}",
+    tap.ok(not differs and not unsound and not sums[1], f"check mode, {case.name}: as without the tracer; compared {sums[0]}, different {sums[1]}, frames without a way on {sums[2]}",
            "\n".join(differs + unsound))
     return sums
 
@@ -442,7 +442,7 @@ def as_libunwind_walks():
 def tree_is_full():
     traced = Traced([app("chains_full")], chains=0)
     wrong = traced.wrong()
-    tap.ok(not wrong, "more than 2^20 callers: as untraced", wrong)
+    tap.ok(not wrong, "more than 2^20 callers: as without the tracer", wrong)
     info = traced.report.info()
     rows = json.loads(trace("stats", "-r", "osrt_sum", "-f", "json", traced.path).out)
     calls = sum(row["Num Calls"] for row in rows)
@@ -475,7 +475,7 @@ def little_stack():
         calls = traced.marked(1)
         without = [c for c in calls if not c["callchain"]]
         tap.ok(plain.out == traced.result.out and len(calls) == 550 and 1 <= len(without) <= 50 and not any("handler" in names(c) for c in with_chain(calls)),
-               f"small_stack, {method}: as untraced, no chain on the least signal stack, one elsewhere", f"{len(calls)} {len(without)} {traced.text}")
+               f"small_stack, {method}: as without the tracer, no chain on the least signal stack, one elsewhere", f"{len(calls)} {len(without)} {traced.text}")
 
 
 main(known_callers, known_callers_of_cxx, inlined_functions, thresholds, depths, methods, plugins, loader_is_held, descriptors_are_replaced, restricted, vfork_children, tree_is_full, vdso, little_stack, names_are_kept,

@@ -148,7 +148,7 @@ def as_amd_reads_them():
         report, _ = imported(written(base, text))
         made = sorted(line.rstrip() for line in (timeline_lines if kind == "atp" else table_lines)(events(report)))
         tap.ok(wanted and made == wanted, f"{base}: the report holds all that AMD's parser reads", [pair for pair in zip(made, wanted) if pair[0] != pair[1]][:2])
-        tap.ok(exported(report, kind) == text.decode(), f"{base}: comes back byte by byte")
+        tap.ok(exported(report, kind) == text.decode(), f"{base}: the export is identical to the imported file")
         tap.ok(trace("check", report).status == 0, f"{base}: the report is sound")
 
 
@@ -162,7 +162,7 @@ def traced(command, simulated):
 def round_trip(name, report, has_kernels):
     texts = {kind: exported(report, kind) for kind in ("atp", "csv", "occupancy")[: 3 if has_kernels else 1]}
     copy, result = imported(*(written(f"{name}.{kind}", text) for kind, text in texts.items()))
-    tap.ok(all(exported(copy, kind) == text for kind, text in texts.items()), f"{name}: what we export comes back byte by byte, all files from one report", result)
+    tap.ok(all(exported(copy, kind) == text for kind, text in texts.items()), f"{name}: importing our exports into one report and exporting it again gives identical files", result)
     tap.ok(not result.err, f"{name}: nothing is left out", result.err)
     return copy
 
@@ -172,7 +172,7 @@ def ours_come_back():
     calls = trace("stats", "-r", "osrt_sum", copy).out.decode()
     tap.ok("pthread_join" in calls, "statistics know the calls of an imported timeline", calls)
     if device.missing("pipeline"):
-        tap.skip("a report of CUDA comes back", device.missing("pipeline"))
+        tap.skip("a report of CUDA is exported, imported and exported again", device.missing("pipeline"))
         return
     report = traced([device.app("pipeline")], True)
     copy = round_trip("pipeline", report, has_kernels=True)
@@ -189,22 +189,22 @@ def statistics_know_them():
     calls = [line.split(",")[-1] for line in found["cuda_api_sum"].split()[1:]]
     tap.ok({"cudaMalloc", "hsa_shut_down", "clEnqueueWriteBuffer", "clEnqueueNDRangeKernel"} <= set(calls) and "read" not in calls,
            "calls of CUDA, OpenCL and HSA are in the summary of calls, those of the OS runtime are not", found)
-    tap.ok("CUDA API Summary" in trace("stats", report).out.decode(), "with calls of CUDA it is called so")
+    tap.ok("CUDA API Summary" in trace("stats", report).out.decode(), "with calls of CUDA, the summary is called that of CUDA")
     tap.ok("read" in found["osrt_sum"] and "500" in found["osrt_sum"], "statistics of the imported report have the calls of the OS runtime", found)
     usual = trace("stats", report).out.decode()
     shown = [name for name in ("osrt_sum", "nvtx_sum", "cuda_api_sum", "cuda_gpu_kern_sum", "cuda_gpu_mem_time_sum") if f"({name}):" in usual]
     tap.ok(shown == ["osrt_sum", "cuda_api_sum", "cuda_gpu_kern_sum", "cuda_gpu_mem_time_sum"], "without -r stats prints the reports that have rows", usual)
     kernel, _ = imported(written("kernel.atp", HEAD + KERNELS.format("scale 0x1 100 350 GPU 0x1 7 0")))
     usual = [trace("stats", *options, kernel).out.decode() for options in ((), ("-f", "csv"))]
-    tap.ok("(cuda_gpu_kern_sum):" in usual[0] and "scale" in usual[0] and "OS Runtime" not in usual[0], "of kernels alone those of kernels", usual)
+    tap.ok("(cuda_gpu_kern_sum):" in usual[0] and "scale" in usual[0] and "OS Runtime" not in usual[0], "of a file with kernels only, stats prints only the reports of kernels", usual)
     tap.ok(usual[1].startswith("Time (%)") and "scale" in usual[1] and "\n\n" not in usual[1].rstrip(), "one table of an imported report is printed as CSV", usual)
     database = os.path.join(PLACE, "mixed.sqlite")
     result = trace("export", "-t", "sqlite", "-o", database, report)
     with sqlite3.connect(database) as connection:
         check = connection.execute("PRAGMA integrity_check").fetchall()
-    tap.ok(result.status == 0 and check == [("ok",)], "the database of it holds what its tables ask for", check)
+    tap.ok(result.status == 0 and check == [("ok",)], "its database passes SQLite's integrity check", check)
     window = exported(report, "atp", "--filter-time", "0/500")
-    tap.ok("clEnqueueWriteBuffer" in window and "cudaMalloc" not in window and window.split("=====")[2].split()[1] == "2", "a window of time holds for it as for other reports", window)
+    tap.ok("clEnqueueWriteBuffer" in window and "cudaMalloc" not in window and window.split("=====")[2].split()[1] == "2", "--filter-time works for an imported report", window)
     lost = trace("export", "-t", "csv", "-o", "-", report)
     tap.ok(lost.status == 0 and "fill__k1_" in lost.out.decode(), "kernels of an imported timeline can be written as CSV", lost)
 
@@ -229,9 +229,9 @@ def refused(name, text, line, cause):
     path = written(name, text)
     output = path + ".rep"
     result = trace("import", "-o", output, path)
-    told = result.err.decode()
-    tap.ok(result.status == 2 and told.count("\n") == 1 and f"{path}:{line}: " in told and cause in told and not os.path.exists(output),
-           f"refused by one line: {cause}", (told, result.status))
+    said = result.err.decode()
+    tap.ok(result.status == 2 and said.count("\n") == 1 and f"{path}:{line}: " in said and cause in said and not os.path.exists(output),
+           f"refused by one line: {cause}", (said, result.status))
 
 
 def wrong_timelines():
@@ -295,9 +295,9 @@ def no_texts():
         path = written("binary." + kind, binary)
         result = trace("import", path)
         tap.ok(result.status == 2 and result.err.count(b"\n") == 1 and path.encode() in result.err and b"not a text file" in result.err and not result.out,
-               f"a binary file as .{kind} is one line", result)
+               f"a binary file named .{kind} is refused in one line", result)
     result = trace("import", os.path.join(PLACE, "none.atp"))
-    tap.ok(result.status == 2 and result.err.count(b"\n") == 1 and b"No such file" in result.err, "a file that is not there", result)
+    tap.ok(result.status == 2 and result.err.count(b"\n") == 1 and b"No such file" in result.err, "a missing file is refused in one line", result)
     result = trace("import", PLACE + "/", written("x.atp", TIMELINE))
     tap.ok(result.status == 2 and result.err.count(b"\n") == 1, "files of CodeXL and others at once are refused", result)
     result = trace("import", written("y.atp", TIMELINE), written("x.atp", TIMELINE))
@@ -307,16 +307,16 @@ def no_texts():
         tap.ok(result.status == 2 and result.err.count(b"\n") == 1 and output.encode() in result.err and cause in result.err, f"{output} cannot be written", result)
 
 
-def losses_are_told():
+def losses_are_reported():
     text = HEAD + CALLS.format(1, "a = b ( c ) /* why */\n") + "=====News Output=====\n7\n1\nx\n" + MARKERS.format("3\nclEndPerfMarker 1\nclBeginPerfMarker a 5\nclEndPerfMarkerEx b 6 G")
     text = text.replace("clEndPerfMarkerEx b 6 G", "clEndPerfMarkerEx 6 b G")
     _, result = imported(written("lost.atp", text))
-    told = result.err.decode()
-    tap.ok(all(each in told for each in ("1 comments after calls", "1 unknown sections", "3 lines of unknown sections", "1 ends of perf markers without a begin", "1 end names")),
-           "lines that a report cannot hold are counted in a message", told)
+    said = result.err.decode()
+    tap.ok(all(each in said for each in ("1 comments after calls", "1 unknown sections", "3 lines of unknown sections", "1 ends of perf markers without a begin", "1 end names")),
+           "lines that a report cannot hold are counted in a message", said)
     open_one = HEAD + MARKERS.format("1\n" + "clBeginPerfMarker".ljust(20) + "a".ljust(50) + "5".ljust(20) + "   G")
     report, _ = imported(written("open.atp", open_one))
     tap.ok(exported(report, "atp") == open_one, "a perf marker that did not end stays open", exported(report, "atp"))
 
 
-main(as_amd_reads_them, ours_come_back, statistics_know_them, calls_of_opencl_and_hsa, wrong_timelines, wrong_tables, no_texts, losses_are_told)
+main(as_amd_reads_them, ours_come_back, statistics_know_them, calls_of_opencl_and_hsa, wrong_timelines, wrong_tables, no_texts, losses_are_reported)

@@ -142,12 +142,12 @@ def ways(s, rows, names):
 
 
 def notices_nothing():
-    """Check that calls, SIGURG, masks and processes behave as untraced."""
+    """Check that calls, SIGURG, masks and processes behave as without the tracer."""
     for mode in (("eintr", "1000000" if TORTURE else "20000"), ("signals",), ("urgent",), ("urgent_fd",), ("processes",)):
         plain = run([app("sampled"), *mode], env=clean_env())
         s = Sampled(*mode, hz=1000)
         same = plain.out == "\n".join(line for line in s.text.split("\n") if not line.startswith("facts:")).encode()
-        tap.ok(same and not s.wrong(), f"{mode[0]}: as untraced", s.wrong() or s.text)
+        tap.ok(same and not s.wrong(), f"{mode[0]}: as without the tracer", s.wrong() or s.text)
         cpus = [p["cpu"] for p in s.processes()]
         if mode[0] == "urgent":
             tap.ok(cpus[0]["samples"] and "SIGURG" in (cpus[0]["off"] or ""), "the receipt says why samples ended", cpus)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 600
-"""Check that clients of CUDA that do not run on the simulated device behave as untraced, with one diagnostic in the report: programs with the static
+"""Check that clients of CUDA that do not run on the simulated device behave as without the tracer, with one diagnostic in the report: programs with the static
 runtime, and PyTorch, CuPy and Numba if they are installed (CUDA_PYTHON: a python that has them).
 
 They run without a driver, and over the simulated driver, which their runtime refuses. scripts/gpu-validate checks the recorded events
@@ -34,7 +34,7 @@ def same_as_untraced(name, argv, env, driver):
     report = Report(os.path.join(work, "r.rep"))
     traced = run(argv, env=dict(traced_env(report.path, spool), **env), cwd=work, limit=120)
     finished = wait_spool_gone(spool)
-    tap.ok((plain.status, plain.out, essence(plain.err)) == (traced.status, traced.out, essence(traced.err)), f"{name}: the same traced as untraced",
+    tap.ok((plain.status, plain.out, essence(plain.err)) == (traced.status, traced.out, essence(traced.err)), f"{name}: the same traced as without the tracer",
            f"{plain.status} {plain.out[-300:]} {plain.err[-300:]}\n{traced.status} {traced.out[-300:]} {traced.err[-300:]}")
     tap.ok(finished and report.exists() and report.check().status == 0 and not receipts_agree(report), f"{name}: its report is sound")
     notes = [d["text"] for d in report.info()["diagnostics"] if "CUDA" in d["text"]]

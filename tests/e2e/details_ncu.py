@@ -195,7 +195,7 @@ def filters_as_ncu():
 
 
 def workloads_as_ncu():
-    """Compare results of ranges, command lists and graphs: those of kernels, stored as such, since no report at hand has any."""
+    """Compare results of ranges, command lists and graphs: results of kernels stored as such, since no report with real ones is available."""
     if not os.path.exists(NCU) or not REPORTS:
         tap.skip("ranges, command lists and graphs as ncu prints them", "no ncu in PEERS or /tmp/peers, or no fixtures")
         return

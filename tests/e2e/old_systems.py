@@ -78,13 +78,13 @@ def programs_are_recorded(suite, system):
     for number, (name, argv) in enumerate(PROGRAMS.items()):
         plain = system.run(argv)
         alone = system.run(argv, LD_PRELOAD="/opt/lib/libtrace/libtrace.so", LIBTRACE_OUTPUT=f"alone{number}.rep")
-        tap.ok(plain[:3] == alone[:3] and not alone.hung and os.path.exists(os.path.join(system.place, f"alone{number}.rep")), f"{suite}: {name}: as untraced, by the preload alone",
+        tap.ok(plain[:3] == alone[:3] and not alone.hung and os.path.exists(os.path.join(system.place, f"alone{number}.rep")), f"{suite}: {name}: as without the tracer, by the preload alone",
                (plain, alone))
         traced = system.run(["trace", "run", "-o", f"{number}.rep", "--osrt-threshold", "0", "--osrt-backtrace-threshold", "0", "--", *argv])
         info = system.run(["trace", "info", "--json", f"{number}.rep"])
         found = json.loads(info.out) if info.status == 0 else {"processes": [], "verdict": "", "diagnostics": []}
         tap.ok(plain[:2] == traced[:2] and not traced.hung and traced.err.startswith(b"report: ") and found["processes"]
-               and system.run(["trace", "check", f"{number}.rep"]).status == 0, f"{suite}: {name}: as untraced, and the report is sound", (plain, traced, info))
+               and system.run(["trace", "check", f"{number}.rep"]).status == 0, f"{suite}: {name}: as without the tracer, and the report is sound", (plain, traced, info))
         lost = {drop["reason"] for process in found["processes"] for drop in (process.get("receipt") or {}).get("drops", ())}
         tap.ok(not lost, f"{suite}: {name}: nothing is lost, not even calls of constructors that run before the tracer's (libselinux)", lost)
 
@@ -116,7 +116,7 @@ def reports_alone(suite, system):
         tap.ok(result.status == 0, f"{suite}: trace {words[0]}", result)
     plain, traced = system.run(["ls", "/"]), system.run(["trace", "run", "-o", "none.rep", "--", "ls", "/"])
     tap.ok(plain[:2] == traced[:2] and b"another C library" in traced.err and not os.path.exists(os.path.join(system.place, "none.rep")),
-           f"{suite}: a program runs as untraced, and trace run says why it is not recorded", (plain, traced))
+           f"{suite}: a program runs as without the tracer, and trace run says why it is not recorded", (plain, traced))
 
 
 def systems():

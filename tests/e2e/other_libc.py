@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Trace programs of another C library than that of the build: an older glibc, and musl; read reports on a system of musl.
 
-Programs of a distribution older than the library run as untraced, and the report has their calls. OLD_ROOT names a folder that
+Programs of a distribution older than the library run as without the tracer, and the report has their calls. OLD_ROOT names a folder that
 contains one, as `debootstrap --variant=minbase --include=python3,perl,redis-server,g++ bullseye DIR` creates it (glibc 2.31; needs root, as
 this test does). The short test checks that libtrace.so requires no symbol version, since the loader would refuse the library for one that
 is missing.
@@ -41,7 +41,7 @@ def musl():
         return
     place = folder()
     plain, traced = run([name], clean_env()), run([name], traced_env(os.path.join(place, "r.rep"), place))
-    tap.ok(plain[:3] == traced[:3] and not os.listdir(place), "a program of musl runs as untraced, and nothing is recorded", f"{plain}\n{traced}")
+    tap.ok(plain[:3] == traced[:3] and not os.listdir(place), "a program of musl runs as without the tracer, and nothing is recorded", f"{plain}\n{traced}")
     script = os.path.join(place, "script")
     with open(script, "w", encoding="ascii") as file:
         file.write(f"#!{name}\n")
@@ -50,7 +50,7 @@ def musl():
         plain, told = run([program], clean_env()), run([TRACE, "run", "-o", "none.rep", "--", program], clean_env(), cwd=place)
         lines = told.err.splitlines(keepends=True)
         tap.ok(told.status == plain.status and told.out == plain.out and len(lines) == 1 and lines[0].endswith(why) and os.listdir(place) == ["script"],
-               f"trace run of {os.path.basename(program)}: it ends as untraced, there is no report, and the message says why", f"{plain}\n{told}")
+               f"trace run of {os.path.basename(program)}: it ends as without the tracer, there is no report, and the message says why", f"{plain}\n{told}")
 
 
 def system_of_musl():
@@ -82,7 +82,7 @@ def system_of_musl():
     before = sorted(os.listdir(place))
     plain, told = run([*system, "musl_child"]), run([*system, "trace", "run", "-o", "none.rep", "--", "musl_child"])
     tap.ok(plain[:2] == told[:2] == (8, b"lost\n") and told.err.endswith(OTHER_LIBRARY) and sorted(os.listdir(place)) == before,
-           "musl: a program runs as untraced, and trace run says why it is not recorded", f"{plain}\n{told}")
+           "musl: a program runs as without the tracer, and trace run says why it is not recorded", f"{plain}\n{told}")
     doctor = run([*system, "trace", "doctor", "--json"])
     found = {check["name"]: check for check in json.loads(doctor.out)["checks"]}["record"]
     tap.ok(doctor.status == 1 and found["state"] == "no" and "there is no glibc here" in found["text"], "musl: trace doctor says that nothing can be recorded there", found)
@@ -97,7 +97,7 @@ def same(name, argv, place):
     report = Report(os.path.join(place, "r.rep"))
     plain = in_root(argv)
     traced = in_root(argv, LD_PRELOAD=inside + "/libtrace/libtrace.so", LIBTRACE_OUTPUT=inside + "/r.rep", LIBTRACE_FORCE_OVERWRITE="true", LIBTRACE_SPOOL_DIR=inside)
-    tap.ok(plain[:3] == traced[:3] and not traced.hung, f"{name}: as untraced", f"{plain}\n{traced}")
+    tap.ok(plain[:3] == traced[:3] and not traced.hung, f"{name}: as without the tracer", f"{plain}\n{traced}")
     tap.ok(report.exists() and report.check().status == 0 and report.info()["processes"], f"{name}: the report is sound")
 
 

@@ -16,7 +16,7 @@ from _page import ABOUT, CANVAS, Page, about, level_rows, shows  # noqa: E402
 import _browser  # noqa: E402
 
 CALLS = 2_000_000
-PAGE_BYTES_MOST = 10 << 20
+PAGE_BYTES_MAX = 10 << 20
 WAITING = {"lock", "wait", "sync", "io", "net", "mpi", "nvtx"}  # kinds that are never counted as busy
 LONGEST = 2000  # calls whose details are looked for; the page has those of 8,000
 PLACE = folder()
@@ -50,7 +50,7 @@ def page_of_many():
     database, report = sqlite3.connect(DATABASE), Page(PAGE).reports[0]
     timeline = report["timeline"]
     calls, ns = database.execute('SELECT count(*), sum("end" - start) FROM OSRT_API').fetchone()
-    tap.ok(calls >= CALLS and os.path.getsize(PAGE) <= PAGE_BYTES_MOST, f"the page of {calls} calls is one file of at most {PAGE_BYTES_MOST} bytes", (calls, os.path.getsize(PAGE)))
+    tap.ok(calls >= CALLS and os.path.getsize(PAGE) <= PAGE_BYTES_MAX, f"the page of {calls} calls is one file of at most {PAGE_BYTES_MAX} bytes", (calls, os.path.getsize(PAGE)))
     levels = [level_rows(level) for level in timeline["levels"]]
     tap.ok(timeline["events"] == calls and len(levels) >= 3 and len(levels[0]) < calls / 2, "calls are merged, in several levels of detail", [len(rows) for rows in levels])
     wrong = [number for number, rows in enumerate(levels) if (sum(row.count for row in rows), sum(row.taken for row in rows)) != (calls, ns)]

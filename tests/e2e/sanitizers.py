@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 600
-"""Check that programs built with a sanitizer run traced as untraced: same output, same exit status, and the sanitizer finds the same fault.
+"""Check that programs built with a sanitizer run traced as without the tracer: same output, same exit status, and the sanitizer finds the same fault.
 
 tests/apps/sanitized.cpp is compiled with every sanitizer that is installed, with gcc and clang, shared and static runtimes. Each program
 runs untraced, with LD_PRELOAD, as the child of a traced process and under `trace run`.
@@ -90,7 +90,7 @@ def every_sanitizer():
         tap.ok(plain.status == 6, f"{name}: runs untraced", plain)
         for how, argv in (("preload", [program]), ("child", ["sh", "-c", f"{program}; exit $?"])):
             result, report = traced_run(argv, **env)
-            tap.ok(not same(plain, result), f"{name}, {how}: as untraced", same(plain, result))
+            tap.ok(not same(plain, result), f"{name}, {how}: as without the tracer", same(plain, result))
             is_traced(f"{name}, {how}", report, program)
         for fault in FAULTS[flags.split()[0]]:
             plain = run([program, fault], env=clean_env(**env))
@@ -122,7 +122,7 @@ def options_of_the_program():
                       "pid = os.posix_spawn(sys.argv[1], sys.argv[1:], os.environ)\n"
                       "sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))", program, "overflow"])):
         result, report = traced_run(argv)
-        tap.ok(not same(plain, result), f"{how}: as untraced", same(plain, result))
+        tap.ok(not same(plain, result), f"{how}: as without the tracer", same(plain, result))
         verdicts = [str(e["verdict"]) for e in report.events("--kind", "child") if (e.get("path") or "") == program]
         tap.ok(len(verdicts) == 1 and "__asan_default_options" in verdicts[0], f"{how}: listed with the reason", verdicts)
     result, report = traced_run(["env", program], ASAN_OPTIONS="verify_asan_link_order=0")

@@ -61,15 +61,15 @@ def folders():
     place = os.path.join(PLACE, "a")
     status, rows, err = sections("--section-folder", place)
     tap.ok((status, rows[0], [row[0] for row in rows[1:]], err) == (0, ["Identifier", "Display Name", "Enabled", "Filename"], ["First"], ""),
-           "a folder, not those in it", f"{status} {rows} {err}")
+           "--section-folder reads a folder without its subfolders", f"{status} {rows} {err}")
     status, rows, err = sections("--section-folder-recursive", place)
-    tap.ok((status, [row[0] for row in rows[1:]], err) == (0, ["First", "Second", "Third"], ""), "a folder and those in it", f"{rows} {err}")
+    tap.ok((status, [row[0] for row in rows[1:]], err) == (0, ["First", "Second", "Third"], ""), "--section-folder-recursive reads a folder and its subfolders", f"{rows} {err}")
     write("b/again.section", small("First", "Another"))
     for order, name in ((("a", "b"), "Another"), (("b", "a"), "First of all")):
         _, rows, _ = sections(*(word for folder_ in order for word in ("--section-folder", os.path.join(PLACE, folder_))))
-        tap.ok([row[1] for row in rows[1:]] == [name], f"of one identifier in {order} the last file holds", rows)
+        tap.ok([row[1] for row in rows[1:]] == [name], f"folders {order}: of two files with the same identifier, the last one is used", rows)
     status, rows, err = sections("--section-folder", os.path.join(PLACE, "none"))
-    tap.ok(status == 2 and "none': No such file" in err, "a folder that is not there", err)
+    tap.ok(status == 2 and "none': No such file" in err, "a missing folder is an error", err)
     status, rows, err = sections()
     tap.ok(status == 2 and "--section-folder" in err, "without a section folder the command says so", err)
 
@@ -93,14 +93,14 @@ def metrics():
     wanted = [["First", "gpu__time_duration.sum", "Duration", "", "launch", "required"], ["First", "dram__bytes.sum", "Bytes", "-7.0", "launch", ""],
               ["First", "fbpa__bytes.sum", "Bytes", "7.5-8.6", "launch", ""], ["First", "sm__cycles_active.avg", "", "", "launch", ""],
               ["First", "inst_executed", "", "", "launch", ""]]
-    tap.ok(rows[1:] == wanted, "metrics, wherever they lie, with their filters", rows)
+    tap.ok(rows[1:] == wanted, "--list-metrics lists the metrics of header, body and source metrics, with their filters", rows)
     for architecture, scope, names in (("7.0", "launch", {"dram__bytes.sum"}), ("7.2", "launch", set()), ("8.6", "launch", {"fbpa__bytes.sum"}), ("9.0", "launch", set())):
         _, rows, _ = sections(*place, "--architecture", architecture, "--scope", scope)
         found = {row[1] for row in rows[1:] if "bytes" in row[1]}
         tap.ok(found == names and len(rows) == 4 + len(names), f"--architecture {architecture}: {names or 'neither'}", rows)
     for wrong in ("86x", "86"):
         result = trace("sections", *place, "--architecture", wrong)
-        tap.ok(result.status == 2 and b"such as 8.6" in result.err and not result.out, f"--architecture {wrong}: how it is given", result)
+        tap.ok(result.status == 2 and b"such as 8.6" in result.err and not result.out, f"--architecture {wrong}: the message shows the form of an architecture", result)
     _, rows, _ = sections(*place, "--architecture", "7.0", "--scope", "range")
     tap.ok(rows[1:] == [], "--scope range lists no section for launches", rows)
 
@@ -126,7 +126,7 @@ def errors():
     write("wrong/good.section", small("Good"))
     status, rows, err = sections("--section-folder-recursive", os.path.join(PLACE, "wrong"))
     tap.ok(status == 1 and len(err.splitlines()) == 3 and "larger than 4 MiB" in err and err.count("not a regular file") == 2 and rows[1][0] == "Good",
-           "devices, folders, loops and large files cost nobody else", f"{status} {rows} {err}")
+           "devices, folders, loops and large files are reported, and the other files are read", f"{status} {rows} {err}")
 
 
 def damaged():
@@ -179,8 +179,8 @@ def as_ncu():
     tap.ok(len(theirs) > 3 and [[row[0], row[1].replace(" ", "")] for row in theirs] == [[row[0], row[1].replace(" ", "")] for row in rows[1:]],
            f"{len(theirs)} sets as ncu lists them", f"{theirs}\n{rows}")
     _, rows, _ = sections(*places, "--list-metrics")
-    told = run([NCU, *places, "--section", "regex:.*", "--list-metrics"], env=env, limit=100).out.decode()
-    theirs = {(name, int(least or 0), int(most or 0)) for least, most, name in re.findall(r"^ -(?:arch:([0-9]+):([0-9]+):)?(\S+)$", told, re.M)}
+    listed = run([NCU, *places, "--section", "regex:.*", "--list-metrics"], env=env, limit=100).out.decode()
+    theirs = {(name, int(least or 0), int(most or 0)) for least, most, name in re.findall(r"^ -(?:arch:([0-9]+):([0-9]+):)?(\S+)$", listed, re.M)}
     ours = {wanted for row in rows[1:] if ":" not in row[1] for wanted in architectures(row[1], row[3])}
     missing = {wanted for wanted in ours - theirs if (wanted[0] + ".sum",) + wanted[1:] not in theirs}
     tap.ok(len(ours) > 300 and not missing, f"{len(ours)} metrics with their architectures, as ncu would collect them",

@@ -36,7 +36,7 @@ def traced(argv, user=None, **options):
     finished = wait_spool_gone(spool)
     checked = report.check() if report.exists() else None
     sound = finished and checked is not None and checked.status == 0 and not receipts_agree(report)
-    tap.ok(same and sound, f"{name}: runs as untraced, and its report is sound",
+    tap.ok(same and sound, f"{name}: runs as without the tracer, and its report is sound",
            f"status {result.status} {result.note}\n{text}\n{result.err.decode(errors='replace')}\n{leftovers(spool)}\n"
            f"{checked and checked.out.decode()}{checked and checked.err.decode()}\n{report.exists() and receipts_agree(report)}")
     return (report, text, name) if same and sound else None

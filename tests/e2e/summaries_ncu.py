@@ -130,8 +130,8 @@ def options():
 
 
 def made_as_ncu():
-    """Compare launches of one kernel with different values; results of ranges, command lists and graphs are those of a kernel, stored as such, since no
-    report at hand has any.
+    """Compare launches of one kernel with different values; results of ranges, command lists and graphs are results of a kernel stored as such, since no
+    report with real ones is available.
     """
     if is_skipped():
         return

@@ -15,7 +15,7 @@ def both(argv, name, **options):
     report = Report(os.path.join(work, "r.rep"))
     plain = run(argv, env=clean_env(), cwd=work)
     traced = run(argv, env=traced_env(report.path, spool, **options), cwd=work)
-    tap.ok((plain.status, plain.out, plain.err) == (traced.status, traced.out, traced.err) and plain.status == 0, f"{name}: as untraced", (plain, traced))
+    tap.ok((plain.status, plain.out, plain.err) == (traced.status, traced.out, traced.err) and plain.status == 0, f"{name}: as without the tracer", (plain, traced))
     sound = wait_spool_gone(spool) and report.exists() and report.check().status == 0 and not receipts_agree(report)
     tap.ok(sound, f"{name}: its report is sound", receipts_agree(report) if report.exists() else "no report")
     return report if sound else None
@@ -94,7 +94,7 @@ def filtered_start():
     plain = run(inside, env=clean_env(), cwd=work)
     env = traced_env(report.path, spool)
     first = run([app("filter_exec"), "env", *(f"{name}={value}" for name, value in env.items()), app("filter_exec"), "inside"], env=clean_env(), cwd=work)
-    tap.ok(plain.status == 7 and (plain.status, plain.out, plain.err) == (first.status, first.out, first.err), "first program, behind a filter: as untraced", (plain, first))
+    tap.ok(plain.status == 7 and (plain.status, plain.out, plain.err) == (first.status, first.out, first.err), "first program, behind a filter: as without the tracer", (plain, first))
     tap.ok(not os.listdir(spool) and not report.exists(), "first program, behind a filter: nothing is begun", os.listdir(spool))
 
 

@@ -21,7 +21,7 @@ SLACK_NS = 3e6  # what a thread does before the writer has found it, and before 
 
 
 class Switched:
-    """A mode of tests/apps/accounted.c, run with context switches and nothing else of the scheduler."""
+    """A run of tests/apps/accounted.c in one of its modes, with context switches recorded, but no times of threads."""
 
     def __init__(self, *mode, under=(), **options):
         self.folder, self.spool = folder(), spool_folder()
@@ -85,9 +85,9 @@ def threads():
     tap.ok(words["runs"] == sum(row["is_in"] for row in every) and sum(words.values()) == len(every), "dump says in words what each switch was", words)
     said = trace("export", "-t", "perfetto", "-o", os.path.join(s.folder, "s.pftrace"), s.path).err
     tap.ok(b"sched_switch" not in said and b"thread_time" not in said, "switches that the states of perfetto carry are not said to be left out", said)
-    tap.ok(all(row["is_in"] == 1 - i % 2 for each in rows.values() for i, row in enumerate(each)), "the rows of a thread are in and out by turns")
-    tap.ok(all(a["time_ns"] <= b["time_ns"] for each in rows.values() for a, b in zip(each, each[1:])), "in order of time")
-    tap.ok(all([row["state"] for row in each] == [0] * (len(each) - 1) + [5] for each in rows.values()), "the last one is the thread's end",
+    tap.ok(all(row["is_in"] == 1 - i % 2 for each in rows.values() for i, row in enumerate(each)), "the rows of a thread alternate between in and out")
+    tap.ok(all(a["time_ns"] <= b["time_ns"] for each in rows.values() for a, b in zip(each, each[1:])), "the rows of a thread are in order of time")
+    tap.ok(all([row["state"] for row in each] == [0] * (len(each) - 1) + [5] for each in rows.values()), "the last row of a thread is its end",
            [each[-3:] for each in rows.values() if not each or each[-1]["state"] != 5])
     # The writer may find a thread late, if it gets no CPU itself.
     # Between its switches, a thread also has the CPU while a hypervisor or an interrupt takes it; its processor time is without that.
@@ -97,7 +97,7 @@ def threads():
     tap.ok(len(s.facts) == 37 and not bad, "time on a CPU is the thread's processor time", bad or s.text)
     table = {int(r["TID"]): r for r in stats(s.path, "sched_sum") if r["TID"] != "0"}
     outs = {tid: sum(not row["is_in"] for row in each) for tid, each in rows.items()}
-    tap.ok({tid: int(r["Switches"]) for tid, r in table.items()} == outs, "stats -r sched_sum counts them", (table, outs))
+    tap.ok({tid: int(r["Switches"]) for tid, r in table.items()} == outs, "stats -r sched_sum counts the switches", (table, outs))
     # Between two readings of a thread's counters; it may lose its CPU once between a counter and its time.
     bad, readings = [], [row for row in s.dump("thread_time") if row["which"] & 8]
     for tid, each in rows.items():
@@ -105,9 +105,9 @@ def threads():
         kernel = sum((counters[-1].get(key, 0) - counters[0].get(key, 0) for key in ("voluntary", "involuntary")))
         inside = sum(not row["is_in"] and counters[0]["time_ns"] <= row["time_ns"] <= counters[-1]["time_ns"] for row in each)
         bad += [(tid, kernel, inside)] if not (inside <= kernel + 2 and (late.get(tid, 0) > SLACK_NS or inside >= kernel - 3)) else []
-    tap.ok(not bad, "as many as the kernel counts", bad)
+    tap.ok(not bad, "there are as many switches as the kernel counts", bad)
     cpus = {tid: len({row["cpu"] for row in each if row["is_in"]}) for tid, each in rows.items()}
-    tap.ok({tid: int(r["CPUs Seen"]) for tid, r in table.items()} == cpus, "with the CPUs", (table, cpus))
+    tap.ok({tid: int(r["CPUs Seen"]) for tid, r in table.items()} == cpus, "stats -r sched_sum counts the CPUs of each thread", (table, cpus))
     tables(s, rows)
 
 
@@ -122,13 +122,13 @@ def tables(s, rows):
             "SELECT tid, sum(CASE WHEN isSchedIn THEN following - start END) FROM (SELECT globalTid & 0xffffff AS tid, start, isSchedIn, "
             "lead(start) OVER (PARTITION BY globalTid ORDER BY start, rowid) AS following FROM SCHED_EVENTS) GROUP BY tid").fetchall())
     wanted = [(tid, row["is_in"], row["cpu"], row["state"], None) for tid in sorted(rows) for row in rows[tid]]
-    tap.ok(got == wanted and labels[5] == "Terminated", "SCHED_EVENTS has them", (len(got), len(wanted)))
-    tap.ok(spans == {tid: running_ns(each) for tid, each in rows.items()}, "with the times on CPUs")
+    tap.ok(got == wanted and labels[5] == "Terminated", "SCHED_EVENTS has the switches", (len(got), len(wanted)))
+    tap.ok(spans == {tid: running_ns(each) for tid, each in rows.items()}, "SCHED_EVENTS gives the times on CPUs")
     older = os.path.join(s.folder, "older.sqlite")
     trace("export", "-t", "sqlite", "--compat", "3.4", "-o", older, s.path)
     with sqlite3.connect(older) as sql:
         names = [row[1] for row in sql.execute("PRAGMA table_info(SCHED_EVENTS)")]
-    tap.ok(names == ["start", "cpu", "isSchedIn", "globalTid"], "with the columns of older exports", names)
+    tap.ok(names == ["start", "cpu", "isSchedIn", "globalTid"], "--compat 3.4: SCHED_EVENTS has the columns of older exports", names)
 
 
 def stats(path, name):
@@ -199,7 +199,7 @@ def stopped_writer():
 
 
 def nsys():
-    """Check the statistics of a database of nsys, against sums by plain SQL."""
+    """Compare the statistics of a database of nsys with sums computed by plain SQL."""
     path = os.path.join(fixtures("nsys"), "nvtx_sampling-2023.3.1.sqlite")
     if not os.path.exists(path):
         tap.skip("a database of nsys with SCHED_EVENTS", "the fixture is missing")

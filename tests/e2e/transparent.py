@@ -203,7 +203,7 @@ def run_case(case):
         differs, unsound = one_traced_run(case, place, number, known)
         wrong += differs
         sound += unsound
-    tap.ok(not wrong, f"{case.name}: traced {REPEAT} times as untraced", "\n".join(wrong))
+    tap.ok(not wrong, f"{case.name}: traced {REPEAT} times, the same as without the tracer", "\n".join(wrong))
     if sound:
         tap.ok(False, f"{case.name}: reports are sound", "\n".join(sound))
 

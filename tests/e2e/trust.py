@@ -272,7 +272,7 @@ def turncoats():
             else:
                 result = run([TRACE, "run", "--osrt-threshold", "0", "-o", report.path, app("turncoat"), mode], env=clean_env(LIBTRACE_SPOOL_DIR=spool), cwd=work)
             told = f"{mode}, {way}"
-            tap.ok(result.status == 0 and not result.hung, f"turncoat {told}: the program works as untraced", result)
+            tap.ok(result.status == 0 and not result.hung, f"turncoat {told}: the program works as without the tracer", result)
             if not tap.ok(report.exists() and report.check().status == 0, f"{told}: the report is written to its path, and is valid", (result, os.listdir(work))):
                 continue
             info = report.info()
@@ -317,7 +317,7 @@ def turncoat_and_the_next_writer():
         kill_session(process.pid)
     wait_spool_gone(spool)
     tap.ok(content(target) == PRECIOUS, "turncoat: root's other file is as it was", owner_of(target))
-    tap.ok(process.returncode == 0 and b"FAIL" not in said, "the program works as untraced", said)
+    tap.ok(process.returncode == 0 and b"FAIL" not in said, "the program works as without the tracer", said)
     tap.ok(report.exists() and report.check().status == 0 and holds(honest_calls(report)), "the next writer continues the report that was asked for",
            (report.exists() and (honest_calls(report), report.info()["verdict"]), os.listdir(spool)))
 

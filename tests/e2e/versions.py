@@ -33,9 +33,9 @@ def recorded_with(kind):
     plain = run(PROGRAM, clean_env())
     by_run, alone = Report(os.path.join(work, "run.rep")), Report(os.path.join(work, "alone.rep"))
     first = trace("run", "-o", by_run.path, "--", *PROGRAM, env=clean_env(LIBTRACE_HOME=place, LIBTRACE_SPOOL_DIR=spool))
-    tap.ok(first[:2] == plain[:2] and plain.err in first.err and not first.hung, f"{kind}: trace run: the program runs as untraced", (plain, first))
+    tap.ok(first[:2] == plain[:2] and plain.err in first.err and not first.hung, f"{kind}: trace run: the program runs as without the tracer", (plain, first))
     second = run(PROGRAM, clean_env(LD_PRELOAD=os.path.join(place, "libtrace.so"), LIBTRACE_OUTPUT=alone.path, LIBTRACE_SPOOL_DIR=spool))
-    tap.ok(second[:3] == plain[:3] and not second.hung, f"{kind}: preload alone: the program runs as untraced", (plain, second))
+    tap.ok(second[:3] == plain[:3] and not second.hung, f"{kind}: preload alone: the program runs as without the tracer", (plain, second))
     return first, by_run, alone
 
 

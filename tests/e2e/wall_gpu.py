@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 600
-"""Check flame graphs of wall time of CUDA programs: waits for the GPU are below the launches of what ran meanwhile, and all weights add up to the
-threads' lives.
+"""Check flame graphs of wall time of CUDA programs: the time that a thread waited for the GPU is drawn below the launches of the operations that ran
+meanwhile, and all weights of a thread add up to its life.
 
-The parts of the operations are computed again here, moment by moment. CUDA programs run on the simulated device: this test has not run on a GPU.
+The share of each operation is computed a second time here, interval by interval. CUDA programs run on the simulated device: this test has not run on a GPU.
 """
 import collections
 import csv
@@ -57,7 +57,7 @@ class Waited:
         rests = {tid: life - int(self.rows[tid]["Running (ns)"]) for tid, life in lives.items()}
         wall, off = self.sums(self.wall), self.sums(self.off)
         tap.ok(lives and set(wall) == set(lives) and all(abs(wall[tid] - ns) <= 1000 for tid, ns in lives.items()), f"{what}: the weights of each thread add up to its life", (wall, lives))
-        tap.ok(all(abs(off[tid] - ns) <= 1000 for tid, ns in rests.items()), f"{what}: those off the CPUs to the time that it did not run", (off, rests))
+        tap.ok(all(abs(off[tid] - ns) <= 1000 for tid, ns in rests.items()), f"{what}: the off-CPU weights of each thread add up to the time that it did not run", (off, rests))
 
     def operations(self):
         """Return [(start, end, context, stream, correlation, name)] of the GPU."""
@@ -67,7 +67,7 @@ class Waited:
         return [*kernels, *copies]
 
     def waits(self):
-        """Return [(tid, start, end, context, stream)] of the calls that wait and are in no other; None = of all contexts, of all streams."""
+        """Return [(tid, start, end, context, stream)] of the outermost calls that wait; None = for all contexts, for all streams."""
         has = self.db.execute("SELECT count(*) FROM sqlite_master WHERE name = 'CUPTI_ACTIVITY_KIND_SYNCHRONIZATION'").fetchone()[0]
         syncs = self.db.execute("SELECT correlationId, contextId, CASE syncType WHEN 3 THEN streamId END FROM CUPTI_ACTIVITY_KIND_SYNCHRONIZATION WHERE syncType IN (3, 4)") if has else ()
         scope = {correlation: (context, stream) for correlation, context, stream in syncs}
@@ -80,7 +80,7 @@ class Waited:
         return found
 
     def parts(self):
-        """Return {(tid, name): ns} of the operations that ran while threads were blocked in waits, computed moment by moment."""
+        """Return {(tid, name): ns} of the operations that ran while threads were blocked in waits, computed interval by interval."""
         found, work = collections.Counter(), self.operations()
         calls = self.db.execute('SELECT globalTid & 16777215, start, "end" FROM OSRT_API WHERE eventClass = 27').fetchall()
         for tid, begin, end, context, stream in self.waits():
@@ -123,7 +123,7 @@ def serial():
     tap.ok(set(launched) == {"[GPU] scale", "[GPU] solve"} and all("launch" in frames and "cuLaunchKernel" in frames and "cuMemcpyDtoH_v2" not in frames for frames in launched.values()),
            "a kernel is below the callchain of its launch, not of the call that waited", launched)
     doubled = [frames for _, frames, _ in w.wall if len(frames) > 1 and frames[-1] == frames[-2]]
-    tap.ok(not doubled, "no function calls itself as the wait that it is", doubled)
+    tap.ok(not doubled, "a call that waits is not drawn below itself", doubled)
 
 
 def without_chains():
@@ -147,7 +147,7 @@ def streams():
 
 
 def polling():
-    """Check that the graph is the same kind of graph where the driver polls instead of sleeping."""
+    """Check that a thread whose driver polls instead of sleeping gets the same kind of graph."""
     w = Waited("regressed_launch", "none", "100", options="kernel_ns=3000000,spin=1", LIBTRACE_CUDA_BACKTRACE=CHAINS, LIBTRACE_SAMPLING_FREQUENCY=250)
     w.add_up("polling")
     polled, work = collections.Counter(), w.operations()

@@ -391,7 +391,7 @@ print(json.dumps([each.recipe.to_dict() for each in rb.Stage0Recipe.from_yaml(sy
 
 
 def spack_recipe(text):
-    """Run a recipe of Spack with stand-ins of the directives that it may use. Return its class, and the directives: name, words, options."""
+    """Run a recipe of Spack with stand-ins for the directives that it may use. Return its class, and the directives: name, words, options."""
     said = []
     directives = {name: lambda *words, name=name, **options: said.append((name, words, options)) for name in ("license", "version", "variant", "depends_on", "conflicts")}
     package, makefile = types.ModuleType("spack.package"), types.ModuleType("makefile")

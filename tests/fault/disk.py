@@ -3,7 +3,7 @@
 # timeout: 600
 """Check the tracer without space: full disks for report and spool, read-only and vanished folders, limits of every kind.
 
-The program's output and status stay as untraced, and the tracer prints nothing to its output. A report, if there is one, can be read, `trace check` finds it
+The program's output and status stay as without the tracer, and the tracer prints nothing to its output. A report, if there is one, can be read, `trace check` finds it
 sound or truncated at the end of a block, and its receipt states what is missing. Small disks are tmpfs mounts: as root, or in a user
 namespace of its own, in which the script starts itself again; if neither is possible, the test is skipped.
 """

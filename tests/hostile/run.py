@@ -330,13 +330,13 @@ def mask(names, table):
 
 
 # Some races are known and rare (README.md): `make check` fails only if a fresh program fails again in one of REPEATS runs, or if more than
-# ONCE_MOST programs fail. With TORTURE=1 every failure counts.
+# ONCE_MAX programs fail. With TORTURE=1 every failure counts.
 # The programs are counted, not only their seconds: a machine with many processors would run more of them, and so meet more of those races.
 REPEATS = 5
 CI_FIRST = NEWER + 1000
-ONCE_MOST = 4
-FRESH_MOST = 300
-JOBS_MOST = 4  # a container may have fewer processors than it sees: with more at a time, each takes as much longer
+ONCE_MAX = 4
+FRESH_MAX = 300
+JOBS_MAX = 4  # a container may have fewer processors than it sees: with more at a time, each takes as much longer
 
 
 def trial(seed, without=(), **how):
@@ -420,7 +420,7 @@ def arguments():
     parser.add_argument("--self", action="store_true", help="compare two untraced runs, to check that the program does the same each time")
     parser.add_argument("--first", type=int, help=f"use this number and the following ones as fresh seeds; default with CI=true: {CI_FIRST}")
     parser.add_argument("--seconds", type=float, default=float(os.environ.get("HOSTILE_SECONDS") or (3600 if TORTURE else 30)), help="how long fresh seeds are run")
-    parser.add_argument("--jobs", type=int, default=min(len(os.sched_getaffinity(0)), JOBS_MOST))
+    parser.add_argument("--jobs", type=int, default=min(len(os.sched_getaffinity(0)), JOBS_MAX))
     parser.add_argument("--keep", default=os.path.join(BUILD, "hostile-failed"), help="folder for reports of failed seeds")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="an option of the tracer for all programs, such as LIBTRACE_SAMPLE=process-tree")
     return parser.parse_args()
@@ -458,7 +458,7 @@ def main():
                     break
             tap.ok(not done.wrong, f"seed {seed}: {remark}", done.text())
     verdicts, count, once = collections.Counter(), 0, []
-    most = None if TORTURE or os.environ.get("HOSTILE_SECONDS") or chosen or without or given.self else FRESH_MOST
+    most = None if TORTURE or os.environ.get("HOSTILE_SECONDS") or chosen or without or given.self else FRESH_MAX
     for done in fresh(given.seconds, given.jobs, without or left_out, given.first, given.self, most):
         count += 1
         verdicts[re.sub(r"\d+", "N", done.verdict)] += 1
@@ -472,7 +472,7 @@ def main():
         else:
             done.drop()
     print("# " + "\n# ".join(f"{number} x {verdict}" for verdict, number in verdicts.most_common()))
-    tap.ok(count > 0 and len(once) <= ONCE_MOST, f"{count} fresh programs ran, {len(once)} failed once", once)
+    tap.ok(count > 0 and len(once) <= ONCE_MAX, f"{count} fresh programs ran, {len(once)} failed once", once)
     tap.finish()
 
 

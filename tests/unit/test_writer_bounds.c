@@ -19,11 +19,11 @@
 
 #define OUT_PER_BYTE 16u     /* bytes of a report for each byte of a spool ... */
 #define OUT_MORE (24u << 20) /* ... plus this for each process */
-#define BLOCK_MOST (24u << 20)
+#define BLOCK_MAX (24u << 20)
 #if defined(__SANITIZE_ADDRESS__) /* the sanitizer keeps freed memory, and shadows all memory */
-#define MEMORY_MOST (1024u << 20)
+#define MEMORY_MAX (1024u << 20)
 #else
-#define MEMORY_MOST (96u << 20)
+#define MEMORY_MAX (96u << 20)
 #endif
 #define NEIGHBOR_CALLS 1000u
 #define LAUNCHES 500u /* launches of each process, whatever its events are */
@@ -145,8 +145,8 @@ static bool bounds_kept(const char *name)
 	o.block = opens ? largest_block() : UINT64_MAX;
 	uint64_t calls = opens ? calls_of(NEIGHBOR_PID) : 0;
 	bool good = o.status == 0 && opens && calls == NEIGHBOR_CALLS &&
-		o.out <= OUT_PER_BYTE * o.in + OUT_MORE && o.block <= BLOCK_MOST &&
-		o.memory <= MEMORY_MOST + 2 * o.in;
+		o.out <= OUT_PER_BYTE * o.in + OUT_MORE && o.block <= BLOCK_MAX &&
+		o.memory <= MEMORY_MAX + 2 * o.in;
 	if (!good || getenv("BOUNDS_SHOW"))
 		printf("# %s: status %d, %llu KiB in, %llu KiB out, largest block %llu KiB, "
 		       "memory %llu KiB, %llu calls of the neighbor\n",

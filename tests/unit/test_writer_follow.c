@@ -201,14 +201,14 @@ static void killed_writer_is_succeeded(void)
 }
 
 /* Kill the writer at its work. A process that gets no CPU for long may find that it has ended: then
- * another tree is made, at most TREES_MOST times. */
-#define TREES_MOST 20
+ * another tree is made, at most TREES_MAX times. */
+#define TREES_MAX 20
 static void recover_finishes_the_report(void)
 {
 	struct fake_tree t;
 	pid_t child;
 	int status = 0;
-	for (int i = 0; i < TREES_MOST && status != 1009; i++) {
+	for (int i = 0; i < TREES_MAX && status != 1009; i++) {
 		if (i)
 			clean(&t);
 		fake_tree_make(&t);
