@@ -670,7 +670,7 @@ def overhead(machine: Machine, with_cuda: bool, section: Section) -> None:
         "",
         f"`launch_loop {rounds}`: {rounds} times 500 launches of an empty kernel, without the time of waiting for the "
         f"device. {repeats} rounds; each runs all variants in turn. "
-        f'"Added" is the difference to "no tool" in the same round. Goal: at most {GOAL_NS} ns with API and kernels '
+        f'"Added" is the difference from "no tool" in the same round. Goal: at most {GOAL_NS} ns with API and kernels '
         "traced, no callchains: "
         f"{'not measured' if met is None else 'met' if met else '**missed**'}.",
         "",

@@ -2,7 +2,8 @@
 /*
  * rules.c - execution of rule files of Nsight Compute by python3 in a separate process.
  *
- * Reads the findings of the rules for the results of a report.
+ * The process applies the rules to the results of a report; this file reads the findings that it
+ * sends back.
  */
 #define _GNU_SOURCE
 #include <endian.h>
@@ -22,8 +23,8 @@
 
 #define FRAME_BYTES_MAX (64u << 20)
 
-/* `python3 -c` puts the current folder first in the search path of modules, from which no module
- * should be imported: replace it. */
+/* `python3 -c` puts the current folder first in the search path of modules. Replace that entry, so
+ * that no module is imported from the current folder. */
 #define START                                                                             \
 	"import sys; sys.path[:1] = [sys.argv.pop(1)] + [p for p in sys.path[:1] if p]; " \
 	"import runpy; runpy.run_module('libtrace_rules', run_name='__main__')"

@@ -47,7 +47,7 @@ int quantity_of_metric(const Ncu__ProfileMetricResult *metric, struct quantity *
 void quantity_release(struct quantity *q);
 
 /*
- * Compute a = a `operation` b, and release b in any case. operation: + - * /.
+ * Compute a = a `operation` b, and release b, even after an error. operation: + - * /.
  *
  * A single number is combined with each instance of the other operand. Instances are paired by
  * correlation id; an instance that only one operand has is copied by + and -, dropped by * and /.

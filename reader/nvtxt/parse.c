@@ -293,8 +293,8 @@ int nvtxt_file_line(struct nvtxt_file *f, const char *line, size_t bytes)
 	note_read(f);
 	nvtxt_lexer_init(&s->lexer, line, bytes);
 	uint64_t errors = nvtxt_file_errors(f);
-	bool speaks = statement(f);
-	f->understood += speaks && errors == nvtxt_file_errors(f);
+	bool is_statement = statement(f);
+	f->understood += is_statement && errors == nvtxt_file_errors(f);
 	note_take(f);
 	return f->broken ? -ENOMEM : 0;
 }

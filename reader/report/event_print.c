@@ -243,7 +243,7 @@ static void print_size(const struct event_printer *p, uint32_t string)
 		(unsigned)string_table_get(&p->contents->strings, string).bytes);
 }
 
-/* Print what a context switch was, which its numbers say, in words. */
+/* Print a context switch in words instead of the numbers of its columns. */
 static void print_switch(FILE *out, const struct event_row *row)
 {
 	const uint64_t how = row_value(row, "how");

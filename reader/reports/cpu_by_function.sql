@@ -6,8 +6,8 @@
 
 -- Self: samples in the function itself. Total: samples in it or in functions that it calls; a recursive function counts
 -- once per sample. "+-": two standard errors of Self (%), given the number of samples. A sample represents cpuCycles
--- periods. Frames that mark missing frames (specialEntry) are not counted as functions. Addresses without a symbol are one row
--- for each module: they differ between processes, and each instruction has its own.
+-- periods. Frames that mark missing frames (specialEntry) are not counted as functions. Addresses without a symbol are
+-- one row for each module: they differ between processes, and each instruction has its own.
 WITH samples AS (SELECT c.id, c.cpuCycles AS weight, l.cpuTime AS ns FROM COMPOSITE_EVENTS AS c LEFT JOIN LIBTRACE_CPU_SAMPLE AS l ON l.id = c.id),
      whole AS (SELECT sum(weight) AS weight, count(*) AS count FROM samples),
      frames AS (SELECT id, CASE WHEN unresolved = 1 THEN NULL ELSE symbol END AS function, module, min(stackDepth) AS depth

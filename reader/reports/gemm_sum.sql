@@ -5,8 +5,9 @@
 -- data: calls of cuBLAS with their sizes (--trace=cublas)
 -- before: launch_calls library_kernels
 
--- A multiplication of complex numbers is eight operations in place of two. Rates are those of the calls whose kernels are known; kernels that
--- run at the same time count each. Types of the functions ...Ex are those of the first matrix (cudaDataType).
+-- A multiplication of complex numbers is eight operations in place of two. Rates are those of the calls whose kernels
+-- are known; kernels that run at the same time count each. Types of the functions ...Ex are those of the first matrix
+-- (cudaDataType).
 WITH GEMMS AS (
   SELECT f.id, s.value AS name, substr(s.value, 7, 1) AS letter,
          call_word(a.value, 'm', f.words, f.word1, f.word2, f.word3, f.word4, f.word5, f.word6, f.word7, f.word8) AS m,

@@ -5,9 +5,9 @@
 -- data: threads' counters (--thread-time)
 -- before: osrt thread_time
 
--- Sums of thread_time_sum over the threads of each process: Running to Unknown add up to Threads' Time. CPUs Used: processor
--- time of the process in each second of its life. Machine: all CPUs, during the process's life, whatever they ran; Steal: the
--- part that a hypervisor took from them, which is empty for a process that was read only once.
+-- Sums of thread_time_sum over the threads of each process: Running to Unknown add up to Threads' Time. CPUs Used:
+-- processor time of the process in each second of its life. Machine: all CPUs, during the process's life, whatever they
+-- ran; Steal: the part that a hypervisor took from them, which is empty for a process that was read only once.
 WITH machine AS MATERIALIZED (
   SELECT globalTid >> 24 & 0xffffff AS pid, max(busy) - min(busy) AS busy, max(idle) - min(idle) AS idle, max(steal) - min(steal) AS steal
   FROM LIBTRACE_MACHINE_TIME GROUP BY 1 HAVING count(*) > 1),

@@ -5,10 +5,11 @@
 -- data: threads' counters (--thread-time) or context switches (--cpuctxsw)
 -- before: osrt thread_time
 
--- Runnable (%): share of the time in which the thread was running or runnable. Without threads' counters, as in databases
--- of nsys, Running is the time between switches, and Runnable and the faults are empty. Switches: the recorded ones, off a
--- CPU. CPUs and migrations are those of the recorded switches, else those seen in CPU samples, of which there may have been
--- more. [steal, all CPUs]: time that a hypervisor took from the machine's CPUs, which no thread's counter has. Counted switches and faults are empty if the thread did not record its end.
+-- Runnable (%): share of the time in which the thread was running or runnable. Without threads' counters, as in
+-- databases of nsys, Running is the time between switches, and Runnable and the faults are empty. Switches: the
+-- recorded ones, off a CPU. CPUs and migrations are those of the recorded switches, else those seen in CPU samples, of
+-- which there may have been more. [steal, all CPUs]: time that a hypervisor took from the machine's CPUs, which no
+-- thread's counter has. Counted switches and faults are empty if the thread did not record its end.
 WITH switches AS MATERIALIZED (
   SELECT s.globalTid, sum(CASE WHEN s.isSchedIn THEN coalesce(s.following - s.start, 0) ELSE 0 END) AS running, sum(NOT s.isSchedIn) AS outs,
          CASE WHEN EXISTS (SELECT 1 FROM LIBTRACE_SCHED_SWITCH) THEN sum(NOT s.isSchedIn AND coalesce(s.how, 0) & 1) END AS preempted

@@ -17,7 +17,7 @@
 
 #define WINDOW_ROWS 65536u              /* rows that are sorted by thread */
 #define PID_BITS 24                     /* low bits of a process's key: its pid */
-#define TIME_MOST (INT64_C(1) << 61)    /* a greater number is not a time */
+#define TIME_MAX (INT64_C(1) << 61)     /* a greater number is not a time */
 #define ORIGIN_LEAST (INT64_C(1) << 56) /* times above it are not relative to the session */
 #define MEMORY_PROCESS 1u               /* process whose callchains and names all processes use */
 #define SYMBOLS_OF_ENTRY 4096u
@@ -455,7 +455,7 @@ static bool times_set(
 	const int duration = schema_column(w->event, FIELD_KIND_DURATION);
 	const int flags = schema_column(w->event, FIELD_KIND_FLAGS);
 	int64_t *start = &row->values[0];
-	if (!has_start || *start < -TIME_MOST || *start > TIME_MOST)
+	if (!has_start || *start < -TIME_MAX || *start > TIME_MAX)
 		return false;
 	if (duration > 0 && !has_duration) {
 		row->values[duration] = w->last_ns > *start ? w->last_ns - *start : 0;
@@ -463,7 +463,7 @@ static bool times_set(
 			row->values[flags] |= RECORD_UNFINISHED;
 	}
 	const int64_t ns = duration > 0 ? row->values[duration] : 0;
-	if (ns < 0 || ns > TIME_MOST)
+	if (ns < 0 || ns > TIME_MAX)
 		return false;
 	*start += w->shift_ns;
 	return *start >= 0;
@@ -578,7 +578,7 @@ static int session_take(void *user, const struct sql_value *v, int count)
 		return -EINVAL;
 	w->last_ns = v[1].integer;
 	w->origin_ns = first > ORIGIN_LEAST ? first : 0;
-	w->shift_ns = first < 0 && first > -TIME_MOST ? -first : 0;
+	w->shift_ns = first < 0 && first > -TIME_MAX ? -first : 0;
 	session.has_start_ns = session.has_start_realtime_ns = true;
 	session.start_ns = (uint64_t)(w->origin_ns + w->shift_ns);
 	session.start_realtime_ns = (uint64_t)(v[2].type == SQL_INTEGER ? v[2].integer

@@ -38,11 +38,12 @@ static char *segments[SEGMENTS_MAX]; /* SPOOL_SEGMENT_BYTES each */
 #define LOCK_ROUNDS_MAX (LOCK_YIELDS + LOCK_WAIT_NS / LOCK_SLEEP_NS)
 static uint32_t lock; /* tid of the holder, 0 = free; held for a few instructions, or while the file
 			 grows. The holder is `busy`, so no handler of its thread takes it */
-static uint32_t
-	given_up; /* the holder that a thread has waited for in vain: the next waits are short */
+static uint32_t given_up; /* the holder that a thread has waited for in vain: later waits for it are
+			     short */
 
-/* Try to take the lock. If its holder is this thread itself, or has ended, the holder left the
- * tracer (siglongjmp from a handler, cancellation): its work is done again. */
+/* Try to take the lock. A holder that is this thread itself, or has ended, left the tracer in the
+ * middle (siglongjmp from a handler, cancellation): the lock is taken over, and its work done
+ * again. */
 static bool lock_try(uint32_t tid, bool look, uint32_t *ret_holder)
 {
 	*ret_holder = 0;
@@ -213,8 +214,8 @@ static uint64_t segment_end(uint64_t offset)
 	return offset + SPOOL_SEGMENT_BYTES - (offset - first_bytes) % SPOOL_SEGMENT_BYTES;
 }
 
-/* Return the address of `bytes` at the offset, which may be anything; NULL if they are not mapped.
- */
+/* Return the address of `bytes` bytes at an offset, which need not be valid; NULL if they are not
+ * mapped as one piece. */
 static char *place_at(uint64_t offset, uint64_t bytes)
 {
 	if (offset < SPOOL_HEADER_BYTES || offset % 4096 || offset > mapped_bytes ||
@@ -286,8 +287,8 @@ static bool grow(struct spool_header *header)
 	if (!segments[index])
 		return false;
 	mapped_bytes = offset + SPOOL_SEGMENT_BYTES;
-	/* Unless a child that a handler forked by a raw system call has done so: see
-	 * spool_file_take(). */
+	/* Keep the size if a child, which a handler forked by a raw system call, has changed it in
+	 * the shared header meanwhile: see spool_file_take(). */
 	__atomic_compare_exchange_n(&header->size_bytes, &before, mapped_bytes, false,
 		__ATOMIC_RELEASE, __ATOMIC_RELAXED);
 	return true;
@@ -313,7 +314,7 @@ uint64_t spool_file_take(uint64_t bytes, uint64_t now, void **ret_place)
 		offset = segment_end(offset);
 	bool taken = !header->limit_bytes || offset + bytes <= header->limit_bytes;
 	while (taken &&
-		offset + bytes > mapped_bytes) /* twice if such a child has made the file grow */
+		offset + bytes > mapped_bytes) /* repeated if such a child has grown the file */
 		taken = grow(header);
 	if (taken && offset + now > reserved_end)
 		taken = spool_file_reserve(spool_file_at(offset), now);

@@ -27,8 +27,9 @@ struct payloads {
 
 /* ---- texts that a payload points to ---- */
 
-/* Return the number of bytes of the text that can be read, up to a unit of 0, at most
- * NAME_BYTES_MAX; NVTX_BYTES_UNKNOWN = none. */
+/* Return the length in bytes of a text that ends with a zero unit, at most NAME_BYTES_MAX. A text
+ * that runs into unreadable memory ends there; NVTX_BYTES_UNKNOWN if not even its first unit can be
+ * read. */
 static uint64_t far_text_bytes(uint64_t address, uint32_t unit)
 {
 	uint64_t checked = 0;

@@ -177,7 +177,7 @@ static bool open_push(struct lane *lane, struct open_call open)
 }
 
 /* Other stacks may interrupt the saving of their calls as often as they begin another one. */
-#define PUSHES_MOST 16
+#define PUSHES_MAX 16
 
 /*
  * A call begins while another is open. Either the open call was left without returning (its frame
@@ -200,7 +200,7 @@ void osrt_interrupted(struct thread *t, uint64_t sp)
 			spare_prepare(t); /* a stack switch may soon interrupt the tracer, too */
 		}
 	}
-	for (unsigned i = 0; i < PUSHES_MOST && lane->open.sp; i++) {
+	for (unsigned i = 0; i < PUSHES_MAX && lane->open.sp; i++) {
 		struct open_call open = lane->open;
 		if (!is_on_signal_stack && !thread_same_stack(t, open.sp, sp))
 			open.kind |= OPEN_UNSURE;

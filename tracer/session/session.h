@@ -20,8 +20,8 @@
  * start; the program never fails because of it. */
 void session_start(int argc, char **argv, char **envp);
 
-/* Note the exit status when the process is about to end (exit, _exit, quick_exit), and wait, in
- * the tree's first process and bounded by LIBTRACE_EXIT_WAIT, until the writer has its events. Does
+/* Record the exit status of a process that is about to end (exit, _exit, quick_exit). The first
+ * process of the tree also waits until the writer has its events, at most LIBTRACE_EXIT_WAIT. Does
  * nothing in a vfork child. */
 void session_end(int status);
 

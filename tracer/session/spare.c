@@ -33,8 +33,8 @@ static bool lease(struct thread *t, struct thread *s)
 	return true;
 }
 
-/* Attach the second lane. Not while the tracer's own memory is being changed: the change continues
- * later, on this thread. */
+/* Attach the second lane. Return false if it cannot be attached now: for example, while this thread
+ * is changing the tracer's own memory on another stack, where the change continues later. */
 static bool attach(struct thread *t)
 {
 	if (t->busy & BUSY_SLOW || t->vfork_pid || t->gone || session.restricted ||
@@ -77,8 +77,8 @@ bool spare_put(struct thread *t, const struct record *record)
 	return true;
 }
 
-/* Give back the second lane. A busy one, in which the tracer never continues, stays taken until the
- * thread is dead. */
+/* Give back the second lane. If it is busy, code of the tracer was left in the middle and never
+ * continues: the lane then stays taken until the thread is dead. */
 void spare_give(struct thread *t)
 {
 	struct thread *s = t->spare;

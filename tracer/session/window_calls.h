@@ -9,9 +9,9 @@
 
 /*
  * Open or close the capture window at cudaProfilerStart() (CAPTURE_CUDA_PROFILER) or
- * libtrace_start() (CAPTURE_LIBTRACE_API), and at the function that ends it. Nothing happens if the
- * options ask for another kind. Calls do not nest: a second start is ignored, and one stop closes,
- * in each process. Any thread, async-signal-safe, errno kept.
+ * libtrace_start() (CAPTURE_LIBTRACE_API), and at the matching stop function. Nothing happens if
+ * the options ask for another kind. Calls of a process do not nest: a second start is ignored, and
+ * the first stop closes the window. Any thread, async-signal-safe, errno kept.
  */
 void window_api_start(enum capture_kind kind);
 void window_api_stop(enum capture_kind kind);

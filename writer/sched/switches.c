@@ -25,13 +25,13 @@
 #include "writer/spool/liveness.h"
 
 #define PAGE_BYTES ((size_t)sysconf(_SC_PAGESIZE))
-#define RING_PAGES 8u        /* 1,024 records */
-#define RING_PAGES_LEAST 1u  /* where a user may lock little memory */
-#define RECORDS_MOST 1000u   /* of one thread and turn: each adds at most two rows */
-#define RECORD_BYTES 32u     /* of a switch */
-#define RECORD_SIZE_MOST 128 /* longer records are not decoded */
-#define RINGS_LARGE 1024u    /* rings beyond this number have the least size: 36 MiB so far */
-#define RINGS_MOST 4096u     /* threads beyond this number have none: 60 MiB */
+#define RING_PAGES 8u       /* 1,024 records */
+#define RING_PAGES_LEAST 1u /* where a user may lock little memory */
+#define RECORDS_MAX 1000u   /* of one thread and turn: each adds at most two rows */
+#define RECORD_BYTES 32u    /* of a switch */
+#define RECORD_SIZE_MAX 128 /* longer records are not decoded */
+#define RINGS_LARGE 1024u   /* rings beyond this number have the least size: 36 MiB so far */
+#define RINGS_MAX 4096u     /* threads beyond this number have none: 60 MiB */
 
 /* The records that are decoded, and the end of each: sample_id_all with the sample_type below. */
 struct sample_end {
@@ -125,7 +125,7 @@ static int event_open(uint32_t tid)
 static bool ring_map(struct ring *ring, int fd)
 {
 	size_t most = opened < RINGS_LARGE ? RING_PAGES : RING_PAGES_LEAST;
-	for (size_t pages = most; pages >= RING_PAGES_LEAST && opened < RINGS_MOST; pages /= 2) {
+	for (size_t pages = most; pages >= RING_PAGES_LEAST && opened < RINGS_MAX; pages /= 2) {
 		size_t bytes = (pages + 1) * PAGE_BYTES;
 		void *map = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 		if (map == MAP_FAILED)
@@ -210,8 +210,8 @@ static void row_add(struct switch_rows *rows, const struct sample_end *at, bool 
 	rows->spool->switches.rows++;
 }
 
-/* Add a switch. Rows of a thread are in and out by turns: where the kernel lost records, and before
- * the first record, the switch between two rows is assumed. */
+/* Add a switch. The rows of a thread alternate between in and out: where the kernel lost records,
+ * and before the first record, the switch between two rows is assumed. */
 static void switch_add(struct switch_rows *rows, const struct sample_end *at, bool is_in,
 	uint64_t state, uint64_t how)
 {
@@ -254,11 +254,11 @@ static uint32_t ring_drain(struct switch_rows *rows)
 	const uint8_t *data = (const uint8_t *)page + PAGE_BYTES;
 	uint64_t head = __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE), tail = page->data_tail,
 		 bytes = ring->bytes - PAGE_BYTES;
-	_Alignas(8) uint8_t copy[RECORD_SIZE_MOST];
+	_Alignas(8) uint8_t copy[RECORD_SIZE_MAX];
 	uint32_t records = 0;
 	bool lives = true;
 	bool is_full = head - tail + RECORD_BYTES >= bytes; /* the kernel leaves a byte free */
-	while (lives && tail < head && records < RECORDS_MOST) {
+	while (lives && tail < head && records < RECORDS_MAX) {
 		struct perf_event_header header;
 		memcpy(&header, data + tail % bytes, sizeof(header)); /* records are 8-aligned */
 		if (header.size < sizeof(header) + sizeof(struct sample_end) ||
@@ -376,7 +376,7 @@ void switches_end_put(struct ending *e)
 	struct switch_rows rows = {.spool = e->spool, .ring = ring, .ending = e};
 	if (!ring || !ring->map || ring->tid != e->view->tid)
 		return;
-	for (unsigned turns = 0; turns < 20 && ring_drain(&rows) == RECORDS_MOST; turns++)
+	for (unsigned turns = 0; turns < 20 && ring_drain(&rows) == RECORDS_MAX; turns++)
 		;
 	ring_leave(e->spool, ring);
 }

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #define WORD_BYTES_MAX 40u
-#define NEAR_MOST 3u
+#define NEAR_MAX 3u
 #define LEAST_INSIDE 3u /* minimum letters of a word that is searched for inside names */
 
 static size_t least(size_t a, size_t b)
@@ -53,13 +53,13 @@ static size_t farness(const char *word, size_t bytes, const char *name)
 
 char *names_near(const char *word, size_t bytes, const char *(*name_at)(size_t n))
 {
-	const char *nearest[NEAR_MOST], *name;
-	size_t fars[NEAR_MOST], count = 0;
+	const char *nearest[NEAR_MAX], *name;
+	size_t fars[NEAR_MAX], count = 0;
 	for (size_t n = 0; (name = name_at(n)); n++) {
 		size_t far = farness(word, bytes, name), at = count;
-		if (far == (size_t)-1 || (count == NEAR_MOST && far >= fars[NEAR_MOST - 1]))
+		if (far == (size_t)-1 || (count == NEAR_MAX && far >= fars[NEAR_MAX - 1]))
 			continue;
-		if (count < NEAR_MOST)
+		if (count < NEAR_MAX)
 			count++;
 		else
 			at--;

@@ -13,7 +13,7 @@
 
 #define CUDA "CUDA"
 
-#define TEXT_MOST 100 /* characters of a text in the aligned form, as in nsys */
+#define TEXT_MAX 100 /* characters of a text in the aligned form, as in nsys */
 
 struct printing {
 	struct table table;
@@ -57,7 +57,7 @@ static int any_columns(void *user, const char *const *names, int count)
 	struct printing *p = user;
 	p->columns = calloc((size_t)count, sizeof(*p->columns));
 	for (int i = 0; p->columns && i < count; i++) {
-		p->columns[i] = (struct table_column){strdup(names[i]), false, TEXT_MOST, false};
+		p->columns[i] = (struct table_column){strdup(names[i]), false, TEXT_MAX, false};
 		p->table.broken |= !p->columns[i].title;
 	}
 	table_init(&p->table, p->columns, (size_t)count);
@@ -144,7 +144,7 @@ int sql_columns_read(struct sql_columns *c, const struct sql_report *r)
 		if (is_text)
 			at[length - 5] = 0;
 		c->column[c->count++] =
-			(struct table_column){at, is_text, is_text ? TEXT_MOST : 0, false};
+			(struct table_column){at, is_text, is_text ? TEXT_MAX : 0, false};
 	}
 	return c->text ? 0 : -ENOMEM;
 }

@@ -19,9 +19,9 @@
 #include "reader/codexl/put.h"
 #include "reader/stats/occupancy.h"
 
-#define NAME_BYTES_MOST \
-	1000u               /* bytes of a kernel's name: AMD's readers accept lines of 2047 bytes */
-#define REGISTERS_MOST 255u /* registers that a thread can have */
+#define TABLE_NAME_BYTES_MAX \
+	1000u              /* bytes of a kernel's name: AMD's readers accept lines of 2047 bytes */
+#define REGISTERS_MAX 255u /* registers that a thread can have */
 
 /* Write a name that may have blanks and commas, as AMD's files write it. */
 static void symbol_put(FILE *out, const char *text, size_t width)
@@ -37,7 +37,8 @@ static size_t word_put(FILE *out, const char *text)
 /* Write a cell of a table whose cells are separated by commas. */
 static void cell_put(FILE *out, const char *text)
 {
-	codexl_put_text(out, text && *text ? text : "unknown", CODEXL_PUT_CELL, NAME_BYTES_MOST);
+	codexl_put_text(
+		out, text && *text ? text : "unknown", CODEXL_PUT_CELL, TABLE_NAME_BYTES_MAX);
 }
 
 static void line_put(FILE *out, const char *text)
@@ -347,8 +348,8 @@ enum {
 	O_SM_REGISTERS,
 	O_SM_SHARED,
 	O_WARP,
-	O_BLOCK_MOST,
-	O_GRID_MOST,
+	O_BLOCK_MAX,
+	O_GRID_MAX,
 	O_MAJOR,
 	O_MINOR,
 	O_FIELDS
@@ -454,18 +455,18 @@ static int occupancy_row(void *user, const struct sql_value *v, int count)
 	int unknown = kernel_occupancy(v, &d, &o);
 	uint64_t block = number(&v[O_BLOCK_X]) * number(&v[O_BLOCK_Y]) * number(&v[O_BLOCK_Z]),
 		 grid = number(&v[O_GRID_X]) * number(&v[O_GRID_Y]) * number(&v[O_GRID_Z]),
-		 block_most = number(&v[O_BLOCK_MOST]);
+		 block_most = number(&v[O_BLOCK_MAX]);
 	fprintf(w->out, "%" PRIu64 ",", number(&v[O_TID]));
 	cell_put(w->out, v[O_NAME].text);
 	fputc(',', w->out);
 	cell_put(w->out, v[O_DEVICE].text);
 	fprintf(w->out, ",%u,%u,%u,%u,0,%" PRIu64 ",%u,0,%" PRIu64 ",%u,%" PRIu64 ",%u,",
-		number32(&v[O_SMS]), d.warps, d.blocks, REGISTERS_MOST, d.shared_bytes,
+		number32(&v[O_SMS]), d.warps, d.blocks, REGISTERS_MAX, d.shared_bytes,
 		number32(&v[O_REGISTERS]), number(&v[O_SHARED]), d.warp_threads, block,
 		o.block_warps);
 	fprintf(w->out, "%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%u,%u,%u,%u,%.6g,%u,%u\n",
 		block_most, d.warp_threads ? (block_most + d.warp_threads - 1) / d.warp_threads : 0,
-		unknown ? 0 : grid * block, number(&v[O_GRID_MOST]), o.register_warps,
+		unknown ? 0 : grid * block, number(&v[O_GRID_MAX]), o.register_warps,
 		unknown ? 0 : d.warps, o.shared_warps, o.block_limit_warps, percent(&d, &o),
 		d.major, occupancy_partitions(&d));
 	return ferror(w->out) ? -EPIPE : 0;

@@ -21,7 +21,7 @@ static const uint32_t by_callchain[][6] = {[PROFILE_OSRT] = {KIND_OSRT_CALL},
 	[PROFILE_WALL] = {KIND_OSRT_CALL, KIND_OSRT_SUMMARY, KIND_THREAD_TIME, KIND_WAIT_LOOK,
 		KIND_CPU_SAMPLE}};
 #define SOURCES (sizeof(by_callchain) / sizeof(by_callchain[0]))
-#define KINDS_MOST 24u /* of all lists, and a 0 at the end */
+#define KINDS_MAX 24u /* of all lists, and a 0 at the end */
 
 static bool is_in(const uint32_t *kinds, uint32_t kind)
 {
@@ -56,7 +56,7 @@ static void notes_print(
 {
 	static const uint32_t over_time[] = {
 		KIND_OSRT_CALL, KIND_GIL_WAIT, KIND_NVTX_RANGE, KIND_CUDA_API, KIND_CODEXL_CALL, 0};
-	uint32_t carried[KINDS_MOST] = {0}, count = 0;
+	uint32_t carried[KINDS_MAX] = {0}, count = 0;
 	for (const uint32_t *kind = over_time; with_slices && *kind; kind++)
 		carried[count++] = *kind;
 	for (const uint32_t *kind = by_callchain[p->source]; *kind; kind++)

@@ -24,10 +24,10 @@ struct device {
 	unsigned count;
 };
 
-#define DEVICES_MOST 8u
+#define DEVICES_MAX 8u
 
 struct gathered {
-	struct device devices[DEVICES_MOST];
+	struct device devices[DEVICES_MAX];
 	uint32_t device_count;
 	uint64_t events, lines, planes; /* lines and planes with events */
 	int64_t first_ns, last_ns;      /* of all events; the first is later if there are none */
@@ -94,7 +94,7 @@ static void device_add(struct gathered *g, const struct xspace_plane *plane)
 		i++;
 	if (i < g->device_count)
 		g->devices[i].count++;
-	else if (i < DEVICES_MOST)
+	else if (i < DEVICES_MAX)
 		g->devices[g->device_count++] = d;
 }
 

@@ -18,9 +18,9 @@
 #include "reader/cli/report/page_timeline.h"
 #include "reader/cli/database/rows.h"
 
-#define TABLE_ROWS_MOST 200u
-#define FINDING_ROWS_MOST 20u
-#define PROCESSES_MOST 500
+#define TABLE_ROWS_MAX 200u
+#define FINDING_ROWS_MAX 20u
+#define PROCESSES_MAX 500
 
 bool page_is_built(void)
 {
@@ -195,12 +195,12 @@ static int tables_print(FILE *out, struct sql *s)
 	int error = 0;
 	fputs(",\n\"tables\": [", out);
 	for (size_t i = 0; !error && (r = stats_usual_at(i)); i++)
-		error = table_print_json(out, s, r, TABLE_ROWS_MOST, &any);
+		error = table_print_json(out, s, r, TABLE_ROWS_MAX, &any);
 	any = false;
 	fputs("],\n\"findings\": [", out);
 	for (size_t i = 0; !error && (r = report_at(i)); i++)
 		if (r->is_rule)
-			error = table_print_json(out, s, r, FINDING_ROWS_MOST, &any);
+			error = table_print_json(out, s, r, FINDING_ROWS_MAX, &any);
 	fputs("]", out);
 	return error;
 }
@@ -215,7 +215,7 @@ static int processes_print(FILE *out, struct sql *s)
 		"p.dropped, r.tracer, p.globalPid >> 24 FROM main.LIBTRACE_PROCESS AS p "
 		"LEFT JOIN main.LIBTRACE_RECEIPT AS r "
 		"ON r.globalPid = p.globalPid AND r.processId = p.processId ORDER BY p.start";
-	struct rows rows = {out, 0, 0, PROCESSES_MOST};
+	struct rows rows = {out, 0, 0, PROCESSES_MAX};
 	const struct sql_visitor visitor = {&rows, NULL, row_print};
 	fputs(",\n\"processes\": [", out);
 	int has = sql_has(s, "LIBTRACE_PROCESS", "dropped");

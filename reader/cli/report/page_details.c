@@ -14,9 +14,9 @@
 #include "reader/cli/report/page_json.h"
 #include "reader/sql/reports.h"
 
-#define EVENTS_MOST "8000" /* events of each kind of track */
-#define SHARES 24u         /* a list has at most 1/24 of the bytes */
-#define COLUMN_NAME 4      /* index of the column with the name of the event */
+#define EVENTS_MAX "8000" /* events of each kind of track */
+#define SHARES 24u        /* a list has at most 1/24 of the bytes */
+#define COLUMN_NAME 4     /* index of the column with the name of the event */
 
 struct list {
 	FILE *out;
@@ -128,7 +128,7 @@ static int events_print(struct list *l, struct sql *s)
 int page_details(FILE *out, struct sql *s, size_t bytes_most, page_name_used used, void *user)
 {
 	struct list l = {.out = out, .used = used, .user = user, .bytes_most = bytes_most / SHARES};
-	s->arguments = "most=" EVENTS_MOST;
+	s->arguments = "most=" EVENTS_MAX;
 	int error = sql_run(s, report_shared("page_details"), NULL);
 	s->arguments = NULL;
 	if (!error)

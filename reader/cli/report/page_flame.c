@@ -3,7 +3,7 @@
  * page_flame.c - the flame graphs of a page, as trees of functions.
  *
  * Merges the callchains of SQL (reports/shared/flame.sql, flame_wall.sql) from the outermost frame
- * inward. Memory is bounded by NODES_MOST; calls of frames that are too deep or rare count for
+ * inward. Memory is bounded by NODES_MAX; calls of frames that are too deep or rare count for
  * their caller's node.
  */
 #include <errno.h>
@@ -16,8 +16,8 @@
 #include "reader/cli/report/page_json.h"
 #include "reader/sql/reports.h"
 
-#define NODES_MOST 200000u /* nodes of the tree */
-#define NODES_SHOWN 5000u  /* nodes that are shown, those with the most time */
+#define NODES_MAX 200000u /* nodes of the tree */
+#define NODES_SHOWN 5000u /* nodes that are shown, those with the most time */
 
 /* What a node is; numbers of the page. */
 enum node_kind { NODE_FUNCTION, NODE_PROCESS, NODE_WAIT, NODE_GPU, NODE_STATE };
@@ -45,7 +45,7 @@ struct flame {
 static uint32_t child(struct flame *f, uint32_t parent, int64_t symbol, enum node_kind kind)
 {
 	uint32_t known = map_get(&f->places, parent, (uint64_t)symbol);
-	if (known || f->count == NODES_MOST)
+	if (known || f->count == NODES_MAX)
 		return known ? known : parent;
 	f->error = map_put(&f->places, parent, (uint64_t)symbol, f->count);
 	if (f->error)
@@ -220,7 +220,7 @@ static int graph_print(FILE *out, struct sql *s, const char *name, const char *f
 	const struct sql_visitor visitor = {&f, NULL, frame_add};
 	snprintf(statement, sizeof(statement),
 		"SELECT item, process, ns, count, symbol, kind FROM %s", from);
-	f.nodes = calloc(NODES_MOST, sizeof(*f.nodes));
+	f.nodes = calloc(NODES_MAX, sizeof(*f.nodes));
 	int error = f.nodes ? sql_run(s, statement, &visitor) : -ENOMEM;
 	if (!error && f.count > 1) {
 		chain_end(&f);

@@ -21,9 +21,9 @@
 
 #define CELLS_LEAST 1024u /* cells of the coarsest level: about a pixel each */
 #define ROWS_FEW 4000u    /* this many rows are drawn at once: no coarser level is needed */
-#define TRACKS_MOST 4000u
-#define LIFETIMES_MOST 8000u
-#define PROCESSES_MOST 4000u
+#define TRACKS_MAX 4000u
+#define LIFETIMES_MAX 8000u
+#define PROCESSES_MAX 4000u
 #define NAME_BYTES 24u /* bytes of a name besides its texts */
 #define NAME_BITS 21u  /* of `longest`; 0 = all names without a number there */
 
@@ -370,12 +370,12 @@ int page_timeline(FILE *out, struct sql *s, size_t bytes_most)
 		error = list_print(&t, "tracks",
 			"SELECT l.id, l.process, l.tid, l.what, l.device, l.stream, " THREAD_NAME
 			"FROM PAGE_TRACKS AS l ORDER BY l.id",
-			7, TRACKS_MOST);
+			7, TRACKS_MAX);
 	if (!error)
 		error = list_print(&t, "lifetimes",
 			"SELECT l.process, l.tid, l.start, l.\"end\", " THREAD_NAME
 			"FROM PAGE_LIFETIMES AS l ORDER BY l.tid <> 0, l.start, l.process, l.tid",
-			5, LIFETIMES_MOST);
+			5, LIFETIMES_MAX);
 	if (!error)
 		error = list_print(&t, "names_of_processes",
 			"WITH parents (process, parent) AS (SELECT p.globalPid >> 24, "
@@ -384,7 +384,7 @@ int page_timeline(FILE *out, struct sql *s, size_t bytes_most)
 			"SELECT DISTINCT p.globalPid >> 24, p.pid, coalesce(p.name, ''), "
 			"coalesce(r.parent, 0) FROM PROCESSES AS p "
 			"LEFT JOIN parents AS r ON r.process = p.globalPid >> 24",
-			4, PROCESSES_MOST);
+			4, PROCESSES_MAX);
 	fputs("}", out);
 	free(t.names.bytes);
 	free(t.names.used);

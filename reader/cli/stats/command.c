@@ -295,7 +295,8 @@ static bool form_make(const struct options *o, struct stats_form *ret_form)
 	return stats_window_options(window, unit, &ret_form->window, &ret_form->time);
 }
 
-/* Give the file the mode of any program's output, since tables are not reports. */
+/* Give the file the mode that the umask leaves, as for the output of any program: only reports and
+ * exports are private (0600). */
 static void mode_usual(int fd)
 {
 	const mode_t mask = umask(0);

@@ -35,7 +35,7 @@ struct database {
 };
 
 /* Create the file. An existing file `name` is an error unless `overwrite`. Returns 0 or a negative
- * errno. Call database_abandon() at the end in any case, also after database_finish(). */
+ * errno. Call database_abandon() at the end, also after an error or database_finish(). */
 int database_create(struct database *d, const char *name, bool overwrite);
 
 /* Create a table unless it exists, with these columns; `columns` NULL = the columns in

@@ -53,7 +53,7 @@ struct cubin {
 };
 
 /* Read functions and lines. Returns 0, -EBADMSG if it is not a cubin, or -ENOMEM. Malformed lines
- * are skipped. Release it in any case. */
+ * are skipped. Release it even after an error. */
 int cubin_read(struct cubin *c, const uint8_t *data, size_t bytes);
 void cubin_release(struct cubin *c);
 

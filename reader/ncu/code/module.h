@@ -30,7 +30,7 @@ struct ncu_module {
 };
 
 /* Read the data of a module that the report has, if any. Malformed parts are left out. Returns
- * 0, -EIO or -ENOMEM. Release the module in any case. */
+ * 0, -EIO or -ENOMEM. Release the module even after an error. */
 int ncu_module_read(struct ncu_module *m, const struct ncu_results *results, uint64_t reference);
 void ncu_module_release(struct ncu_module *m);
 

@@ -35,7 +35,8 @@ struct nvdisasm {
 };
 
 /* Run the `nvdisasm` in PATH, else the one in /usr/local/cuda/bin. Returns 0; -ENOENT if there is
- * none; -EIO if it failed, or printed nothing for a minute; -ENOMEM. Release it in any case. */
+ * none; -EIO if it failed, or printed nothing for a minute; -ENOMEM. Release it even after an
+ * error. */
 int nvdisasm_run(struct nvdisasm *d, const struct cubin *cubin);
 void nvdisasm_release(struct nvdisasm *d);
 

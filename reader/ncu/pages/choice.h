@@ -32,7 +32,7 @@ struct details_sections_before {
 };
 
 /* Read section files and expressions. metrics: the value of --metrics, or NULL. Returns an exit
- * status, after a message unless it is STATUS_OK. Release the choice in any case. */
+ * status, after a message unless it is STATUS_OK. Release the choice even after an error. */
 int details_choice_init(
 	struct details_choice *c, const struct section_options *options, const char *metrics);
 void details_choice_release(struct details_choice *c);

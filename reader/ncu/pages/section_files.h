@@ -20,7 +20,7 @@ struct section_options {
 
 /* Read all section files of the folders, sorted by identifier. Errors in files are printed with
  * line and column, and counted. Returns an exit status: STATUS_FAILED if a folder cannot be read.
- * The caller releases `s` in any case. */
+ * The caller releases `s`, even after an error. */
 int section_files_read(struct ncu_sections *s, const struct section_options *o);
 
 /* Return whether --section or --set choose the section. Without both options, all sections are

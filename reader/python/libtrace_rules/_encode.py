@@ -7,7 +7,7 @@ from typing import Any, Iterable
 from ncu_report import IFrontend, IMetric, IMutableMetric
 from ncu_report._rules import FocusMetric, Item, Marker, Message
 
-_MESSAGE_TYPES = (0, 1, 4, 2, 3)  # values in the file of IFrontend.MsgType_*
+_MESSAGE_TYPES = (0, 1, 4, 2, 3)  # stored value of each IFrontend.MsgType_*
 _VALUE_FIELDS = {
     IMetric.ValueKind_STRING: 1,
     IMetric.ValueKind_FLOAT: 2,

@@ -450,8 +450,7 @@ class IRange:
         """Return the results as a pandas.DataFrame, one row each: name, and the values of the metrics (None = all that
         any result has).
 
-        With `units` columns are called "gpu__time_duration.sum [nsecond]"; attrs["units"] has {metric: unit} in any
-        case.
+        With `units`, columns are called "gpu__time_duration.sum [nsecond]"; attrs["units"] always has {metric: unit}.
         """
         import pandas
 

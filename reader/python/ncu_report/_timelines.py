@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Timelines: metrics that were sampled while the workload ran, cut to the time in which its context was on the device.
 
-NVIDIA's module 2026.3.1 does it as here, found by changing the events of a report. Groups of metrics are sampled in
-passes of their own; the metric ``profiler__pmsampler_pass_groups`` lists the names of each. The instances of
-``profiler__pmsampler_ctxsw_N`` are the switches of the context in pass N: keys are times, 1 = on the device. A sample
-counts if the last switch up to its time, in the order of the file, is to the context. Where samples are removed, the
-later ones move forward by the time that is missing.
+The rules are those of NVIDIA's module 2026.3.1, inferred from its answers to modified reports. Each group of metrics is
+sampled in a pass of its own; the metric ``profiler__pmsampler_pass_groups`` lists the names of each group. The
+instances of ``profiler__pmsampler_ctxsw_N`` are the switches of the context in pass N: keys are times, 1 = on the
+device. A sample counts if the last switch before it, in the order of the file, put the context on the device. Where
+samples are removed, the times of later samples are reduced by the gap.
 """
 
 from typing import TYPE_CHECKING, List, Optional, Tuple

@@ -8,12 +8,12 @@ import threading
 from types import TracebackType
 
 SECONDS = 1.0  # delay of the first line, and between two lines
-REPEAT = 10  # where a text does not change, a line each so many SECONDS; on a terminal each SECONDS
+REPEAT = 10  # an unchanged text is printed again after this many SECONDS; on a terminal, every SECONDS
 
 
 class Progress:
-    """A context: say() sets what is being done, a thread of its own prints it. On a terminal the line is rewritten and
-    removed at the end; elsewhere each text is a line. A text that does not change is repeated with its time.
+    """A context manager: say() sets the text, a background thread prints it. On a terminal the line is rewritten, and
+    removed at the end; elsewhere each text is a line. An unchanged text is repeated with the time that it has lasted.
     """
 
     def __init__(self, command: str) -> None:

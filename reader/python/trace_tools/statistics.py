@@ -118,8 +118,8 @@ def interval(base: Reals, other: Reals, rng: numpy.random.Generator, level: floa
 
 
 def noise_floors(base: Reals, rng: numpy.random.Generator) -> Reals:
-    """Return for each metric how far the medians of two halves of the base runs are apart, as a ratio - 1, in 99 of
-    100 ways to halve them; NaN with fewer than four runs.
+    """Return for each metric the distance between the medians of two halves of the base runs that 99 of 100 random
+    splits do not exceed, as a ratio - 1; NaN with fewer than four runs.
     """
     runs, metrics = base.shape
     if runs < 4 or not metrics:
@@ -139,9 +139,9 @@ def noise_floors(base: Reals, rng: numpy.random.Generator) -> Reals:
 
 
 def noise_between(base: Reals, groups: Sequence[int], middle: Callable[..., Reals] = numpy.median) -> Reals:
-    """Return for each metric how far the medians (or means) of two groups of runs that were recorded together are
-    apart, at most. Runs of one night share what differs between nights, so a change that is significant by exchanging
-    runs may be no more than another night.
+    """Return for each metric the largest distance between the medians (or means) of two groups of runs, as a ratio - 1.
+    The runs of a group were recorded together, in one night. Nights differ in more than the program, so a change that
+    the permutation test calls significant may only be the difference between two nights.
     """
     ends = numpy.cumsum(groups)
     medians = numpy.array([middle(base[end - count : end], axis=0) for count, end in zip(groups, ends)])

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Rows that 'trace export -t atp', 'csv' and 'occupancy' write, in order of their row ids: calls of each thread and kernels, both in order
--- of their start, and perf markers. Tables of calls contain only numbers, and each name is stored once, because they are in a temporary file.
+-- Rows that 'trace export -t atp', 'csv' and 'occupancy' write, in order of their row ids: calls of each thread and
+-- kernels, both in order of their start, and perf markers. Tables of calls contain only numbers, and each name is
+-- stored once, because they are in a temporary file.
 
 -- Arguments of CUDA calls, as far as they were recorded.
 CREATE TEMP TABLE CODEXL_LAUNCHES (process, correlationId, arguments, PRIMARY KEY (process, correlationId)) WITHOUT ROWID;
@@ -41,9 +42,10 @@ ORDER BY c.globalTid, c.start, c."end" DESC;
 CREATE TEMP TABLE CODEXL_LINES (globalTid PRIMARY KEY, calls, markers DEFAULT 0) WITHOUT ROWID;
 INSERT INTO CODEXL_LINES (globalTid, calls) SELECT globalTid, count(*) FROM CODEXL_CALLS GROUP BY globalTid;
 
--- Callers: the frame that calls the function. If several frames have the name of the function, because CUDA calls are nested, the caller of
--- the outermost; if none has, the frame that calls the innermost one: frame 0 is never the caller. In callchains of OS runtime calls it is
--- the function itself, which nsys calls __poll or pthread_cond_wait@@GLIBC_2; in those of CUDA calls it is a frame of NVIDIA's libraries.
+-- Callers: the frame that calls the function. If several frames have the name of the function, because CUDA calls are
+-- nested, the caller of the outermost; if none has, the frame that calls the innermost one: frame 0 is never the
+-- caller. In callchains of OS runtime calls it is the function itself, which nsys calls __poll or
+-- pthread_cond_wait@@GLIBC_2; in those of CUDA calls it is a frame of NVIDIA's libraries.
 CREATE TEMP TABLE CODEXL_FRAMES AS
 SELECT 0 AS source, f.id, f.stackDepth, s.value AS name, p.value AS file, l.line
 FROM OSRT_CALLCHAINS AS f JOIN StringIds AS s ON s.id = f.symbol
@@ -82,8 +84,8 @@ FROM CUPTI_ACTIVITY_KIND_KERNEL AS k
 WHERE k."end" >= k.start
 ORDER BY k.start, k."end";
 
--- Push/pop ranges that do not cross other ranges of their thread. In NVTX, only ranges of one domain nest, but in the file an end always ends
--- the last begin.
+-- Push/pop ranges that do not cross other ranges of their thread. In NVTX, only ranges of one domain nest, but in the
+-- file an end always ends the last begin.
 CREATE TEMP TABLE CODEXL_RANGES AS
 SELECT * FROM (SELECT r.id, r.globalTid, r.start, r."end", r.text, coalesce(d.name, 'Default') AS domain,
                       range_crosses(r.id, r.start, r."end") OVER (PARTITION BY r.globalTid ORDER BY r.start, r."end" DESC, r.id ROWS UNBOUNDED PRECEDING)

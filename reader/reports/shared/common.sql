@@ -5,7 +5,8 @@ CREATE TEMP VIEW API_CALLS AS
 SELECT r.id, r.start, r."end", r."end" - r.start AS ns, r.globalTid, r.globalTid >> 24 & 0xffffff AS pid, r.globalTid & 0xffffff AS tid,
        r.correlationId, r.returnValue, r.callchainId, s.value AS full_name, api_name(s.value) AS name
 FROM CUPTI_ACTIVITY_KIND_RUNTIME AS r LEFT JOIN StringIds AS s ON s.id = r.nameId
--- A row of class 67 repeats a call that also has its own row, to add the callchain (nsys 2021 and 2022, --cudabacktrace).
+-- A row of class 67 repeats a call that also has its own row, to add the callchain (nsys 2021 and 2022,
+-- --cudabacktrace).
 WHERE r.eventClass IS NOT 67 OR NOT EXISTS (SELECT 1 FROM CUPTI_ACTIVITY_KIND_RUNTIME WHERE eventClass IS NOT 67)
 UNION ALL
 -- Calls of OpenCL and HSA of an imported timeline of CodeXL, as far as it has their times.
@@ -14,7 +15,8 @@ SELECT NULL, c.start, c.start + c.duration, c.duration, c.globalTid, c.globalTid
 FROM LIBTRACE_CODEXL_CALL AS c LEFT JOIN StringIds AS s ON s.id = c.nameId
 WHERE c.api = 0 AND c.parts & 2;
 
--- The times of the same calls alone: SQLite computes all columns of a union. The name of an id is looked up once (1: names of calls).
+-- The times of the same calls alone: SQLite computes all columns of a union. The name of an id is looked up once (1:
+-- names of calls).
 CREATE TEMP VIEW API_TIMES AS
 SELECT r."end" - r.start AS ns,
        coalesce(learned_number(1, r.nameId), learn_number(1, r.nameId, (SELECT api_name(s.value) FROM StringIds AS s WHERE s.id = r.nameId))) AS number
@@ -75,8 +77,8 @@ SELECT id, start, "end", "end" - start, globalPid, globalPid >> 24 & 0xffffff, d
        streamId, correlationId, bytes, memKind, NULL, NULL, '[CUDA memset]'
 FROM CUPTI_ACTIVITY_KIND_MEMSET;
 
--- SQLite computes all columns of a union, and a column that the database lacks is an error. So each union has only the columns that its
--- reports read.
+-- SQLite computes all columns of a union, and a column that the database lacks is an error. So each union has only the
+-- columns that its reports read.
 CREATE TEMP VIEW GPU_OPERATIONS AS
 SELECT start, "end", globalPid >> 24 & 0xffffff AS pid, deviceId, contextId FROM CUPTI_ACTIVITY_KIND_KERNEL
 UNION ALL

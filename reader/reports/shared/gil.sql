@@ -1,8 +1,9 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Waits for Python's GIL, and where the thread was that held it: the line of Python of the program that the holder's own events name. Only
--- events with a callchain do. Of those during the wait, the line with the most time is taken (a CPU sample stands for the processor time before
--- it); if there is none, the line of the last event before; if there is none, either, that of the first event after. A holder waits for nothing
--- but other things, so its own waits for the GIL are no events during the wait.
+-- Waits for Python's GIL, and where the thread was that held it: the line of the program that the holder's own events
+-- with a callchain name. Of the events during the wait, the line with the most time is taken (a CPU sample stands for
+-- the processor time before it); without such an event, the line of the last event before the wait ended; without that,
+-- the line of the first event after it. A thread does not wait for the lock that it holds, so the holder's own waits
+-- for the GIL do not count as events during the wait.
 
 DROP TABLE IF EXISTS temp.GIL_HOLDERS;
 CREATE TEMP TABLE GIL_HOLDERS AS

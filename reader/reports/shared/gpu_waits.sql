@@ -46,8 +46,8 @@ DROP TABLE IF EXISTS temp.GPU_WORK_LONGEST;
 CREATE TEMP TABLE GPU_WORK_LONGEST AS
 SELECT process, context, stream, max("end" - start) AS ns FROM GPU_WORK GROUP BY process, context, stream;
 
--- From each `time` to the next, `count` operations run. `parts` is the sum of 1 / count up to `time`: its growth is what
--- each running operation gets.
+-- From each `time` to the next, `count` operations run. `parts` is the sum of 1 / count up to `time`: its growth is
+-- what each running operation gets.
 DROP TABLE IF EXISTS temp.GPU_PARTS;
 CREATE TEMP TABLE GPU_PARTS (process, context, stream, time, count, parts, PRIMARY KEY (process, context, stream, time)) WITHOUT ROWID;
 INSERT INTO GPU_PARTS

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- The API call that launched an operation. If several have its correlation id, the first is used; a row of class 67 only if there is no
--- other, because it repeats a call to add the callchain.
+-- The API call that launched an operation. If several have its correlation id, the first is used; a row of class 67
+-- only if there is no other, because it repeats a call to add the callchain.
 
 INSERT INTO LAUNCH_CALLS
 SELECT globalTid >> 24 & 0xffffff, correlationId, globalTid, start, "end", nameId

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Calls of the libraries of libraries.def, and the kernels that were launched while they were open in their thread. Databases of nsys have
--- calls of cuBLAS (1) and cuDNN (2) only, without arguments. Needs launch_calls.
+-- Calls of the libraries of libraries.def, and the kernels that were launched while they were open in their thread.
+-- Databases of nsys have calls of cuBLAS (1) and cuDNN (2) only, without arguments. Needs launch_calls.
 
 CREATE TEMP VIEW IF NOT EXISTS LIBRARY_CALLS AS
 SELECT id, start, start + duration AS "end", duration AS ns, globalTid, functionId AS nameId, libraryApi

@@ -11,8 +11,8 @@ FROM OSRT_API AS o
      LEFT JOIN LIBTRACE_OSRT_CALL AS f ON f.id = o.id
 WHERE o.eventClass = 27;
 
--- Lifetime of each thread: from its first event to its end. Only databases of libtrace contain the end; a thread also computes after its
--- last call.
+-- Lifetime of each thread: from its first event to its end, which only databases of libtrace contain. Elsewhere the
+-- lifetime ends with the last call, so what the thread computed after it is missing.
 DROP VIEW IF EXISTS temp.THREAD_LIFETIMES;
 CREATE TEMP VIEW THREAD_LIFETIMES AS
 SELECT globalTid, min(start) AS start, max("end") AS "end"

@@ -1,7 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
--- The events of a database as rows of the events of reports (common/schema/events.def), for everything that reads reports. The name of the
--- first column is the kind of event; the other columns are named as in events.def. process: globalPid >> 24. callchain: four times the id in
--- OSRT_CALLCHAINS, in CUDA_CALLCHAINS plus 1, or in SAMPLING_CALLCHAINS plus 2. A duration of NULL: the event did not end. Rows are in order of their start.
+-- The events of a database as rows of the events of reports (common/schema/events.def), for everything that reads
+-- reports. The name of the first column is the kind of event; the other columns are named as in events.def. process:
+-- globalPid >> 24. callchain: four times the id in OSRT_CALLCHAINS, in CUDA_CALLCHAINS plus 1, or in
+-- SAMPLING_CALLCHAINS plus 2. A duration of NULL: the event did not end. Rows are in order of their start.
 
 SELECT 0 AS osrt_call, globalTid >> 24 AS process, tid, start AS start_ns, ns AS duration_ns, name AS function, returnValue AS return_value,
        object, holder AS holder_tid, chain * 4 AS callchain

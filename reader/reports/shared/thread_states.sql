@@ -4,9 +4,10 @@
 --
 -- Threads with context switches (SCHED_EVENTS) have exact states, but for why they left the CPU, which nsys does not
 -- record on Linux: blocked if they were in a recorded call, else unknown. Our own switches say whether the thread was
--- preempted. Of other threads the recorded calls are exact; between calls, the counters of the kernel say how much of the
--- time between two readings a thread ran and was runnable: the state is what it mostly was, and `detail` has the shares, in
--- steps of 10 %. Where that leaves the state unknown, a look that found the thread asleep says that it was blocked.
+-- preempted. Of other threads the recorded calls are exact; between calls, the counters of the kernel say how much of
+-- the time between two readings a thread ran and was runnable: the state is what it mostly was, and `detail` has the
+-- shares, in steps of 10 %. Where that leaves the state unknown, a look that found the thread asleep says that it was
+-- blocked.
 
 DROP TABLE IF EXISTS temp.THREAD_STATES;
 -- `cpu`: of states that context switches say, the CPU that the thread had or left.

@@ -1,10 +1,11 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Where the time of each thread went: running, runnable without a CPU, blocked in recorded calls, stopped, unknown.
 --
--- Processor time and time without a CPU are differences of the kernel's counters, from the thread's first reading to its
--- last. What remains of its life is off-CPU time; of that, the part within recorded calls is their time less the
+-- Processor time and time without a CPU are differences of the kernel's counters, from the thread's first reading to
+-- its last. What remains of its life is off-CPU time; of that, the part within recorded calls is their time less the
 -- processor time in them, which CPU samples measure. Time without a CPU counts as outside of calls as far as there is
--- off-CPU time outside of calls. What is left is off-CPU time outside of calls, which looks at the sleeping thread name.
+-- off-CPU time outside of calls. What is left is off-CPU time outside of calls, which looks at the sleeping thread
+-- name.
 
 -- The life of a program's thread: from THREAD_START to THREAD_END. A thread that executes another program begins again.
 DROP TABLE IF EXISTS temp.THREAD_LIVES;
@@ -35,9 +36,9 @@ FROM (SELECT globalTid, time, cpu, delay, lag(time) OVER so_far AS before, lag(c
       FROM THREAD_READINGS WINDOW so_far AS (PARTITION BY globalTid, life ORDER BY time))
 WHERE time > before;
 
--- Counters from the first reading of a life to its last. A wait before the first reading is not part of the life: counted
--- from the thread's creation, the delay could exceed the life. A thread that never waited voluntarily was runnable all
--- the time that it did not run.
+-- Counters from the first reading of a life to its last. A wait before the first reading is not part of the life:
+-- counted from the thread's creation, the delay could exceed the life. A thread that never waited voluntarily was
+-- runnable all the time that it did not run.
 DROP TABLE IF EXISTS temp.THREAD_COUNTERS;
 CREATE TEMP TABLE THREAD_COUNTERS AS
 WITH ends AS (
@@ -84,7 +85,8 @@ FROM (SELECT globalTid, nameId, sum("end" - start) AS ns, count(*) AS calls, max
       UNION ALL SELECT globalTid, nameId, sum(total), sum(count), NULL, NULL FROM LIBTRACE_OSRT_SUMMARY GROUP BY globalTid, nameId) AS t
 GROUP BY t.globalTid, t.nameId;
 
--- Looks at threads that slept while no call of them was recorded: what each was in, and the time `ns` that it stands for.
+-- Looks at threads that slept while no call of them was recorded: what each was in, and the time `ns` that it stands
+-- for.
 DROP TABLE IF EXISTS temp.WAIT_LOOKS;
 CREATE TEMP TABLE WAIT_LOOKS AS
 SELECT l.globalTid, l.timestamp AS time, '[asleep' || coalesce(' in ' || coalesce(nullif(c.value, ''), nullif(k.value, '')), '') || ']' AS name, l.standsFor AS ns
@@ -95,8 +97,8 @@ CREATE INDEX temp.WAIT_LOOKS_ORDER ON WAIT_LOOKS (globalTid, time);
 DROP TABLE IF EXISTS temp.LOOKED_WAITS;
 CREATE TEMP TABLE LOOKED_WAITS AS SELECT globalTid, name, sum(ns) AS ns FROM WAIT_LOOKS GROUP BY 1, 2;
 
--- The parts of each life add up to it. `looked` is the time off the CPUs, in no recorded call, that looks account for: all of
--- it if they stand for at least half of it, else as much as they stand for.
+-- The parts of each life add up to it. `looked` is the time off the CPUs, in no recorded call, that looks account for:
+-- all of it if they stand for at least half of it, else as much as they stand for.
 DROP TABLE IF EXISTS temp.THREAD_ACCOUNT;
 CREATE TEMP TABLE THREAD_ACCOUNT AS
 WITH calls AS MATERIALIZED (SELECT globalTid, sum(ns) AS ns, sum(cpu) AS cpu FROM CALL_TIMES GROUP BY globalTid),

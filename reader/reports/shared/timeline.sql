@@ -1,7 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
--- The timeline of 'trace report --html': tracks, names, and the events of each track, in rows in which events do not overlap.
--- A process is globalTid >> 24. Every event has a track (kind, process, thread or device) and a name (text and detail). An event's number is
--- the id of its row << 4 plus its source: 0 NVTX, 1 CUDA API, 2 OS runtime, 3 kernel, 4 copy, 5 memory set, 6 graph, 7 to 10 MPI.
+-- The timeline of 'trace report --html': tracks, names, and the events of each track, in rows in which events do not
+-- overlap. A process is globalTid >> 24. Every event has a track (kind, process, thread or device) and a name (text and
+-- detail). An event's number is the id of its row << 4 plus its source: 0 NVTX, 1 CUDA API, 2 OS runtime, 3 kernel, 4
+-- copy, 5 memory set, 6 graph, 7 to 10 MPI.
 
 CREATE TEMP TABLE PAGE_TRACKS (id INTEGER PRIMARY KEY, process, tid, what, device, stream, UNIQUE (process, tid, what, device, stream));
 CREATE TEMP TABLE PAGE_NAMES (id INTEGER PRIMARY KEY, class, text, detail, kind, UNIQUE (class, text, detail));
@@ -70,7 +71,8 @@ ORDER BY process, what <> 'gpu', tid, CASE what WHEN 'nvtx' THEN 0 WHEN 'state' 
 INSERT INTO PAGE_NAMES (class, text, detail)
 SELECT DISTINCT class, text, detail FROM PAGE_EVENTS;
 
--- CUDA calls that return when the GPU is done are waits; the other kinds come from the class or, for OS runtime calls, the function.
+-- CUDA calls that return when the GPU is done are waits; the other kinds come from the class or, for OS runtime calls,
+-- the function.
 UPDATE PAGE_NAMES SET kind = CASE
 WHEN class = 'osrt' THEN osrt_class(text)
 WHEN class = 'state' THEN text
@@ -87,8 +89,8 @@ FROM PAGE_EVENTS AS e
 WHERE typeof(e.start) = 'integer' AND typeof(e."end") = 'integer' AND e."end" >= e.start
       AND e.start > -0x1000000000000000 AND e."end" < 0x4000000000000000;
 
--- Times since 1970, as some converters write them, become times since the first event: scripts of the page count exactly up to 2^53. Times
--- more than about 36 years later are invalid.
+-- Times since 1970, as some converters write them, become times since the first event: scripts of the page count
+-- exactly up to 2^53. Times more than about 36 years later are invalid.
 CREATE TEMP TABLE PAGE_ORIGIN AS
 SELECT CASE WHEN min(start) >= 0x10000000000000 THEN min(start) ELSE 0 END AS ns FROM PAGE_ROWS;
 DELETE FROM PAGE_ROWS WHERE "end" - (SELECT ns FROM PAGE_ORIGIN) >= 0x1000000000000000;
@@ -96,8 +98,8 @@ UPDATE PAGE_ROWS SET start = start - (SELECT ns FROM PAGE_ORIGIN), "end" = "end"
 WHERE (SELECT ns FROM PAGE_ORIGIN) <> 0;
 CREATE INDEX temp.PAGE_ROWS_ORDER ON PAGE_ROWS (level, track, row, start);
 
--- Lifetimes: of a process (tid 0) until it ended, of a thread from its first to its last known moment. A thread of a traced process without
--- a recorded end lived until the process ended.
+-- Lifetimes: of a process (tid 0) until it ended, of a thread from its first to its last known moment. A thread of a
+-- traced process without a recorded end lived until the process ended.
 CREATE TEMP TABLE PAGE_LIFETIMES AS
 WITH ends (process, start, "end") AS MATERIALIZED (
      SELECT globalPid >> 24, min(start) - o.ns, max("end") - o.ns FROM LIBTRACE_PROCESS, PAGE_ORIGIN AS o GROUP BY 1),

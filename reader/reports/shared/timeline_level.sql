@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- The next level of the timeline of 'trace report --html', computed from the level before: rows shorter than a cell (ns) that begin in the
--- same cell become one row. Arguments: from, to (levels), cell.
+-- The next level of the timeline of 'trace report --html', computed from the level before: rows shorter than a cell
+-- (ns) that begin in the same cell become one row. Arguments: from, to (levels), cell.
 
 INSERT INTO PAGE_ROWS
 SELECT argument('to') + 0, track, row, start, "end", taken, busy, count, longest, NULL

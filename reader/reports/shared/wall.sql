@@ -3,12 +3,12 @@
 -- shared/gpu_waits.sql.
 --
 -- Running: CPU samples, scaled to the thread's processor time. Blocked: calls of the OS runtime, with the part of their
--- time that thread_time.sql counts as blocked. Of both, what was a wait for the GPU belongs to the operations of the GPU
--- that ran meanwhile, below the callchains that launched them. The remaining parts have no callchain.
+-- time that thread_time.sql counts as blocked. Where a sample or a call waited for the GPU, its time is given to the
+-- GPU operations that ran meanwhile, below the callchains that launched them. The remaining parts have no callchain.
 
 -- `chain` is an id of OSRT_CALLCHAINS (source 0), SAMPLING_CALLCHAINS (1), CUDA_CALLCHAINS (2), or of StringIds: a
--- function without callers (3). `name` is below the chain; NULL if the chain ends with it, as of samples. `kind`: running,
--- wait, gpu or state.
+-- function without callers (3). `name` is drawn below the chain; it is NULL where the innermost frame of the chain is
+-- that name already, as in samples. `kind`: running, wait, gpu or state.
 DROP TABLE IF EXISTS temp.WALL_LEAVES;
 CREATE TEMP TABLE WALL_LEAVES (leaf INTEGER PRIMARY KEY, globalTid, kind, is_running, source, chain, name, ns, count);
 
@@ -31,7 +31,7 @@ SELECT s.globalTid, 'gpu', 1, CASE WHEN l.chain THEN 2 ELSE 3 END, coalesce(l.ch
 FROM WALL_SAMPLES AS s JOIN GPU_POLLED AS p ON p.id = s.id LEFT JOIN GPU_LAUNCHES AS l ON l.process = p.process AND l.correlation = p.correlation
 GROUP BY s.globalTid, l.chain, l.nameId, p.name;
 
--- The part of a thread's calls of a function that was blocked.
+-- For each thread and function: the part of its calls' time in which the thread was blocked.
 DROP TABLE IF EXISTS temp.WALL_BLOCKED;
 CREATE TEMP TABLE WALL_BLOCKED (globalTid, nameId, part, PRIMARY KEY (globalTid, nameId)) WITHOUT ROWID;
 INSERT INTO WALL_BLOCKED SELECT globalTid, nameId, blocked / nullif(ns, 0) FROM CALL_WAITS;
@@ -52,7 +52,7 @@ FROM GPU_BLOCKED AS b JOIN WALL_BLOCKED AS w ON w.globalTid = b.globalTid AND w.
      LEFT JOIN GPU_LAUNCHES AS l ON l.process = b.process AND l.correlation = b.correlation
 GROUP BY b.globalTid, l.chain, l.nameId, b.name;
 
--- [blocked]: what is left where samples say that all time of the calls was running.
+-- [blocked]: blocked time that no call is left for, because by the samples the calls were running all the time.
 INSERT INTO WALL_LEAVES (globalTid, kind, is_running, name, ns, count)
 SELECT a.globalTid, 'wait', 0, '[blocked]', a.blocked - coalesce(c.ns, 0), 0
 FROM THREAD_ACCOUNT AS a

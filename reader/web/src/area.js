@@ -4,7 +4,7 @@ import { counted, duration, element, grouped, moment } from './dom.js';
 import { OVERLAYS } from './states.js';
 import { table } from './tables.js';
 
-const ROWS_MOST = 200;
+const ROWS_MAX = 200;
 
 // Sum up the events of tracks between two times. Only the part of an event that is inside the area counts. A merged
 // event is in the totals but not in the table of names, because it has only the name of its longest event.
@@ -67,7 +67,7 @@ export function areaPanel(model, tracks, rowsOf, from, to) {
 			...fact('of it without waits', duration(sum.busy)),
 			...fact('waits, or may wait', duration(sum.taken - sum.busy)),
 		),
-		sum.names.length ? table(columns, sum.names.slice(0, ROWS_MOST), sum.names.length, false) : null,
+		sum.names.length ? table(columns, sum.names.slice(0, ROWS_MAX), sum.names.length, false) : null,
 		sum.unnamed
 			? element(
 					'p',

@@ -5,8 +5,8 @@ import { bisector } from 'd3-array';
 import { duration, element, grouped, moment, processTitle } from './dom.js';
 import { STATES } from './states.js';
 
-const WITHIN_MOST = 12; // events listed for a merged event
-const NEXT_MOST = 64; // waits that are searched for the next owner of a lock
+const WITHIN_MAX = 12; // events listed for a merged event
+const NEXT_MAX = 64; // waits that are searched for the next owner of a lock
 const PYTHON = /^py::(.*?):(.*)$/; // Python frame, as `python -X perf` names it
 const PYTHON_LINE = /^(.*) \(([^()]*)\)$/; // Python frame, as the tracer names it: its module is its file
 
@@ -57,7 +57,7 @@ export class Details {
 		return (this.rows.get(`${hit.track.id}/${hit.row}`) || [])
 			.filter((each) => each.start >= hit.start && each.end <= hit.start + hit.length)
 			.sort((a, b) => b.end - b.start - (a.end - a.start))
-			.slice(0, WITHIN_MOST);
+			.slice(0, WITHIN_MAX);
 	}
 
 	// Return the event of a record, in the form in which the timeline has the event under the pointer.
@@ -105,7 +105,7 @@ export class Details {
 			at = waiters.indexOf(record);
 		if (at < 0) return null;
 		return waiters
-			.slice(at + 1, at + 1 + NEXT_MOST)
+			.slice(at + 1, at + 1 + NEXT_MAX)
 			.find((each) => this.releaser(this.hit(each)).tid === hit.track.tid);
 	}
 
@@ -220,7 +220,7 @@ export function panel(view, hit) {
 		row('began after the call', duration(hit.start - call.start));
 	}
 	if (hit.track.what === 'api')
-		for (const operation of operations.slice(0, WITHIN_MOST))
+		for (const operation of operations.slice(0, WITHIN_MAX))
 			row('on the GPU', link(operation, text(operation)), ` after ${duration(operation.start - hit.start)}`);
 	if (hit.name.kind === 'lock' && record) {
 		const released = details.releaser(hit),

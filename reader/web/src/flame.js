@@ -9,7 +9,7 @@ import { clipped, color, counted, duration, element, fit, hatch, tipHide, tipSho
 const ROW = 18,
 	LETTER = 6.1,
 	FONT = '11px system-ui, sans-serif',
-	HEIGHT_MOST = 560;
+	HEIGHT_MAX = 560;
 // What the graphs of a report show, and what their leaves are counted as; the first that a report has is shown first.
 const GRAPHS = {
 	wall: { title: 'wall time of threads', noun: 'event' },
@@ -226,7 +226,7 @@ export class FlameView {
 	layout() {
 		this.width = Math.floor(this.scroller.clientWidth || 900);
 		this.height = (this.base + this.tree.height + 1) * ROW + 2;
-		this.scroller.style.height = `${Math.min(this.height, HEIGHT_MOST) + 2}px`;
+		this.scroller.style.height = `${Math.min(this.height, HEIGHT_MAX) + 2}px`;
 		this.both.disabled = this.function !== null || this.focus === this.whole || this.focus.data.isProcess;
 		this.draw();
 	}

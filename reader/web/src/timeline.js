@@ -37,7 +37,7 @@ const GUTTER_LEAST = 150, // width of the titles
 const UNFOLDED_PROCESSES = 20; // with more processes, only the first and its children are unfolded at the start
 const OPEN_TRACKS = 60; // with more tracks, only the first processes are open at the start
 const CLOSED_TRACKS = 64; // maximum number of tracks shown in the head of a closed process
-const FOUND_MOST = 20000;
+const FOUND_MAX = 20000;
 const ARROW = 9; // length of an arrow's head
 const ARRANGE_MS = 150; // after the last movement, tracks without events in view are hidden
 
@@ -392,11 +392,11 @@ export class TimelineView {
 	}
 	search() {
 		const text = this.input.value.trim();
-		const result = text ? this.model.search(text, FOUND_MOST) : { ids: null, found: [] },
+		const result = text ? this.model.search(text, FOUND_MAX) : { ids: null, found: [] },
 			count = result.found.length;
 		// If nothing is found, all stays in view.
 		this.found = { ...result, ids: count ? result.ids : null, at: -1 };
-		this.matches.textContent = text ? `${grouped(count)}${count === FOUND_MOST ? ' or more' : ''} found` : '';
+		this.matches.textContent = text ? `${grouped(count)}${count === FOUND_MAX ? ' or more' : ''} found` : '';
 		if (count && this.selected && !result.ids.has(this.selected.id)) this.select(null);
 		this.arrange();
 	}
