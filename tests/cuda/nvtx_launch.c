@@ -46,7 +46,7 @@ __attribute__((noinline, visibility("default"))) void launch_outer(struct place 
 	__asm__ volatile("");
 }
 
-/* Push a range with a payload of another type each time. */
+/* Return the attributes of a range, with a payload whose type changes with `number`. */
 static nvtxEventAttributes_t attributes_of(const char *text, uint32_t color, int number)
 {
 	nvtxEventAttributes_t a = {.version = NVTX_VERSION, .size = NVTX_EVENT_ATTRIB_STRUCT_SIZE};

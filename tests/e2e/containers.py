@@ -26,13 +26,13 @@ def first_process():
     for name, script in SHAPES.items():
         report = Report(os.path.join(folder(), "r.rep"))
         result = run([*NAMESPACES, *preload(report.path), "sh", "-c", script])
-        tap.ok(result.status == 3 and not result.hung, f"process 1 {name}: ends as it would", result)
+        tap.ok(result.status == 3 and not result.hung, f"process 1 {name}: it ends as it does without the tracer", result)
         sound = tap.ok(is_sound(report.path), "process 1: the report is sound", result)
         ends = [(p["end"], p["exit_status"]) for p in report.processes() if p["pid"] == 1] if sound else []
         tap.ok(ends == [("exit", 3)] and not receipts_agree(report), "process 1: the report has its exit status, and the receipts agree", ends)
     report = Report(os.path.join(folder(), "r.rep"))
     result = run([*NAMESPACES, TRACE, "run", "-o", report.path, "--", "sh", "-c", SHAPES["alone"]])
-    tap.ok(result.status == 3 and is_sound(report.path), "trace run as process 1: ends as the program, and the report has its end", result)
+    tap.ok(result.status == 3 and is_sound(report.path), "trace run as process 1: it ends as the program does, and the report is finished", result)
 
 
 def changed_mounts():
@@ -75,7 +75,7 @@ def read_only():
             report = f"{name[:5].strip()}-{how}"
             command = [*(preload(report) if how == "preload" else [TRACE, "run", "-o", report, "--"]), "sh", "-c", SHAPES["alone"]]
             result = run([*base, *more, *command])
-            tap.ok(result.status == 3, f"a read-only system {name}, {how}: ends as it would", result)
+            tap.ok(result.status == 3, f"a read-only system {name}, {how}: it ends as it does without the tracer", result)
             sound = wait_until(lambda path=f"{place}/{report}.rep": is_sound(path))
             tap.ok(sound, "the report of a program that is pid 1 is sound", os.listdir(place))
 

@@ -29,8 +29,8 @@ def children_that_call_late():
     report = traced("late_children")
     processes = len(report.processes())
     tap.ok(processes == CHILDREN + 1, "the tree waits for every child", processes)
-    tap.ok(report.total("pread") == 7 * (CHILDREN + 1), "the calls of all are there", report.total("pread"))
-    tap.ok(verdict(report).startswith("complete"), "and it is complete", verdict(report))
+    tap.ok(report.total("pread") == 7 * (CHILDREN + 1), "the calls of all children are recorded", report.total("pread"))
+    tap.ok(verdict(report).startswith("complete"), "late children: the report is complete", verdict(report))
 
 
 def more_open_ranges_than_rows():
@@ -40,9 +40,9 @@ def more_open_ranges_than_rows():
     report = traced("nvtx_many_open", LIBTRACE_TRACE="nvtx")
     events = report.events("--kind", "nvtx_start_end")
     own = [e for e in events if int(e["payload"]) == e["category"] - 1 and e["text"] == "left open" and e["start_tid"] == e["tid"]]
-    tap.ok(len(events) == RANGES == len(own), "each open range is there with its own values", (len(events), len(own), events[:2]))
-    tap.ok(len({e["category"] for e in events}) == RANGES, "and once")
-    tap.ok(verdict(report).startswith("complete"), "and it is complete", verdict(report))
+    tap.ok(len(events) == RANGES == len(own), "each open range is recorded with its own values", (len(events), len(own), events[:2]))
+    tap.ok(len({e["category"] for e in events}) == RANGES, "each open range is recorded once")
+    tap.ok(verdict(report).startswith("complete"), "open ranges: the report is complete", verdict(report))
 
 
 main(children_that_call_late, more_open_ranges_than_rows)
