@@ -154,7 +154,7 @@ def unknown_options():
             tap.ok(is_one_line(result, f"{what}; see 'trace help {command}'\n"), f"{command} {option}", result)
     for arguments, text in ((("run", "--output"), "option '--output' needs an argument; see 'trace help run'"),
                             (("stats", "-r"), "option '-r' needs an argument; see 'trace help stats'"),
-                            (("stats", "--nvtx", "x"), "ambiguous option '--nvtx'; see 'trace help stats'")):
+                            (("stats", "--nvtx", "x"), "ambiguous option '--nvtx': --nvtx-include, --nvtx-exclude, --nvtx-push-pop-scope; see 'trace help stats'")):
         result = trace(*arguments)
         tap.ok(is_one_line(result, text), " ".join(arguments), result)
 
@@ -166,7 +166,7 @@ def mistakes():
         file.write("mine")
     for arguments, text in ((("info", none), f"cannot open '{none}': No such file or directory"), (("info",), "no FILE given; see 'trace help info'"),
                             (("dump", REPORT, REPORT), "too many arguments; see 'trace help dump'"), (("run",), "no PROGRAM given; see 'trace help run'"),
-                            (("run", "-t", "nonsense", "true"), "invalid argument 'nonsense' for --trace: expected a list of: cuda nvtx osrt none; see 'trace help run'"),
+                            (("run", "-t", "nonsense", "true"), "invalid argument 'nonsense' for --trace: expected a list of: cuda nvtx osrt none cublas cudnn"),
                             (("run", "-d", "soon", "true"), "invalid argument 'soon' for --duration: expected seconds"),
                             (("run", "--kill", "x", "true"), "invalid argument 'x' for --kill: expected none, sigkill, sigterm or a signal number"),
                             (("run", "-o", os.path.join(PLACE, "calls"), "true"), "calls.rep' exists; use '--force-overwrite true' to replace it"),
