@@ -49,6 +49,7 @@ def section(name, order, *bodies, shown=()):
 
 SECTIONS = (section("NVLink", 60, shown=(("nvlink__count_logical", "Logical Links"),)), section("NVLink Topology", 61, body(TOPOLOGY)),
             section("NVLink Tables", 62, body(PROPERTIES, THROUGHPUT), body(TOPOLOGY)))
+HEADLESS = tuple(each.replace(data(4, b""), b"", 1) for each in SECTIONS[1:])  # as NVIDIA's section files have them
 RATELESS = {RECEIVED: 1e9, SENT: 1e9}
 CASES = {
     "three GPUs": {},
@@ -117,6 +118,10 @@ def as_ncu():
             ours, theirs = printed(path, *options)[0], without_device(ncu_page(path, "details", *options))
             wrong = [f"{a!r} | {b!r}" for a, b in zip(without_device(ours), theirs) if a != b]
             tap.ok(not wrong and len(ours) == len(theirs), f"{name} {' '.join(options)}: {len(theirs)} lines as ncu's", "\n".join([f"{len(ours)} lines", *wrong]))
+    for name in ("three GPUs", "no links", "NVSwitch"):
+        path = written("nvlink", CASES[name], HEADLESS)
+        ours, theirs = printed(path, "--print-details", "all")[0], without_device(ncu_page(path, "details", "--print-details", "all"))
+        tap.ok(without_device(ours) == theirs, f"{name}, sections without a header: {len(theirs)} lines as ncu's", (ours, theirs))
     ours, theirs = (lines[:-1] if lines and not lines[-1] else lines for lines in
                     (printed(written("nvlink", {}), "--csv", "--print-details", "all")[0], ncu_page(written("nvlink", {}), "details", "--csv", "--print-details", "all")))
     tap.ok(ours == theirs, "as CSV", (ours, theirs))
@@ -131,6 +136,8 @@ def cells():
     for case, text in (({"is_nvswitch_connected": 1}, "Not supported for NVSwitch."), ({"dev0Id": None}, "The system does not have any NVLink connections.")):
         lines, done = printed(written("nvlink", case), "--print-details", "all")
         tap.ok(lines.count("    " + text) == 1 and not any("Table Name" in line for line in lines), text, lines)
+    lines, done = printed(written("nvlink", {"dev0Id": None}, HEADLESS), "--print-details", "all")
+    tap.ok([line.strip() for line in lines if "Section:" in line] == ["Section: NVLink Topology"], "a section without a header, whose table has been printed, is left out", lines)
     lines, done = printed(written("nvlink", {}), "--print-details", "all", "--csv")
     tap.ok(done.err == b"trace: tables of NVLink are printed as text only\n" and not any("<->" in line for line in lines), "as CSV: a note", done)
     lacking = {name: None for name in ("dev1Id", "dev1type", "source_ports", "bandwidth", "count_physical", "is_direct_link", "peer_access", "dev_display_name_all")}

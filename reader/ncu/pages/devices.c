@@ -362,8 +362,9 @@ int details_nvlink_table(const struct details_item *item)
 				   .lines = LINES_ROUND_ALL}};
 	uint64_t has_switch;
 	int error = 0;
-	if (s->has_nvlink) {
-		details_section_title(s, NULL);
+	if (s->has_nvlink) { /* ncu then prints the name of a section that has a header */
+		if (s->of->header)
+			details_section_title(s, NULL);
 		return 0;
 	}
 	s->has_nvlink = true;
