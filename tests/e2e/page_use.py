@@ -156,6 +156,35 @@ def gpu_of_a_report(browser):
     tap.ok(len(texts(browser, ".costs li a")) == 3, "and its three largest costs", texts(browser, ".costs"))
 
 
+def panel_of_an_event(browser):
+    """Check that the panel of an event is in view beside the event, that it can be closed."""
+    path = os.path.join(PLACE, "tall.sqlite")
+    d = made.Made(path)
+    for number in range(40):
+        tid = made.P1 | (1000 + number)
+        d.osrt(number * 1000, number * 1000 + 900, tid, "poll" if number % 2 else "main")
+    d.finish()
+    shows(browser, "many threads", page("tall", path)[1])
+    browser.call("Emulation.setDeviceMetricsOverride", width=1400, height=500, deviceScaleFactor=1, mobile=False)
+    search(browser, "main")
+    browser.box(CANVAS)
+    browser.settle()
+    top, bottom, high = browser.evaluate("(() => { const b = document.querySelector('.timeline .about').getBoundingClientRect(); return [b.top, b.bottom, window.innerHeight]; })()")
+    natural = browser.evaluate("document.querySelector('.timeline .status').getBoundingClientRect().bottom")
+    tap.ok(0 < top and bottom <= high + 1 and natural > top, "the panel of an event is in view, also where the timeline is higher than the window", (top, bottom, high, natural))
+    browser.evaluate("document.querySelector('.about .close').click()")
+    tap.ok(not browser.evaluate(f"document.querySelector('{ABOUT}')"), "its button closes it", about(browser))
+    set_width(browser, 1400)
+
+
+def program_is_named(browser):
+    """Check that the title names the program that ran, not what started it, and that calls are found, not the states of threads in them."""
+    shows(browser, "env", page("env", traced("env", ["env", "sleep", "0.01"], LIBTRACE_THREAD_TIME="process-tree"))[1])
+    tap.ok(texts(browser, "h1") == ["env.rep (sleep)"], "the title names the program that env executed", texts(browser, "h1"))
+    search(browser, "nanosleep")
+    tap.ok(texts(browser, f"{ABOUT} h3") in (["nanosleep"], ["clock_nanosleep"]), "a search for a call selects the call", texts(browser, ABOUT))
+
+
 # ---- widths ----
 
 def set_width(browser, width):
@@ -301,7 +330,7 @@ def night_page(browser):
     tap.ok({"began", "lasted", "where"} <= set(lines) and browser.evaluate(f"document.querySelectorAll('{ABOUT}').length") == 1, "its events can be clicked", lines)
 
 
-BROWSER = (colors_of_waiting, python_callchain, screen_reader_and_keys, gpu_of_a_report, widths, diff_page, units_of_both, night_page)
+BROWSER = (colors_of_waiting, python_callchain, screen_reader_and_keys, gpu_of_a_report, panel_of_an_event, program_is_named, widths, diff_page, units_of_both, night_page)
 
 
 def in_browser():

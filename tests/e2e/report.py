@@ -768,10 +768,10 @@ def browser_cuda(browser):
     tracks = browser.evaluate("JSON.parse(document.getElementById('data').textContent).reports[0].timeline.tracks.map((l) => l[3])")
     tap.ok({"gpu", "api", "osrt"} <= set(tracks), "streams, API calls and waits have tracks", tracks)
     picture(browser, "pipeline", whole=True)
-    unnamed = [text for _, text in page("pipeline_unnamed", "--no-symbols", path)[0].reports[0]["flames"][-1]["texts"] if "0x" in text]
-    tap.ok(all(re.fullmatch(r"\S+ 0x[0-9a-f]+", text) for text in unnamed) and {"pipeline", "libcudart.so.13"} <= {text.split()[0] for text in unnamed},
-           "addresses without a function have their file's name", unnamed)
-
+    unnamed = {text for _, text in page("pipeline_unnamed", "--no-symbols", path)[0].reports[0]["flames"][-1]["texts"] if "0x" in text}
+    folded = trace("export", "-t", "folded", "--no-symbols", "-o", "-", path).out.decode()
+    tap.ok({"pipeline", "libcudart.so.13"} <= {text.partition("+0x")[0] for text in unnamed} and unnamed >= set(re.findall(r"[^; ]+\+0x[0-9a-f]+", folded)),
+           "addresses without a function are named by their file and their offset in it, as in other profiles", unnamed)
 
 
 def browser_many_tracks(browser):

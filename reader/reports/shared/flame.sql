@@ -27,16 +27,10 @@ FROM COMPOSITE_EVENTS AS c
 WHERE c.globalTid IS NOT NULL
 ORDER BY c.id, f.stackDepth DESC;
 
--- Texts of frames. A function without a name is shown as the name of its file, without folders, and its address.
--- PAGE_LEAF_NAMES: texts of leaves (PAGE_WALL_FRAMES), by negative ids.
+-- Texts of frames (shared/page_unknown.sql names those without a function). PAGE_LEAF_NAMES: texts of leaves
+-- (PAGE_WALL_FRAMES), by negative ids.
 CREATE TEMP TABLE PAGE_LEAF_NAMES (id INTEGER PRIMARY KEY, text UNIQUE);
 CREATE TEMP VIEW PAGE_TEXTS AS
-SELECT s.id, CASE WHEN s.value LIKE '0x%' AND m.value LIKE '%/%'
-                  THEN replace(m.value, rtrim(m.value, replace(m.value, '/', '')), '') || ' ' || s.value ELSE s.value END AS text
-FROM StringIds AS s
-     LEFT JOIN (SELECT symbol, CASE WHEN min(module) = max(module) THEN min(module) END AS module
-                FROM (SELECT symbol, module FROM OSRT_CALLCHAINS UNION ALL SELECT symbol, module FROM CUDA_CALLCHAINS
-                      UNION ALL SELECT symbol, module FROM SAMPLING_CALLCHAINS) GROUP BY symbol) AS f ON f.symbol = s.id
-     LEFT JOIN StringIds AS m ON m.id = f.module
+SELECT s.id, coalesce(u.text, s.value) AS text FROM StringIds AS s LEFT JOIN PAGE_UNKNOWN AS u ON u.symbol = s.id
 UNION ALL
 SELECT -id, text FROM PAGE_LEAF_NAMES;

@@ -1,7 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Details of the longest events of the timeline of 'trace report --html' (timeline.sql): everything that the database
 -- stores about them. Argument: most, the number of events of each kind of track. The names of the columns of
--- PAGE_*_DETAILS are the labels in the page; those that begin with '#' are for its script.
+-- PAGE_*_DETAILS are the labels in the page; those that begin with '#' are for its script. Needs
+-- shared/page_unknown.sql.
 
 CREATE TEMP TABLE PAGE_CHOSEN (event INTEGER PRIMARY KEY, track, row, start, "end", name);
 
@@ -166,8 +167,9 @@ FROM PAGE_STACKS AS k JOIN PAGE_STACK_FRAMES AS f ON f.symbol = k.symbol AND f.m
 ORDER BY k.source, k.chain, k.depth;
 
 CREATE TEMP VIEW PAGE_FRAME_TEXTS AS
-SELECT f.id, coalesce(s.value, ''), coalesce(m.value, ''), CASE WHEN f.file THEN p.value || ':' || f.line ELSE '' END
+SELECT f.id, coalesce(u.text, s.value, ''), coalesce(m.value, ''), CASE WHEN f.file THEN p.value || ':' || f.line ELSE '' END
 FROM PAGE_STACK_FRAMES AS f
      LEFT JOIN StringIds AS s ON s.id = f.symbol
+     LEFT JOIN PAGE_UNKNOWN AS u ON u.symbol = f.symbol
      LEFT JOIN StringIds AS m ON m.id = f.module
      LEFT JOIN StringIds AS p ON p.id = f.file;

@@ -3,7 +3,7 @@
 // several rows if its events overlap.
 import { bisectLeft } from 'd3-array';
 import { Details } from './details.js';
-import { isBusy } from './states.js';
+import { isBusy, STATES } from './states.js';
 
 // Decode a row of a track into typed arrays of equal length, in order of start. A `count` above 1 is a merged event:
 // several events shown as one, named after the longest. `taken` is the sum of their times, and `busy` the part of it
@@ -210,6 +210,7 @@ export class Timeline {
 	}
 
 	// Find the events of the finest level whose name or detail contains the text, at most `most`, in order of start.
+	// A state's detail is the call that is found beside it.
 	// `rows` has the same events as columns, by track and row.
 	search(text, most) {
 		const wanted = text.toLowerCase(),
@@ -217,7 +218,11 @@ export class Timeline {
 			rows = new Map(),
 			found = [];
 		for (const [id, name] of this.names)
-			if (name.text.toLowerCase().includes(wanted) || name.detail.toLowerCase().includes(wanted)) ids.add(id);
+			if (
+				name.text.toLowerCase().includes(wanted) ||
+				(!STATES.has(name.kind) && name.detail.toLowerCase().includes(wanted))
+			)
+				ids.add(id);
 		for (const process of ids.size ? this.processes : []) {
 			for (const track of process.tracks) {
 				for (let row = 0; row < track.rows; row++) {

@@ -27,6 +27,11 @@ const COSTS = [
 	'openacc_sum',
 	'syscall_sum',
 ];
+const NOUNS = {
+	nvtx_sum: ['range'],
+	cuda_gpu_kern_sum: ['launch', 'launches'],
+	cuda_gpu_mem_time_sum: ['operation'],
+};
 const COSTS_SHOWN = 3,
 	WAITS_NAMED = 3;
 
@@ -35,10 +40,13 @@ export function fact(report, label) {
 	return found ? found[1] : '';
 }
 
-// Return the name of a file without folders, and the program that ran, where it is known.
+// Return the name of a file without folders, and the program that ran, where it is known: not env, which
+// only executed it.
 export function titleOf(report) {
 	const base = (path) => path.replace(/.*\//, ''),
-		program = base(fact(report, 'command').split(' ')[0]);
+		first = report.processes.length ? report.processes[0][0] : 0,
+		known = report.timeline.names_of_processes.find(([, pid]) => pid === first),
+		program = base((first && known?.[2]) || fact(report, 'command').split(' ')[0]);
 	return base(fact(report, 'file')) + (program ? ` (${program})` : '');
 }
 
@@ -93,7 +101,7 @@ function costs(report, index) {
 		return element('a', { href: `#${id}`, title: cost.name, onclick: () => show(id, cost.name) }, cost.name);
 	};
 	const many = (cost) =>
-		cost.count == null ? '' : ` in ${counted(cost.count, cost.table.name === 'nvtx_sum' ? 'range' : 'call')}`;
+		cost.count == null ? '' : ` in ${counted(cost.count, ...(NOUNS[cost.table.name] || ['call']))}`;
 	const about = (cost) =>
 		` ${duration(cost.ns)}${many(cost)}${cost.waits ? ', waiting' : ''} \u00b7 ${cost.table.title}`;
 	return element(

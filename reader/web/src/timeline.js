@@ -66,15 +66,15 @@ export class TimelineView {
 		this.content = element('div', {}, this.canvas); // as high as all tracks, while the canvas stays in view
 		this.scroller = element('div', { class: 'scroller' }, this.content);
 		this.status = element('div', { class: 'status' });
-		this.about = element('div', { 'aria-live': 'polite' }); // details of the selected event
+		this.about = element('div', { class: 'about', 'aria-live': 'polite' }); // details of the selected event
 		this.root.append(
 			this.toolbar(),
 			this.overview,
 			this.axis,
 			this.scroller,
 			this.status,
-			this.legend(),
 			this.about,
+			this.legend(),
 			this.spoken,
 		);
 		this.behavior();
@@ -150,27 +150,25 @@ export class TimelineView {
 			this.model.lifetimes.size
 				? element('span', {}, element('i', { class: 'alive' }), 'alive: computes, or makes calls that are not recorded')
 				: null,
-			[...STATES].some((kind) => kinds.has(kind))
-				? element(
-						'span',
-						{ class: 'hint' },
-						'states: exact in recorded calls and with context switches, else what the thread mostly was',
-					)
-				: null,
 			element(
-				'span',
-				{ class: 'hint' },
-				'hatched: waits \u00b7 line below: may wait (files, network, MPI) \u00b7 sums "without waits" have neither ' +
-					'\u00b7 ',
-				'arrows of a selected event: from call to GPU, from who released a lock to who got it',
+				'details',
+				{ class: 'help' },
+				element('summary', {}, 'how to read and move'),
+				...this.hints(kinds).map((text) => element('p', {}, text)),
 			),
-			element(
-				'span',
-				{ class: 'hint' },
-				'drag: move \u00b7 shift+drag: sums of an area \u00b7 ctrl+wheel: zoom \u00b7 double click: zoom to an event',
-			),
-			element('span', { class: 'hint' }, KEYS),
 		);
+	}
+
+	hints(kinds) {
+		return [
+			'hatched: waits \u00b7 line below: may wait (files, network, MPI) \u00b7 sums "without waits" have neither',
+			'arrows of a selected event: from call to GPU, from who released a lock to who got it',
+			...([...STATES].some((kind) => kinds.has(kind))
+				? ['states: exact in recorded calls and with context switches, else what the thread mostly was']
+				: []),
+			'drag: move \u00b7 shift+drag: sums of an area \u00b7 ctrl+wheel: zoom \u00b7 double click: zoom to an event',
+			KEYS,
+		];
 	}
 
 	behavior() {
@@ -435,8 +433,19 @@ export class TimelineView {
 		this.arrows = hit ? this.model.details.arrows(hit) : [];
 		this.summed = null;
 		if (hit) this.cursor = { process: hit.process, track: hit.track };
-		this.about.replaceChildren(...(hit ? [panel(this, hit)] : []));
+		this.aboutShow(hit && panel(this, hit));
 		if (this.lines) this.arrange();
+	}
+
+	// Show a panel below the timeline, which stays in view, or none.
+	aboutShow(shown) {
+		const close = element(
+			'button',
+			{ class: 'close', 'aria-label': 'close', onclick: () => this.select(null) },
+			'\u00d7',
+		);
+		this.about.replaceChildren(...(shown ? [shown, close] : []));
+		this.about.scrollTop = 0;
 	}
 
 	// ---- pointer ----
@@ -622,7 +631,7 @@ export class TimelineView {
 		this.select(null);
 		this.summed = new Set(lines.map(({ process, track }) => track || process));
 		[this.summedFrom, this.summedTo] = [from, to];
-		this.about.replaceChildren(areaPanel(this.model, [...tracks], rowsOf, from, to));
+		this.aboutShow(areaPanel(this.model, [...tracks], rowsOf, from, to));
 		this.drawSoon();
 	}
 
