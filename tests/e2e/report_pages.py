@@ -238,7 +238,7 @@ def browser_first_screen(browser):
     shows(browser, "a database of nsys", path)
     browser.wait("document.querySelector('.timeline .status')?.textContent")  # drawn after the first frame
     tap.ok(one["reports"][0]["timeline"]["events"] == 1 and texts(browser, ".timeline .status")[0].startswith("1 event \u00b7"), "one event is no plural", texts(browser, ".timeline .status"))
-    tap.ok(texts(browser, ".costs li small")[0].startswith(" 250.0 us in 1 call \u00b7"), "the cost of a single kernel", texts(browser, ".costs li"))
+    tap.ok(texts(browser, ".costs li small")[0].startswith(" 250.0 us in 1 launch \u00b7"), "the cost of a single kernel", texts(browser, ".costs li"))
 
 
 # ---- tables ----
