@@ -104,9 +104,7 @@ export class Details {
 		const waiters = this.waiters(hit, record),
 			at = waiters.indexOf(record);
 		if (at < 0) return null;
-		return waiters
-			.slice(at + 1, at + 1 + NEXT_MAX)
-			.find((each) => this.releaser(this.hit(each)).tid === hit.track.tid);
+		return waiters.slice(at + 1, at + 1 + NEXT_MAX).find((each) => this.releaser(this.hit(each)).tid === hit.track.tid);
 	}
 
 	// Return the records of calls that waited for the lock of a record, in the order in which they got it.
