@@ -1,0 +1,312 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- The critical path of the program: input of the table critical_path (reader/sql/critical_path.h), and its segments with names. Needs
+-- shared/osrt.sql.
+--
+-- A call that waits ends because of something that another thread, process or stream did. `how` says how sure that is: exact (by object and
+-- order, or by the id of the process), likely (by time alone), unknown (it waited, and who ended it is not in the report), or NULL: the call
+-- waits for nobody that the report could name.
+
+-- What functions do: wait for a thread (join), a process, a lock, a condition, a semaphore, a barrier, data (read), the GPU (device), or something else
+-- (wait); or end waits of others (signal, post, write). `source`: 0 OS runtime, 1 CUDA API, 2 wait for Python's GIL.
+DROP TABLE IF EXISTS temp.PATH_NAMES;
+CREATE TEMP TABLE PATH_NAMES (source, nameId, name, role, PRIMARY KEY (source, nameId)) WITHOUT ROWID;
+INSERT INTO PATH_NAMES
+SELECT 0, id, name,
+       CASE WHEN name LIKE 'pthread%join%' THEN 'join' WHEN name IN ('wait', 'waitpid', 'wait3', 'wait4', 'waitid', 'system', 'pclose') THEN 'process'
+            WHEN name IN ('pthread_cond_wait', 'pthread_cond_timedwait') THEN 'condition' WHEN name IN ('pthread_cond_signal', 'pthread_cond_broadcast') THEN 'signal'
+            WHEN name IN ('sem_wait', 'sem_timedwait') THEN 'semaphore' WHEN name = 'sem_post' THEN 'post' WHEN name = 'pthread_barrier_wait' THEN 'barrier'
+            WHEN name IN ('write', 'writev', 'pwrite', 'pwritev', 'send', 'sendto', 'sendmsg', 'sendmmsg', 'sendfile', 'splice', 'fwrite', 'fputs', 'puts', 'putc', 'fflush',
+                          'eventfd_write') THEN 'write'
+            WHEN name LIKE 'read%' OR name LIKE 'pread%' OR name LIKE 'recv%' OR name LIKE 'accept%' OR name LIKE '%poll%' OR name LIKE '%select' OR name LIKE 'epoll%wait%'
+                 OR name IN ('fread', 'fgets', 'getline', 'getdelim', 'fgetc', 'getc', 'connect', 'eventfd_read') THEN 'read'
+            WHEN name LIKE '%sleep%' OR name LIKE '%yield%' THEN NULL
+            WHEN osrt_class(name) = 'lock' THEN 'lock' WHEN osrt_class(name) = 'wait' THEN 'wait' END
+FROM (SELECT s.id, s.value AS name FROM StringIds AS s WHERE s.id IN (SELECT nameId FROM OSRT_API UNION SELECT nameId FROM LIBTRACE_OSRT_UNFINISHED))
+UNION ALL
+SELECT 1, id, api_name(name), CASE WHEN api_waits(name) THEN 'device' END
+FROM (SELECT s.id, s.value AS name FROM StringIds AS s WHERE s.id IN (SELECT nameId FROM CUPTI_ACTIVITY_KIND_RUNTIME))
+UNION ALL
+SELECT 2, 0, 'wait for the GIL', 'lock';
+
+-- Calls of threads. A call within another one, such as those of which a wait for the GIL consists, is left out by critical_path. `number` is made
+-- of the row's id in its table and of `source`; 3 is a call that has not returned.
+DROP VIEW IF EXISTS temp.PATH_CALLS;
+CREATE TEMP VIEW PATH_CALLS AS
+SELECT id << 2 AS number, 0 AS source, globalTid, start, "end", id, nameId, returnValue AS value, NULL AS holder FROM OSRT_API WHERE eventClass = 27
+UNION ALL
+SELECT id << 2 | 1, 1, globalTid, start, "end", correlationId, nameId, returnValue, NULL FROM CUPTI_ACTIVITY_KIND_RUNTIME WHERE eventClass IS NOT 67
+UNION ALL
+SELECT id << 2 | 2, 2, globalTid, start, start + duration, NULL, 0, NULL, nullif(holderTid, 0) FROM LIBTRACE_GIL_WAIT
+UNION ALL
+SELECT id << 2 | 3, 0, globalTid, start, start + duration, NULL, nameId, NULL, NULL FROM LIBTRACE_OSRT_UNFINISHED;
+
+-- Those that wait, or end waits, with their objects. `failed`: the error of the call. A call of less than 10 us is too short to have been woken up.
+DROP TABLE IF EXISTS temp.PATH_ROLES;
+CREATE TEMP TABLE PATH_ROLES (number INTEGER PRIMARY KEY, role, globalTid, start, "end", source, id, name, value, object, holder, failed);
+INSERT OR IGNORE INTO PATH_ROLES
+SELECT c.number, n.role, c.globalTid, c.start, c."end", c.source, c.id, n.name, c.value, f.object, coalesce(c.holder, nullif(f.holderTid, 0)), f.errno
+FROM PATH_CALLS AS c CROSS JOIN PATH_NAMES AS n ON n.source = c.source AND n.nameId = c.nameId LEFT JOIN LIBTRACE_OSRT_CALL AS f ON c.source = 0 AND f.id = c.id
+WHERE n.role IS NOT NULL AND (c."end" - c.start >= 10000 OR n.role IN ('lock', 'barrier', 'signal', 'post', 'write'));
+CREATE INDEX temp.PATH_ROLES_ORDER ON PATH_ROLES (role);
+
+-- Threads. A thread begins because another thread started it; the first thread of a process because of the parent's fork or spawn.
+DROP TABLE IF EXISTS temp.PATH_THREADS;
+CREATE TEMP TABLE PATH_THREADS (globalTid INTEGER PRIMARY KEY, start, "end", has_end, parent, parent_time);
+INSERT INTO PATH_THREADS
+SELECT globalTid, min(start), max("end"), max(has_end), NULL, NULL
+FROM (SELECT globalTid, min(start) AS start, max("end") AS "end", 0 AS has_end FROM PATH_CALLS GROUP BY globalTid
+      UNION ALL SELECT globalTid, timestamp, timestamp, 0 FROM LIBTRACE_THREAD_START
+      UNION ALL SELECT globalTid, timestamp, timestamp, 1 FROM LIBTRACE_THREAD_END
+      UNION ALL SELECT globalPid + (globalPid >> 24 & 0xffffff), start, "end", 1 FROM LIBTRACE_PROCESS WHERE "end" >= start)
+WHERE typeof(globalTid) = 'integer' AND typeof(start) = 'integer' AND typeof("end") = 'integer' GROUP BY globalTid;
+
+UPDATE PATH_THREADS SET (parent, parent_time) =
+  (SELECT p.globalTid, t.timestamp FROM LIBTRACE_THREAD_START AS t JOIN PATH_THREADS AS p ON p.globalTid = (t.globalTid & ~0xffffff) + t.parentTid
+   WHERE t.globalTid = PATH_THREADS.globalTid AND t.parentTid <> 0 AND t.flags & 3 = 0 ORDER BY t.timestamp LIMIT 1)
+WHERE globalTid >> 24 & 0xffffff <> globalTid & 0xffffff;
+UPDATE PATH_THREADS SET (parent, parent_time) =
+  (SELECT c.globalTid, min(c.timestamp, PATH_THREADS.start) FROM LIBTRACE_CHILD AS c
+   WHERE c.childPid = PATH_THREADS.globalTid & 0xffffff AND c.globalTid <> PATH_THREADS.globalTid ORDER BY c.timestamp LIMIT 1)
+WHERE globalTid >> 24 & 0xffffff = globalTid & 0xffffff;
+
+-- Calls that end waits of other threads: of conditions, semaphores, barriers and locks by their object, of descriptors by time.
+DROP TABLE IF EXISTS temp.PATH_WAKES;
+CREATE TEMP TABLE PATH_WAKES (kind, process, object, start, "end", globalTid);
+INSERT INTO PATH_WAKES
+SELECT CASE role WHEN 'signal' THEN 'condition' WHEN 'post' THEN 'semaphore' ELSE role END, globalTid >> 24, object, start, "end", globalTid
+FROM PATH_ROLES WHERE object <> 0 AND role IN ('signal', 'post', 'barrier', 'lock');
+CREATE INDEX temp.PATH_WAKES_ORDER ON PATH_WAKES (kind, process, object, start);
+
+DROP TABLE IF EXISTS temp.PATH_WRITES;
+CREATE TEMP TABLE PATH_WRITES (start, globalTid);
+INSERT INTO PATH_WRITES SELECT start, globalTid FROM PATH_ROLES WHERE role = 'write' AND value > 0;
+CREATE INDEX temp.PATH_WRITES_ORDER ON PATH_WRITES (start);
+
+DROP TABLE IF EXISTS temp.PATH_ENDS;
+CREATE TEMP TABLE PATH_ENDS AS
+SELECT globalTid >> 24 AS process, "end", globalTid, globalTid >> 24 & 0xffffff = globalTid & 0xffffff AS is_process FROM PATH_THREADS
+WHERE has_end OR NOT EXISTS (SELECT 1 FROM LIBTRACE_THREAD_END);
+CREATE INDEX temp.PATH_ENDS_THREADS ON PATH_ENDS (process, "end");
+CREATE INDEX temp.PATH_ENDS_PROCESSES ON PATH_ENDS (is_process, "end");
+
+-- Operations of the GPU, by stream. A stream is a track with a negative number.
+DROP TABLE IF EXISTS temp.PATH_STREAMS;
+CREATE TEMP TABLE PATH_STREAMS (number INTEGER PRIMARY KEY, process, device, context, stream, start);
+DROP TABLE IF EXISTS temp.PATH_WORK;
+CREATE TEMP TABLE PATH_WORK (process, device, context, stream, start, "end", correlation, name);
+INSERT INTO PATH_WORK
+SELECT k.globalPid >> 24, coalesce(k.deviceId, 0), coalesce(k.contextId, 0), coalesce(k.streamId, 0), k.start, k."end", k.correlationId,
+       'kernel ' || coalesce(short.value, whole.value, '')
+FROM CUPTI_ACTIVITY_KIND_KERNEL AS k LEFT JOIN StringIds AS short ON short.id = k.shortName LEFT JOIN StringIds AS whole ON whole.id = k.demangledName
+WHERE k."end" > k.start
+UNION ALL SELECT globalPid >> 24, coalesce(deviceId, 0), coalesce(contextId, 0), coalesce(streamId, 0), start, "end", correlationId, name
+          FROM MEMORY_OPERATIONS WHERE "end" > start
+UNION ALL SELECT globalPid >> 24, coalesce(deviceId, 0), coalesce(contextId, 0), coalesce(streamId, 0), start, "end", correlationId, 'CUDA graph ' || graphId
+          FROM CUPTI_ACTIVITY_KIND_GRAPH_TRACE WHERE "end" > start;
+INSERT INTO PATH_STREAMS (process, device, context, stream, start)
+SELECT process, device, context, stream, min(start) FROM PATH_WORK GROUP BY process, device, context, stream;
+CREATE INDEX temp.PATH_STREAMS_ORDER ON PATH_STREAMS (process, device, context, stream);
+CREATE INDEX temp.PATH_WORK_STREAMS ON PATH_WORK (process, context, stream, "end");
+CREATE INDEX temp.PATH_WORK_ENDS ON PATH_WORK (process, "end");
+CREATE INDEX temp.PATH_WORK_CORRELATIONS ON PATH_WORK (process, correlation);
+
+-- What a CUDA call waits for: the stream (syncType 3) or context (4) that it names, else its own operation.
+DROP TABLE IF EXISTS temp.PATH_SYNCS;
+CREATE TEMP TABLE PATH_SYNCS (process, correlation, context, stream, PRIMARY KEY (process, correlation)) WITHOUT ROWID;
+INSERT OR IGNORE INTO PATH_SYNCS
+SELECT globalPid >> 24, correlationId, contextId, CASE WHEN syncType = 3 THEN streamId END
+FROM CUPTI_ACTIVITY_KIND_SYNCHRONIZATION WHERE syncType IN (3, 4) AND correlationId <> 0 AND contextId IS NOT NULL;
+
+-- Waits with what ended them. `other`: a thread or, below 0, a stream.
+DROP TABLE IF EXISTS temp.PATH_WAITS;
+CREATE TEMP TABLE PATH_WAITS (number INTEGER PRIMARY KEY, other, other_time, how);
+
+-- pthread_join(): the thread of the process that ended last before the call did; exact if no other ended meanwhile.
+INSERT INTO PATH_WAITS
+SELECT c.number, e.globalTid, e."end", CASE WHEN c.threads = 1 THEN 'exact' ELSE 'likely' END
+FROM (SELECT c.number,
+             (SELECT e.rowid FROM PATH_ENDS AS e WHERE e.process = c.globalTid >> 24 AND e."end" > c.start AND e."end" <= c."end" AND e.globalTid <> c.globalTid
+              ORDER BY e."end" DESC LIMIT 1) AS found,
+             (SELECT count(*) FROM PATH_ENDS AS e WHERE e.process = c.globalTid >> 24 AND e."end" > c.start AND e."end" <= c."end" AND e.globalTid <> c.globalTid) AS threads
+      FROM PATH_ROLES AS c WHERE c.role = 'join') AS c
+     JOIN PATH_ENDS AS e ON e.rowid = c.found;
+
+-- waitpid() and its kin: the process that it returned; system() and pclose(): the one that ended last before the call did.
+INSERT OR IGNORE INTO PATH_WAITS
+SELECT c.number, e.globalTid, e."end", CASE WHEN e.globalTid & 0xffffff = c.value THEN 'exact' ELSE 'likely' END
+FROM (SELECT c.number, c.value, c.name,
+             (SELECT e.rowid FROM PATH_ENDS AS e
+              WHERE e.is_process AND e."end" > c.start AND e."end" <= c."end" AND e.process <> c.globalTid >> 24
+                    AND (c.name IN ('system', 'pclose', 'waitid') OR e.globalTid & 0xffffff = c.value)
+              ORDER BY e."end" DESC LIMIT 1) AS found
+      FROM PATH_ROLES AS c WHERE c.role = 'process') AS c
+     JOIN PATH_ENDS AS e ON e.rowid = c.found;
+
+-- Locks: the thread that got the lock last while this one waited, else the one that held it when the wait began. The
+-- lock was released just before the wait ended.
+INSERT OR IGNORE INTO PATH_WAITS
+SELECT c.number, coalesce(g.globalTid, c.holderTid), c."end", CASE WHEN c.source = 2 THEN 'likely' ELSE 'exact' END
+FROM (SELECT c.number, c.source, c."end", (c.globalTid & ~0xffffff) + c.holder AS holderTid,
+             (SELECT w.rowid FROM PATH_WAKES AS w
+              WHERE w.kind = 'lock' AND w.process = c.globalTid >> 24 AND w.object = c.object AND w."end" > c.start AND w."end" < c."end" AND w.globalTid <> c.globalTid
+              ORDER BY w."end" DESC LIMIT 1) AS found
+      FROM PATH_ROLES AS c WHERE c.holder IS NOT NULL) AS c
+     LEFT JOIN PATH_WAKES AS g ON g.rowid = c.found;
+
+-- Conditions, semaphores and barriers: the last call on the same object before the wait ended. A barrier is left by all when the last one comes,
+-- which does not wait itself.
+INSERT OR IGNORE INTO PATH_WAITS
+SELECT c.number, w.globalTid, w.start, 'exact'
+FROM (SELECT c.number,
+             (SELECT w.rowid FROM PATH_WAKES AS w
+              WHERE w.kind = c.role AND w.process = c.globalTid >> 24 AND w.object = c.object AND w.start > c.start AND w.start < c."end" AND w.globalTid <> c.globalTid
+              ORDER BY w.start DESC LIMIT 1) AS found
+      FROM PATH_ROLES AS c WHERE c.role IN ('condition', 'semaphore', 'barrier') AND c.failed = 0) AS c
+     JOIN PATH_WAKES AS w ON w.rowid = c.found;
+
+-- Reading, and waiting until something can be read: the last write of another thread before the call returned; if nothing was read, the last end of
+-- another process.
+INSERT OR IGNORE INTO PATH_WAITS
+SELECT c.number, w.globalTid, w.start, 'likely'
+FROM (SELECT c.number, (SELECT w.rowid FROM PATH_WRITES AS w WHERE w.start > c.start AND w.start < c."end" AND w.globalTid <> c.globalTid ORDER BY w.start DESC LIMIT 1) AS found
+      FROM PATH_ROLES AS c WHERE c.role = 'read' AND c.value > 0) AS c
+     JOIN PATH_WRITES AS w ON w.rowid = c.found;
+INSERT OR IGNORE INTO PATH_WAITS
+SELECT c.number, e.globalTid, e."end", 'likely'
+FROM (SELECT c.number, (SELECT e.rowid FROM PATH_ENDS AS e WHERE e.is_process AND e."end" > c.start AND e."end" <= c."end" AND e.process <> c.globalTid >> 24
+                        ORDER BY e."end" DESC LIMIT 1) AS found
+      FROM PATH_ROLES AS c WHERE c.role = 'read' AND c.value = 0 AND c.failed = 0) AS c
+     JOIN PATH_ENDS AS e ON e.rowid = c.found;
+
+-- CUDA calls that wait: the operation that ended last before the call did, of the stream or context that it waits for.
+INSERT OR IGNORE INTO PATH_WAITS
+SELECT c.number, -t.number, w."end", CASE WHEN c.is_exact THEN 'exact' ELSE 'likely' END
+FROM (SELECT c.number, s.context IS NOT NULL OR o.stream IS NOT NULL AS is_exact,
+             CASE WHEN coalesce(s.context, o.context) IS NULL THEN
+                    (SELECT w.rowid FROM PATH_WORK AS w WHERE w.process = c.globalTid >> 24 AND w."end" > c.start AND w."end" <= c."end" ORDER BY w."end" DESC LIMIT 1)
+                  WHEN coalesce(s.stream, o.stream) IS NULL THEN
+                    (SELECT w.rowid FROM PATH_WORK AS w WHERE w.process = c.globalTid >> 24 AND w."end" > c.start AND w."end" <= c."end" AND w.context = coalesce(s.context, o.context)
+                     ORDER BY w."end" DESC LIMIT 1)
+                  ELSE
+                    (SELECT w.rowid FROM PATH_WORK AS w WHERE w.process = c.globalTid >> 24 AND w.context = coalesce(s.context, o.context) AND w.stream = coalesce(s.stream, o.stream)
+                            AND w."end" > c.start AND w."end" <= c."end" ORDER BY w."end" DESC LIMIT 1)
+             END AS found
+      FROM PATH_ROLES AS c
+           LEFT JOIN PATH_SYNCS AS s ON s.process = c.globalTid >> 24 AND s.correlation = c.id
+           LEFT JOIN (SELECT process, correlation, max(context) AS context, max(stream) AS stream FROM PATH_WORK WHERE correlation <> 0 GROUP BY process, correlation) AS o
+           ON s.correlation IS NULL AND o.process = c.globalTid >> 24 AND o.correlation = c.id
+      WHERE c.role = 'device') AS c
+     JOIN PATH_WORK AS w ON w.rowid = c.found
+     JOIN PATH_STREAMS AS t ON t.process = w.process AND t.device = w.device AND t.context = w.context AND t.stream = w.stream;
+
+-- Waits that were ended by nobody that is known. Who sleeps, or waits for a file, waits for nobody; nor does pthread_join() for a thread that had
+-- ended.
+INSERT OR IGNORE INTO PATH_WAITS
+SELECT number, NULL, NULL, 'unknown' FROM PATH_ROLES
+WHERE "end" - start >= 10000 AND (role IN ('process', 'lock', 'condition', 'semaphore', 'barrier', 'device', 'wait') OR
+      (role = 'read' AND (name LIKE 'recv%' OR name LIKE 'accept%' OR name LIKE '%poll%' OR name LIKE '%select' OR name LIKE 'epoll%')));
+
+-- Input of critical_path. Operations of the GPU have negative ids.
+DROP VIEW IF EXISTS temp.PATH_TRACKS;
+CREATE TEMP VIEW PATH_TRACKS AS
+SELECT globalTid AS track, start, parent, parent_time, 0 AS is_stream FROM PATH_THREADS UNION ALL SELECT -number, start, NULL, NULL, 1 FROM PATH_STREAMS;
+
+DROP TABLE IF EXISTS temp.PATH_LAUNCHES;
+CREATE TEMP TABLE PATH_LAUNCHES (process, correlation, globalTid, "end", PRIMARY KEY (process, correlation)) WITHOUT ROWID;
+INSERT OR IGNORE INTO PATH_LAUNCHES
+SELECT globalTid >> 24, correlationId, globalTid, min("end") FROM CUPTI_ACTIVITY_KIND_RUNTIME
+WHERE correlationId <> 0 AND globalTid IS NOT NULL AND EXISTS (SELECT 1 FROM PATH_WORK) GROUP BY 1, 2;
+
+DROP VIEW IF EXISTS temp.PATH_SPANS;
+CREATE TEMP VIEW PATH_SPANS AS
+SELECT c.number AS id, c.globalTid AS track, c.start, c."end", 0 AS is_work, w.other, w.other_time FROM PATH_CALLS AS c LEFT JOIN PATH_WAITS AS w ON w.number = c.number
+UNION ALL
+SELECT -w.rowid, -t.number, w.start, w."end", 1, l.globalTid, l."end"
+FROM PATH_WORK AS w JOIN PATH_STREAMS AS t ON t.process = w.process AND t.device = w.device AND t.context = w.context AND t.stream = w.stream
+     LEFT JOIN PATH_LAUNCHES AS l ON l.process = w.process AND l.correlation = w.correlation;
+
+-- The paths: with the argument `range`, of each NVTX range with such a name, on the thread that ended it. Else of the program: from the end of the first process, else of the thread that ended last, to the start of the first thread.
+DROP TABLE IF EXISTS temp.PATH_GOALS;
+CREATE TEMP TABLE PATH_GOALS (goal INTEGER PRIMARY KEY, track, start, "end");
+INSERT INTO PATH_GOALS
+SELECT id, coalesce(endGlobalTid, globalTid), start, "end" FROM NVTX_RANGES WHERE argument('range') IS NOT NULL AND text GLOB argument('range') AND "end" > start;
+INSERT INTO PATH_GOALS
+SELECT 1, globalTid, start, "end" FROM PATH_THREADS WHERE argument('range') IS NULL
+ORDER BY globalTid IN (SELECT globalPid + (globalPid >> 24 & 0xffffff) FROM LIBTRACE_PROCESS
+                       WHERE parentPid NOT IN (SELECT pid FROM LIBTRACE_PROCESS)) DESC,
+         "end" DESC LIMIT 1;
+
+DROP TABLE IF EXISTS temp.PATH_STEPS;
+CREATE TEMP TABLE PATH_STEPS AS SELECT * FROM critical_path;
+
+-- The calls on the path, and those whose waits led along it.
+DROP TABLE IF EXISTS temp.PATH_USED;
+CREATE TEMP TABLE PATH_USED (number INTEGER PRIMARY KEY, source, globalTid, name, chain);
+INSERT INTO PATH_USED
+SELECT u.number, n.source, coalesce(o.globalTid, r.globalTid, g.globalTid, l.globalTid), n.name, nullif(coalesce(o.callchainId, r.callchainId, g.callchainId), 0)
+FROM (SELECT span AS number FROM PATH_STEPS WHERE span > 0 UNION SELECT wait FROM PATH_STEPS WHERE wait > 0) AS u
+     LEFT JOIN OSRT_API AS o ON u.number & 3 = 0 AND o.id = u.number >> 2
+     LEFT JOIN CUPTI_ACTIVITY_KIND_RUNTIME AS r ON u.number & 3 = 1 AND r.id = u.number >> 2
+     LEFT JOIN LIBTRACE_GIL_WAIT AS g ON u.number & 3 = 2 AND g.id = u.number >> 2
+     LEFT JOIN LIBTRACE_OSRT_UNFINISHED AS l ON u.number & 3 = 3 AND l.id = u.number >> 2
+     LEFT JOIN PATH_NAMES AS n ON n.source = CASE u.number & 3 WHEN 3 THEN 0 ELSE u.number & 3 END AND n.nameId = coalesce(o.nameId, r.nameId, l.nameId, 0);
+
+-- Segments of the path with the names of their causes.
+DROP TABLE IF EXISTS temp.PATH_SEGMENTS;
+CREATE TEMP TABLE PATH_SEGMENTS AS
+SELECT p.goal, p.number, p.start, p."end", p."end" - p.start AS ns, p.kind, p.track, p.wait,
+       CASE WHEN p.track > 0 THEN p.track >> 24 & 0xffffff ELSE t.process & 0xffffff END AS pid, CASE WHEN p.track > 0 THEN p.track & 0xffffff END AS tid,
+       CASE WHEN p.track < 0 THEN t.stream END AS stream, CASE WHEN p.kind = 'wake' OR w.how = 'unknown' THEN w.how END AS how, c.source, c.chain,
+       CASE p.kind
+         WHEN 'between' THEN 'computing'
+         WHEN 'begin' THEN 'start of ' || CASE WHEN p.track >> 24 & 0xffffff = p.track & 0xffffff THEN 'process' ELSE 'thread' END
+         WHEN 'before' THEN 'before the first event'
+         WHEN 'wake' THEN 'waking up from ' || coalesce(c.name, '')
+         WHEN 'launch' THEN 'launch of ' || coalesce(k.name, '')
+         WHEN 'queue' THEN 'between operations of a stream'
+         ELSE coalesce(k.name, c.name, '') END AS cause
+FROM PATH_STEPS AS p
+     LEFT JOIN PATH_USED AS c ON c.number = p.span
+     LEFT JOIN PATH_WAITS AS w ON w.number = p.span
+     LEFT JOIN PATH_WORK AS k ON k.rowid = -p.span
+     LEFT JOIN PATH_STREAMS AS t ON t.number = -p.track;
+
+-- The same with the place of the call: the line of Python of the program, else its innermost function that is not in the C library.
+DROP VIEW IF EXISTS temp.PATH_FUNCTIONS;
+CREATE TEMP VIEW PATH_FUNCTIONS AS
+SELECT 0 AS source, f.id, min(f.stackDepth) AS depth, f.symbol, f.module FROM OSRT_CALLCHAINS AS f JOIN StringIds AS m ON m.id = f.module
+WHERE m.value NOT GLOB '*/libc.so*' AND m.value NOT GLOB '*/libpthread*' AND m.value NOT GLOB '*/libc-*' GROUP BY f.id
+UNION ALL
+SELECT 1, f.id, min(f.stackDepth), f.symbol, f.module FROM CUDA_CALLCHAINS AS f JOIN StringIds AS m ON m.id = f.module
+WHERE m.value NOT GLOB '*/libcuda*' AND m.value NOT GLOB '*/libcupti*' GROUP BY f.id;
+
+DROP TABLE IF EXISTS temp.PATH_CHAINS;
+CREATE TEMP TABLE PATH_CHAINS (source, id, place, PRIMARY KEY (source, id)) WITHOUT ROWID;
+INSERT OR IGNORE INTO PATH_CHAINS SELECT 0, id, place FROM OSRT_PLACES;
+INSERT OR IGNORE INTO PATH_CHAINS SELECT 1, id, place FROM CUDA_PLACES;
+INSERT OR IGNORE INTO PATH_CHAINS
+SELECT f.source, f.id, s.value || coalesce(' (' || replace(n.value, rtrim(n.value, replace(n.value, '/', '')), '') || ':' || l.line || ')', '')
+FROM PATH_FUNCTIONS AS f JOIN StringIds AS s ON s.id = f.symbol
+     LEFT JOIN (SELECT 0 AS source, * FROM LIBTRACE_OSRT_CALLCHAINS UNION ALL SELECT 1, * FROM LIBTRACE_CUDA_CALLCHAINS) AS l
+     ON l.source = f.source AND l.id = f.id AND l.stackDepth = f.depth AND l.line > 0
+     LEFT JOIN StringIds AS n ON n.id = l.fileId;
+
+-- Samples of the threads while they computed on the path: the function that ran, and its part of the segment.
+DROP TABLE IF EXISTS temp.PATH_SAMPLES;
+CREATE TEMP TABLE PATH_SAMPLES AS
+WITH found AS (
+  SELECT s.rowid AS segment, c.id, l.cpuTime
+  FROM PATH_SEGMENTS AS s JOIN COMPOSITE_EVENTS AS c ON c.globalTid = s.track AND c.start > s.start AND c.start <= s."end"
+       LEFT JOIN LIBTRACE_CPU_SAMPLE AS l ON l.id = c.id
+  WHERE s.kind = 'between'),
+named AS (
+  SELECT f.segment, n.value AS place, total(coalesce(f.cpuTime, 1)) AS weight
+  FROM found AS f JOIN SAMPLING_CALLCHAINS AS x ON x.id = f.id AND x.stackDepth = 0 JOIN StringIds AS n ON n.id = x.symbol GROUP BY f.segment, n.value)
+SELECT segment, place, weight / sum(weight) OVER (PARTITION BY segment) AS part FROM named WHERE weight > 0;
+CREATE INDEX temp.PATH_SAMPLES_ORDER ON PATH_SAMPLES (segment);
+
+DROP VIEW IF EXISTS temp.PATH_PLACES;
+CREATE TEMP VIEW PATH_PLACES AS
+SELECT s.goal, s.number, s.start, s."end", s.ns * coalesce(p.part, 1) AS ns, s.kind, s.pid, s.tid, s.stream, s.how, s.cause, s.wait, coalesce(p.place, c.place) AS place
+FROM PATH_SEGMENTS AS s LEFT JOIN PATH_CHAINS AS c ON c.source = CASE s.source WHEN 1 THEN 1 ELSE 0 END AND c.id = s.chain
+     LEFT JOIN PATH_SAMPLES AS p ON p.segment = s.rowid;

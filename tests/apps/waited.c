@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * waited.c - programs whose critical path is known: each stage is a function that sleeps, so that
+ * the names of the stages on the path can be compared.
+ *
+ * Usage: waited join|lock|condition|barrier|child|pipe|relay
+ */
+#include "app.h"
+
+#include <pthread.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* A stage, which a callchain names. */
+#define STAGE(name, ms)                                                  \
+	__attribute__((noinline)) static void name(void)                 \
+	{                                                                \
+		usleep(1000 * (ms));                                     \
+		__asm__ volatile("" ::: "memory"); /* not a tail call */ \
+	}
+STAGE(first, 30)
+STAGE(second, 60)
+STAGE(third, 140)
+STAGE(aside, 10)
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER, inner = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
+static pthread_barrier_t barrier;
+static int ready;
+
+static void *runs(void *stage)
+{
+	void (*call)(void);
+	memcpy(&call, stage, sizeof(call));
+	call();
+	return NULL;
+}
+
+static pthread_t thread_of(void *(*start)(void *), void *argument)
+{
+	pthread_t thread;
+	check(!pthread_create(&thread, NULL, start, argument), "a thread begins");
+	return thread;
+}
+
+/* Three threads; the longest is waited for in the middle. */
+static void join(void)
+{
+	static void (*const stages[])(void) = {first, third, second};
+	pthread_t threads[3];
+	for (int i = 0; i < 3; i++)
+		threads[i] = thread_of(runs, (void *)&stages[i]);
+	for (int i = 0; i < 3; i++)
+		pthread_join(threads[i], NULL);
+	first();
+}
+
+static void *holds_both(void *unused)
+{
+	pthread_mutex_lock(&mutex);
+	pthread_mutex_lock(&inner);
+	pthread_barrier_wait(&barrier);
+	third();
+	pthread_mutex_unlock(&inner);
+	pthread_mutex_unlock(&mutex);
+	first();
+	return unused;
+}
+
+static void *wants_inner(void *unused)
+{
+	pthread_barrier_wait(&barrier);
+	pthread_mutex_lock(&inner);
+	second();
+	pthread_mutex_unlock(&inner);
+	return unused;
+}
+
+/* A thread waits for a lock within a lock; who held both ends before it does. */
+static void lock(void)
+{
+	pthread_barrier_init(&barrier, NULL, 2);
+	pthread_t holder = thread_of(holds_both, NULL), other = thread_of(wants_inner, NULL);
+	pthread_join(other, NULL);
+	pthread_join(holder, NULL);
+}
+
+static void *signals(void *unused)
+{
+	second();
+	pthread_mutex_lock(&mutex);
+	ready = 1;
+	pthread_cond_signal(&condition);
+	pthread_mutex_unlock(&mutex);
+	aside();
+	return unused;
+}
+
+static void condition_wait(void)
+{
+	pthread_t thread = thread_of(signals, NULL);
+	pthread_mutex_lock(&mutex);
+	while (!ready)
+		pthread_cond_wait(&condition, &mutex);
+	pthread_mutex_unlock(&mutex);
+	third();
+	pthread_join(thread, NULL);
+}
+
+static void *meets(void *stage)
+{
+	runs(stage);
+	pthread_barrier_wait(&barrier);
+	aside();
+	return NULL;
+}
+
+/* The slower of two threads lets the main thread go on. */
+static void barrier_wait(void)
+{
+	static void (*const stages[])(void) = {first, third};
+	pthread_t threads[2];
+	pthread_barrier_init(&barrier, NULL, 3);
+	for (int i = 0; i < 2; i++)
+		threads[i] = thread_of(meets, (void *)&stages[i]);
+	pthread_barrier_wait(&barrier);
+	second();
+	for (int i = 0; i < 2; i++)
+		pthread_join(threads[i], NULL);
+}
+
+static void child(void)
+{
+	first();
+	pid_t pid = fork();
+	if (!pid) {
+		third();
+		_exit(0);
+	}
+	aside();
+	waitpid(pid, NULL, 0);
+	second();
+}
+
+/* A child that reads a byte from one pipe, runs a stage, and writes it to another. */
+static pid_t passes_on(int from, int to, void (*stage)(void))
+{
+	char byte = 'x';
+	pid_t pid = fork();
+	if (!pid) {
+		if (from >= 0)
+			check(read(from, &byte, 1) == 1, "a byte comes");
+		stage();
+		check(write(to, &byte, 1) == 1, "the byte goes on");
+		_exit(app_result());
+	}
+	return pid;
+}
+
+/* Processes that wait for each other, and the parent for the last of them. */
+static void pipes(int count)
+{
+	static void (*const stages[])(void) = {third, second};
+	int ends[2][2], from = -1;
+	char byte;
+	pid_t pids[2];
+	for (int i = 0; i < count; i++) {
+		check(!pipe(ends[i]), "a pipe");
+		pids[i] = passes_on(from, ends[i][1], stages[i]);
+		from = ends[i][0];
+	}
+	check(read(from, &byte, 1) == 1, "the last byte comes");
+	first();
+	for (int i = 0; i < count; i++)
+		waitpid(pids[i], NULL, 0);
+}
+
+int main(int argc, char **argv)
+{
+	const char *mode = argc > 1 ? argv[1] : "";
+	if (!strcmp(mode, "join"))
+		join();
+	else if (!strcmp(mode, "lock"))
+		lock();
+	else if (!strcmp(mode, "condition"))
+		condition_wait();
+	else if (!strcmp(mode, "barrier"))
+		barrier_wait();
+	else if (!strcmp(mode, "child"))
+		child();
+	else if (!strcmp(mode, "pipe") || !strcmp(mode, "relay"))
+		pipes(!strcmp(mode, "relay") ? 2 : 1);
+	else
+		check(0, "a known mode");
+	return app_result();
+}

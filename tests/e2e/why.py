@@ -1,0 +1,134 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# timeout: 600
+"""Check `trace why` on programs whose critical path is known: the stages on the path, in their order, and that its parts add up to the run."""
+import csv
+import io
+import json
+import os
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import libdevice as device  # noqa: E402
+from lib import app, main, recorded, tap, trace  # noqa: E402
+
+STAGE_NS = 8e6  # stages sleep for at least 10 ms, waits for them are shorter parts of the path
+TRIES = 4  # on a busy machine a thread may begin so late that another stage is on the path
+
+
+def path_of(report, *options):
+    """Return the segments in order of time, as `trace why --path` prints them."""
+    result = trace("why", "--path", "-f", "json", *options, report.path)
+    if result.status:
+        tap.ok(False, "trace why ends with status 0", result.err.decode())
+    return json.loads(result.out or b"[]")
+
+
+def gapless(segments):
+    """Return the first segment that does not begin where the one before it ends, or None."""
+    for before, after in zip(segments, segments[1:]):
+        if before["Start (ns)"] + before["Duration (ns)"] != after["Start (ns)"]:
+            return before, after
+    return None
+
+
+def life_of(report):
+    """Return start and end of the first process, in ns of the report."""
+    processes = json.loads(trace("query", "-f", "json", report.path, 'SELECT start, "end" FROM LIBTRACE_PROCESS ORDER BY start LIMIT 1').out)
+    return processes[0]["start"], processes[0]["end"]
+
+
+def stages(segments):
+    """Return the functions that slept on the path, in order; parts of one that follow each other are one."""
+    found = []
+    for s in segments:
+        if s["Cause"] == "usleep" and s["Duration (ns)"] >= STAGE_NS:
+            name = (s["At"] or "?").split(" ")[0]
+            if not found or found[-1] != name:
+                found.append(name)
+    return found
+
+
+def known_path(mode, expected, sure):
+    """The path of a mode of waited.c has these stages; `sure`: cause -> how sure the report is of what ended it."""
+    for _ in range(TRIES):
+        report = recorded([app("waited"), mode])
+        if not report:
+            return
+        segments = path_of(report)
+        if stages(segments) == expected:
+            break
+    start, end = life_of(report)
+    first, last = segments[0], segments[-1]
+    tap.ok(not gapless(segments) and first["Start (ns)"] == start and last["Start (ns)"] + last["Duration (ns)"] == end,
+           f"{mode}: the segments follow each other from the start of the program to its end", (gapless(segments), first, last, start, end))
+    tap.ok(stages(segments) == expected, f"{mode}: the stages on the path are {' '.join(expected)}", segments)
+    wakes = {s["Cause"].rpartition(" ")[2]: s["Sure"] for s in segments if s["Cause"].startswith("waking up from")}
+    tap.ok({name: wakes.get(name) for name in sure} == sure, f"{mode}: what ended the waits is as sure as it can be", wakes)
+    sums = list(csv.DictReader(io.StringIO(trace("why", "-f", "csv", report.path).out.decode())))
+    total = sum(int(r["Total Time (ns)"]) for r in sums)
+    tap.ok(abs(total - (end - start)) <= len(sums), f"{mode}: the sums by cause add up to the run", (total, end - start))
+    blamed = list(csv.DictReader(io.StringIO(trace("stats", "-r", "blame_sum", "-f", "csv", report.path).out.decode())))
+    waited = {name for r in blamed for name in [r["Wait"]] if int(r["Total Time (ns)"]) >= STAGE_NS}
+    tap.ok(waited & set(sure), f"{mode}: the time is blamed on what others did during these waits", (waited, blamed))
+
+
+def joins():
+    known_path("join", ["third", "first"], {"pthread_join": "likely"})
+
+
+def locks():
+    known_path("lock", ["third", "second"], {"pthread_join": "likely"})
+
+
+def conditions():
+    known_path("condition", ["second", "third"], {"pthread_cond_wait": "exact"})
+
+
+def barriers():
+    known_path("barrier", ["third", "second"], {"pthread_barrier_wait": "exact"})
+
+
+def children():
+    known_path("child", ["first", "third", "second"], {"waitpid": "exact"})
+
+
+def pipes():
+    known_path("pipe", ["third", "first"], {"read": "likely"})
+    known_path("relay", ["third", "second", "first"], {"read": "likely"})
+
+
+def devices():
+    """A program of the simulated device: it waits for kernels, which are on the path. This test has not run on a GPU."""
+    reason = device.missing("pipeline")
+    if reason:
+        tap.skip("the path leads through the device", reason)
+        return
+    report = device.recorded([device.app("pipeline"), "1", "4"], SIM_DEVICE="kernel_ns=20000000")
+    if not report:
+        return
+    segments = path_of(report)
+    tap.ok(not gapless(segments), "device: the segments follow each other", gapless(segments))
+    kernels = [s for s in segments if s["Stream"] is not None and s["Cause"].startswith("kernel scale")]
+    tap.ok(len(kernels) >= 2 and all(s["Duration (ns)"] >= 19e6 for s in kernels), "device: the kernels of a stream that a thread waits for are on the path, one after the other", kernels)
+    woken = {s["Sure"] for s in segments if s["Cause"] == "waking up from cudaStreamSynchronize"}
+    tap.ok(woken == {"exact"}, "device: which stream a thread waited for is known", woken)
+
+
+def ranges():
+    """With --range each NVTX range of the name is a path of its own."""
+    report = recorded([app("nvtx_threads")], LIBTRACE_OSRT_BACKTRACE_THRESHOLD="none")
+    if not report:
+        return
+    rows = json.loads(trace("query", "-f", "json", report.path,
+                            "SELECT text AS name, sum(\"end\" - start) AS ns FROM NVTX_EVENTS WHERE \"end\" > start AND eventType IN (59, 60) AND text <> '' "
+                            "AND text NOT GLOB '*[*?:,[]*' GROUP BY text ORDER BY ns DESC LIMIT 3").out or b"[]")
+    tap.ok(rows, "the program has ranges", rows)
+    for row in rows:
+        segments = path_of(report, "--range", row["name"])
+        tap.ok(sum(s["Duration (ns)"] for s in segments) == row["ns"], f"--range {row['name']}: the segments add up to the ranges", (row, segments))
+    refused = trace("why", "--range", "a:b", report.path)
+    tap.ok(refused.status == 2 and b"write ? for" in refused.err, "a range with a colon is refused with what to write instead", refused)
+
+
+main(joins, locks, conditions, barriers, children, pipes, devices, ranges)
