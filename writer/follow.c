@@ -358,8 +358,8 @@ static void start(struct follow *f, struct writer *w)
 	__atomic_store_n(&w->control->sink_state, SINK_OK, __ATOMIC_RELAXED);
 	__atomic_store_n(&w->control->writer_state, WRITER_RUNNING, __ATOMIC_RELEASE);
 	spools_guard(&w->spools);
-	process_watch(w, w->control->root_pid,
-		UINT64_MAX); /* a program that cannot be traced may start one that can */
+	/* A program that cannot be traced may start one that can. */
+	process_watch(w, w->control->root_pid);
 	writer_take_time(w);
 }
 

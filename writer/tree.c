@@ -248,7 +248,7 @@ int tree_end_spool(struct writer *w, struct spool *spool)
 	/* Between an exec and the spool of the new program, the tree may have no spool without
 	 * having ended. */
 	if (spool_header(spool)->state == SPOOL_EXEC && !w->recovering)
-		process_watch(w, spool->host_pid, UINT64_MAX);
+		process_watch(w, spool->host_pid);
 	return writer_make_room(w);
 }
 

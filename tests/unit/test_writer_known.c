@@ -10,6 +10,7 @@
 
 #include "writer/base/known.h"
 #include "writer/follow.h"
+#include "writer/spool/liveness.h"
 
 /* Look up 400,000 processes: milliseconds with a hash, hours with a list, which the alarm would
  * end. */
@@ -179,10 +180,50 @@ static void a_program_that_was_started_is_waited_for(void)
 		perror(command);
 }
 
+static void the_start_of_a_process_is_known(void)
+{
+	uint64_t before = clock_monotonic_ns(), start = 0;
+	pid_t pid = start_sleeper();
+	char state;
+	int error = process_stat((uint32_t)pid, &state, &start);
+	uint64_t after = clock_monotonic_ns(), slack = 50000000; /* /proc counts in 10 ms */
+	tap(!error && start + slack >= before && start <= after + slack,
+		"the start of a process is known by CLOCK_MONOTONIC");
+	end_sleeper(pid);
+}
+
+/* A hostile process names a process that lives for ever: the writer must not wait for its end. */
+static void process_1_is_not_waited_for(void)
+{
+	struct fake_tree t;
+	struct fake_spool s;
+	fake_tree_make(&t);
+	fake_spool_make(&s, &t, 1, CLOCK_KIND_MONOTONIC);
+	pid_t parent = start_sleeper();
+	fake_spool_rename(&s, (uint32_t)parent);
+	struct lane *lane = fake_lane(&s);
+	fake_thread_start(&s, lane, (uint32_t)parent, (uint32_t)parent, THREAD_MAIN);
+	fake_put(&s, lane, clock_monotonic_ns(), REC_CHILD, 1, (uint64_t)CHILD_FORK << 32);
+	fake_put(&s, lane, clock_monotonic_ns(), REC_CHILD, 1, (uint64_t)CHILD_SPAWN << 32);
+	pid_t writer = start_writer(&t);
+	end_sleeper(parent);
+	bool ended = wait_gone(t.dir);
+	tap(ended, "a tree of which a record names process 1 ends with its own processes");
+	if (!ended)
+		kill(writer, SIGKILL);
+	waitpid(writer, NULL, 0);
+	char command[400];
+	snprintf(command, sizeof(command), "rm -rf %s %s", t.dir, t.report);
+	if (system(command))
+		perror(command);
+}
+
 int main(void)
 {
 	many_are_found();
 	a_program_that_was_started_is_waited_for();
 	a_pid_used_again_is_waited_for();
+	the_start_of_a_process_is_known();
+	process_1_is_not_waited_for();
 	return tap_end();
 }

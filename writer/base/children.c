@@ -49,7 +49,16 @@ static void sweep(struct children *c)
 	c->sweep_at = c->count * 2 > SWEEP_FIRST ? c->count * 2 : SWEEP_FIRST;
 }
 
-int children_watch(struct children *c, uint32_t pid, uint64_t latest_start_ns)
+/* Return true if the process may have started in that time. */
+static bool began_between(const struct child *child, uint64_t earliest_ns, uint64_t latest_ns)
+{
+	uint64_t start_ns = child->start_ns;
+	return !start_ns ||
+		(start_ns + START_SLACK_NS >= earliest_ns &&
+			(start_ns <= latest_ns || start_ns - latest_ns <= START_SLACK_NS));
+}
+
+int children_watch(struct children *c, uint32_t pid, uint64_t earliest_ns, uint64_t latest_ns)
 {
 	struct child child = {.pid = pid, .pidfd = -1};
 	char state;
@@ -65,8 +74,8 @@ int children_watch(struct children *c, uint32_t pid, uint64_t latest_start_ns)
 		child.start_ns = 0; /* not known */
 	c->pidfds += child.pidfd >= 0;
 	c->list[c->count++] = child;
-	if (child.start_ns > latest_start_ns && child.start_ns - latest_start_ns > START_SLACK_NS)
-		child_drop(c, c->count - 1); /* another process has the pid by now */
+	if (!began_between(&child, earliest_ns, latest_ns))
+		child_drop(c, c->count - 1);
 	return 0;
 }
 

@@ -26,10 +26,10 @@ struct children {
 	uint32_t sweep_at; /* count at which processes that have ended are dropped */
 };
 
-/* Keep the tree alive until this process has ended or is forgotten. A process that started later
- * than `latest_start_ns` has only inherited the pid, and is not watched. Return 0, or -ENOMEM: the
- * process is not watched. */
-int children_watch(struct children *c, uint32_t pid, uint64_t latest_start_ns);
+/* Keep the tree alive until this process has ended or is forgotten. A process that started before
+ * `earliest_ns`, or later than `latest_ns`, is not the one that was meant, and is not watched.
+ * Return 0, or -ENOMEM: the process is not watched. */
+int children_watch(struct children *c, uint32_t pid, uint64_t earliest_ns, uint64_t latest_ns);
 
 /* Stop watching the process, because its spool has been found. */
 void children_forget(struct children *c, uint32_t pid);

@@ -114,7 +114,7 @@ uint32_t child_put(struct segment *s, const struct record_at *at)
 	bool is_shell = how == CHILD_SYSTEM || how == CHILD_POPEN;
 	path_copy(at, path, sizeof(path));
 	if (!verdict && is_copy && s->spool->same_namespace && !process_known_since(s->w, pid, ns))
-		process_watch(s->w, pid, ns);
+		process_watch_child(s->w, pid, ns);
 	if (is_shell || (!verdict && how == CHILD_SPAWN))
 		process_expect(s->w, s->spool, own_pid(s), is_shell ? 0 : pid, verdict, ns, path);
 	else if (pid && verdict_is_listed(verdict))

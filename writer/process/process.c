@@ -73,7 +73,7 @@ void process_expect(struct writer *w, const struct spool *spool, uint32_t parent
 	if (!verdict_concerns_tree(verdict))
 		return;
 	if (expected_add(&w->expected, &w->known, &e) && spool->same_namespace)
-		process_watch(w, pid, ns);
+		process_watch_child(w, pid, ns);
 }
 
 /* Return true if a process with this pid began later. A vfork child may become known after its
@@ -392,7 +392,7 @@ static void successor_link(struct writer *w, const struct spool *spool, uint32_t
 	}
 	successor_expect(w, guest, spool->pid, exec);
 	if (spool->same_namespace)
-		process_watch(w, pid, exec->ns);
+		process_watch_child(w, pid, exec->ns);
 }
 
 void process_guest_end(struct writer *w, const struct spool *spool, struct lane_view *view,
@@ -460,9 +460,19 @@ void process_put_untraced_reason(struct writer *w, uint32_t pid, uint64_t time_n
 	expected_arrived(&w->expected, known);
 }
 
-void process_watch(struct writer *w, uint32_t pid, uint64_t latest_start_ns)
+static void watch(struct writer *w, uint32_t pid, uint64_t earliest_ns, uint64_t latest_ns)
 {
-	if (!w->recovering && children_watch(&w->children, pid, latest_start_ns))
+	if (!w->recovering && children_watch(&w->children, pid, earliest_ns, latest_ns))
 		writer_note(w, pid, w->clock.now.mono_ns,
 			"out of memory; this process may be missing from the report");
+}
+
+void process_watch(struct writer *w, uint32_t pid)
+{
+	watch(w, pid, 0, UINT64_MAX);
+}
+
+void process_watch_child(struct writer *w, uint32_t pid, uint64_t latest_ns)
+{
+	watch(w, pid, w->control->created_mono_ns, latest_ns);
 }

@@ -59,8 +59,11 @@ void process_put_lost(struct writer *w);
 /* Return true if a known process got this pid at `ns` or later. */
 bool process_known_since(const struct writer *w, uint32_t pid, uint64_t ns);
 
-/* Keep the tree alive until this process has ended or its spool is found. A process that started
- * later than `latest_start_ns` has only inherited the pid. */
-void process_watch(struct writer *w, uint32_t pid, uint64_t latest_start_ns);
+/* Keep the tree alive until this process has ended or its spool is found. */
+void process_watch(struct writer *w, uint32_t pid);
+
+/* Likewise for a process that a spool names, which may name any: not one that started before the
+ * tree, such as process 1, or later than `latest_ns`, which has only inherited the pid. */
+void process_watch_child(struct writer *w, uint32_t pid, uint64_t latest_ns);
 
 #endif

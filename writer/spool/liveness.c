@@ -63,8 +63,10 @@ int process_stat(uint32_t pid, char *ret_state, uint64_t *ret_start_ns)
 			ret_state, &ticks) != 2)
 		return -EIO;
 	uint64_t boot_ns = (uint64_t)ticks * (1000000000u / (uint64_t)sysconf(_SC_CLK_TCK));
-	uint64_t suspended_ns = clock_system_ns(CLOCK_BOOTTIME) - clock_monotonic_ns();
-	*ret_start_ns = boot_ns > suspended_ns ? boot_ns - suspended_ns : 0;
+	/* In this order: the difference is not below 0 then. */
+	uint64_t now_ns = clock_monotonic_ns();
+	uint64_t suspended_ns = clock_system_ns(CLOCK_BOOTTIME) - now_ns;
+	*ret_start_ns = boot_ns > suspended_ns ? boot_ns - suspended_ns : 1;
 	return 0;
 }
 

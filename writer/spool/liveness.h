@@ -39,8 +39,8 @@ uint32_t spool_end_signal(const struct spool *spool);
  */
 int spool_is_proven(struct spool *spool, uint64_t now_ns);
 
-/* Get the state letter of a process, and its start in ns of CLOCK_MONOTONIC. Return 0 or a
- * negative errno. */
+/* Get the state letter of a process, and its start in ns of CLOCK_MONOTONIC, at least 1. Return 0
+ * or a negative errno. */
 int process_stat(uint32_t pid, char *ret_state, uint64_t *ret_start_ns);
 
 #endif
