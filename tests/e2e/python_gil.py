@@ -198,6 +198,20 @@ def views():
     tap.ok(b"No " in trace("stats", "-r", "python_gil_sum", off.traced.path).out or not table(off.traced.path), "and no rows")
 
 
+def comparison():
+    """Check that `trace diff` compares the time lost to the GIL: medians of two runs a side are the mean of what the reports have."""
+    version = sorted(known())[-1]
+    sides = [[Waits(known()[version], "pair", rounds) for _ in range(2)] for rounds in (3, 9)]
+    made = trace("diff", "-f", "json", "--force", *(each.traced.path for each in sides[0]), "--", *(each.traced.path for each in sides[1]), limit=300)
+    if made.status == 2 and b"numpy" in made.err:
+        tap.skip("trace diff", made.err.decode())
+        return
+    found = {f["metric"]: (f["base"], f["other"]) for f in json.loads(made.out)["findings"] if f["kind"] == "gil"}
+    wanted = {"count": tuple(sum(len(each.waits) for each in side) / 2 for side in sides),
+              "total (ns)": tuple(sum(w["duration_ns"] for each in side for w in each.waits) / 2 for side in sides)}
+    tap.ok(all(found.get(metric) == values for metric, values in wanted.items()) and min(wanted["count"]) >= 2, "trace diff: waits for the GIL, and their time", (found, wanted))
+
+
 class Lies:
     def __init__(self, *arguments, **options):
         self.path, spool = os.path.join(folder(), "r.rep"), spool_folder()
@@ -229,4 +243,4 @@ if __name__ == "__main__":
     if os.uname().machine != "x86_64" or os.environ.get("SAN"):
         tap.skip("waits for the GIL", "another machine, or a library with sanitizers, which Python cannot load")
         tap.finish()
-    main(truth, own_locks, views, lies)
+    main(truth, own_locks, views, comparison, lies)
