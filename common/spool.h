@@ -680,6 +680,8 @@ struct spool_header {
 	struct cpu_counts cpu;
 	struct thread_time_counts thread_time;
 	struct function_counts function;
+	uint32_t chains_without_memory; /* events without a callchain, because the spool had no room
+					   for its nodes */
 };
 _Static_assert(sizeof(struct spool_header) <= SPOOL_HEADER_BYTES,
 	"the header must fit SPOOL_HEADER_BYTES");

@@ -47,6 +47,7 @@ static struct callchain_node *chunk_get(struct callchain_nodes *nodes, uint32_t 
 		chunk = nodes->more(nodes->arg, number);
 	else
 		chunk = chunk_wait(nodes, number);
+	__atomic_store_n(&nodes->without_memory, !chunk, __ATOMIC_RELAXED);
 	if (chunk)
 		__atomic_store_n(&nodes->chunk[number], chunk, __ATOMIC_RELEASE);
 	else
@@ -168,6 +169,7 @@ void nodes_forget(struct callchain_nodes *nodes)
 	nodes->entries[0] = 0;
 	nodes->level = 0;
 	nodes->next = 0;
+	nodes->without_memory = false;
 	for (uint32_t i = 0; i < NODES_CHUNKS_MAX; i++) {
 		nodes->chunk[i] = NULL;
 		nodes->asked[i] = 0;

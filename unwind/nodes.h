@@ -48,6 +48,7 @@ struct callchain_nodes {
 	uint32_t *table[NODES_LEVELS]; /* tag << 20 | id; 0 = empty */
 	struct callchain_node *chunk[NODES_CHUNKS_MAX];
 	uint8_t asked[NODES_CHUNKS_MAX];
+	bool without_memory; /* `more` had no room for the last chunk that was asked for */
 	uint32_t first_table[NODES_FIRST_ENTRIES];
 };
 
@@ -62,6 +63,12 @@ struct node_name {
 static inline bool nodes_are_full(const struct callchain_nodes *nodes)
 {
 	return __atomic_load_n(&nodes->next, __ATOMIC_RELAXED) + 1 >= NODES_MAX;
+}
+
+/* Return true if nodes are missing because `more` had no room for them. Any thread. */
+static inline bool nodes_lack_memory(const struct callchain_nodes *nodes)
+{
+	return __atomic_load_n(&nodes->without_memory, __ATOMIC_RELAXED);
 }
 
 /* Start an empty tree in a forked child: its parent's chunks are in its parent's spool. No other

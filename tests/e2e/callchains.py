@@ -451,6 +451,17 @@ def tree_is_full():
     tap.ok(kept > 1 << 18 and noted == [calls - kept] and noted[0] > 0, "the report says how many calls have no callchain, and why", (calls, kept, noted))
 
 
+def spool_is_full():
+    traced = Traced([app("chains_full")], chains=0, LIBTRACE_MEMORY=4)
+    wrong = traced.wrong()
+    tap.ok(not wrong, "more callers than the spool has room for: as untraced", wrong)
+    info = traced.report.info()
+    calls = sum(row["Num Calls"] for row in json.loads(trace("stats", "-r", "osrt_sum", "-f", "json", traced.path).out))
+    kept = sum(process["receipt"]["callchains"] for process in info["processes"])
+    noted = [int(d["text"].split()[0]) for d in info["diagnostics"] if "have no callchain, since the spool had no room" in d["text"]]
+    tap.ok(0 < kept < calls and noted == [calls - kept], "the report says how many calls have no callchain, and why", (calls, kept, noted, info["diagnostics"]))
+
+
 def vdso():
     """Check that functions of the vdso have names if the report is read under the kernel under which it was recorded."""
     traced = traced_ok("vdso_frames", [app("vdso_frames")])
@@ -478,5 +489,5 @@ def little_stack():
                f"small_stack, {method}: as without the tracer, no chain on the least signal stack, one elsewhere", f"{len(calls)} {len(without)} {traced.text}")
 
 
-main(known_callers, known_callers_of_cxx, inlined_functions, thresholds, depths, methods, plugins, loader_is_held, descriptors_are_replaced, restricted, vfork_children, tree_is_full, vdso, little_stack, names_are_kept,
+main(known_callers, known_callers_of_cxx, inlined_functions, thresholds, depths, methods, plugins, loader_is_held, descriptors_are_replaced, restricted, vfork_children, tree_is_full, spool_is_full, vdso, little_stack, names_are_kept,
      as_gdb_walks, as_libunwind_walks)

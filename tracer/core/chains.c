@@ -382,8 +382,12 @@ static uint32_t take(struct thread *t, uint32_t *ret_method)
 
 static void count_missing(void)
 {
-	if (nodes_are_full(callchain_tree()))
-		__atomic_add_fetch(&session.spool->chains_full, 1, __ATOMIC_RELAXED);
+	const struct callchain_nodes *tree = callchain_tree();
+	struct spool_header *spool = session.spool;
+	if (nodes_are_full(tree))
+		__atomic_add_fetch(&spool->chains_full, 1, __ATOMIC_RELAXED);
+	else if (nodes_lack_memory(tree))
+		__atomic_add_fetch(&spool->chains_without_memory, 1, __ATOMIC_RELAXED);
 }
 
 /* Make room for an event and the record of its chain, if there is one. */

@@ -317,8 +317,9 @@ static void fill_end(const struct spool *spool, Libtrace__Process *m, char *reas
 
 static void missing_chains_note(struct writer *w, const struct spool *spool, uint64_t end_ns)
 {
-	uint32_t forbidden = spool_header(spool)->chains_forbidden;
-	uint32_t full = spool_header(spool)->chains_full;
+	const struct spool_header *h = spool_header(spool);
+	uint32_t forbidden = h->chains_forbidden, full = h->chains_full;
+	uint32_t without_memory = h->chains_without_memory;
 	if (forbidden)
 		writer_note(w, spool->pid, end_ns,
 			"%u events have no callchain, since a system call filter (seccomp) was "
@@ -329,6 +330,11 @@ static void missing_chains_note(struct writer *w, const struct spool *spool, uin
 			"%u events have no callchain, since the process has more than %u different "
 			"callers in its callchains",
 			full, CALLCHAIN_CHUNKS_MAX * CALLCHAIN_CHUNK_NODES);
+	if (without_memory)
+		writer_note(w, spool->pid, end_ns,
+			"%u events have no callchain, since the spool had no room for more "
+			"callers: LIBTRACE_MEMORY is too small, or the spool's file system full",
+			without_memory);
 }
 
 void process_end(struct writer *w, struct spool *spool, uint64_t end_ns, uint64_t unaccounted)
