@@ -5,7 +5,7 @@
 
 Cases are the files of tests/e2e/programs (see its README), the programs of tests/apps in all their modes, and these with another
 allocator preloaded before and after the tracer. Each is repeated REPEAT times (3; 50 under TORTURE) with other options each time. Arguments
-choose cases by words in their names.
+choose cases by words in their names; arguments NAME=VALUE are options of the tracer in all runs, such as LIBTRACE_SAMPLE=process-tree.
 """
 import fnmatch
 import hashlib
@@ -22,15 +22,16 @@ from lib import HANG_S, LIBRARY, Report, SRC, TORTURE, app, clean_env, folder, l
 REPEAT = int(os.environ.get("REPEAT", 50 if TORTURE else 3))
 PROGRAMS = os.path.join(SRC, "tests/e2e/programs")
 APPS = os.path.dirname(app("x"))
-OPTIONS = (dict(threshold=None), dict(threshold=0), dict(threshold=0, LIBTRACE_OSRT_LOCKS="all", LIBTRACE_OSRT_FILE_ACCESS="1", LIBTRACE_COMPRESS="zstd",
+OPTIONS = (dict(threshold=None), dict(threshold=0, LIBTRACE_SAMPLE="process-tree", LIBTRACE_SAMPLING_TRIGGER="perf", LIBTRACE_SAMPLING_FREQUENCY="4000"), dict(threshold=0, LIBTRACE_OSRT_LOCKS="all", LIBTRACE_OSRT_FILE_ACCESS="1", LIBTRACE_COMPRESS="zstd",
                                                          LIBTRACE_OSRT_BACKTRACE_THRESHOLD="0", LIBTRACE_SAMPLE="process-tree",
                                                          LIBTRACE_SAMPLING_FREQUENCY="1000"))
+FIXED = dict(word.split("=", 1) for word in sys.argv[1:] if word.startswith("LIBTRACE_"))  # options of all runs
 INTERPRETERS = {".sh": ["bash"], ".py": [sys.executable], ".js": ["node"], ".java": ["java"], ".pl": ["perl"]}
 ALLOCATORS = ("libjemalloc.so.2", "libtcmalloc_minimal.so.4", "libmimalloc.so.2")
 FORKS = "fork vfork _Fork clone spawn spawnp system popen daemon double handler atfork thread all".split()
 EXITS = "return exit _exit _Exit quick_exit abort abort_caught segv kill term pthread_exit exec thread_exit raw handler_exit last_thread".split()
 MODES = {"forks": FORKS, "exits": EXITS, "memory_limit": ["as", "lock", "data"], "seccomp_filter": ["filter", "strict"], "many_calls": ["100000 4"],
-         "sampled": ["signals", "urgent", "urgent_fd", "processes", "eintr 2000"],
+         "sampled": ["signals", "urgent", "urgent_fd", "processes", "root", "eintr 2000"],
          "sample_hard": ["short", "exec", "reset", "least", "waitall", "fdall", "raw", "suspend"],
          "accounted": ["threads 300", "processes 200", "stopped 200", "raw 200"]}
 # Files that are not programs, and programs that print addresses, or the levels that NVTX only counts for a tool.
@@ -160,7 +161,7 @@ def one_traced_run(case, place, number, known, options=None, look=None):
     """Return the differences and the defects of the report, which `look` may examine."""
     work, spool = folder(), spool_folder()
     report = Report(os.path.join(work, "traced.rep"))
-    options = dict(options or OPTIONS[number % len(OPTIONS)])
+    options = {**(options or OPTIONS[number % len(OPTIONS)]), **FIXED}
     env = traced_env(report.path, spool, preload=case.preload or (), **options)
     if options.get("threshold", 0) is None:
         env.pop("LIBTRACE_OSRT_THRESHOLD", None)
@@ -214,7 +215,7 @@ def program_cases():
 
 def main():
     cases = [*program_cases(), *app_cases(), *allocator_cases(), *interposer_cases()]
-    words = sys.argv[1:]
+    words = [word for word in sys.argv[1:] if not word.startswith("LIBTRACE_")]
     if not os.path.exists(LIBRARY):
         print(f"Bail out! no {LIBRARY}")
         sys.exit(1)
