@@ -15,6 +15,7 @@ FROM (SELECT globalTid, time, begins, lead(time) OVER (PARTITION BY globalTid OR
       FROM (SELECT globalTid, timestamp AS time, 1 AS begins FROM LIBTRACE_THREAD_START
             UNION ALL SELECT globalTid, timestamp, 0 FROM LIBTRACE_THREAD_END))
 WHERE begins;
+CREATE INDEX temp.THREAD_LIVES_ORDER ON THREAD_LIVES (globalTid, start);
 
 -- Readings, each with its life and the time until the next one of the thread.
 DROP TABLE IF EXISTS temp.THREAD_READINGS;
