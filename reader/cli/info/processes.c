@@ -163,16 +163,16 @@ static void print_receipt(FILE *out, const Libtrace__Receipt *r, unsigned indent
 static void print_cpu(FILE *out, const Libtrace__CpuReceipt *c, unsigned indent)
 {
 	fprintf(out,
-		"%*sCPU samples: %" PRIu64 " in %" PRIu64 " thread%s at %" PRIu64 " Hz, %.3f s",
+		"%*sCPU samples: %" PRIu64 " in %" PRIu64 " thread%s at %" PRIu64 " Hz%s, %.3f s",
 		(int)indent, "", c->samples, c->threads, c->threads == 1 ? "" : "s", c->frequency,
-		(double)c->sampled_ns / 1e9);
+		c->by_event ? " of perf's clock" : "", (double)c->sampled_ns / 1e9);
 	if (c->process_ns)
 		fprintf(out, " of %.3f s of processor time", (double)c->process_ns / 1e9);
 	print_part(out, c->in_tracer, "without a callchain (inside the tracer)");
 	print_part(out, c->in_step, "taken at the end of a call");
 	print_nouns(out, c->late, "late tick", " (counted by the next sample)");
 	print_nouns(out, c->blocked, "time", " without samples (a thread blocked SIGURG)");
-	print_nouns(out, c->threads_refused, "thread", " not sampled (no timer)");
+	print_nouns(out, c->threads_refused, "thread", " not sampled (no timer or event)");
 	print_off(out, "off", c->off);
 	fputs("\n", out);
 }
@@ -387,6 +387,7 @@ static void add_cpu(Libtrace__CpuReceipt *sum, const Libtrace__CpuReceipt *c)
 	bool known = c->process_ns && (sum->process_ns || !sum->frequency);
 	sum->process_ns = known ? sum->process_ns + c->process_ns : 0;
 	sum->frequency = c->frequency > sum->frequency ? c->frequency : sum->frequency;
+	sum->by_event |= c->by_event;
 	sum->samples += c->samples;
 	sum->sampled_ns += c->sampled_ns;
 	sum->in_tracer += c->in_tracer;
@@ -397,6 +398,8 @@ static void add_cpu(Libtrace__CpuReceipt *sum, const Libtrace__CpuReceipt *c)
 	sum->threads_refused += c->threads_refused;
 }
 
+#define FEW_SAMPLES 20 /* so few may be missing without a word */
+
 bool info_unsampled(const struct info *i, char *ret_text, size_t bytes)
 {
 	Libtrace__CpuReceipt sum = LIBTRACE__CPU_RECEIPT__INIT;
@@ -405,7 +408,8 @@ bool info_unsampled(const struct info *i, char *ret_text, size_t bytes)
 		if (r && r->cpu)
 			add_cpu(&sum, r->cpu);
 	}
-	if (!sum.blocked || sum.sampled_ns >= sum.process_ns / 2)
+	uint64_t few_ns = FEW_SAMPLES * UINT64_C(1000000000) / (sum.frequency ? sum.frequency : 1);
+	if (!sum.blocked || sum.process_ns < few_ns || sum.sampled_ns >= sum.process_ns / 2)
 		return false;
 	snprintf(ret_text, bytes,
 		"CPU samples cover %.3f s of %.3f s of processor time, since threads blocked "
