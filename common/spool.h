@@ -584,6 +584,7 @@ enum cpu_off {
 	CPU_OFF_FD,      /* signalfd() with SIGURG */
 	CPU_OFF_FILTER,  /* a system call filter */
 	CPU_OFF_REFUSED, /* the kernel refused the handler */
+	CPU_OFF_EVENT,   /* the system does not permit perf_event_open() */
 	CPU_OFF_REASONS
 };
 
@@ -597,11 +598,11 @@ struct cpu_counts {
 	uint64_t in_tracer;       /* samples that interrupted the tracer: without a callchain */
 	uint64_t in_step;         /* samples taken at the end of a call */
 	uint64_t late;            /* expiries without room for a record; the next sample has them */
-	uint64_t threads;         /* threads that got a timer */
+	uint64_t threads;         /* threads that got a timer or event */
 	uint64_t blocked;         /* how often threads had SIGURG blocked: not sampled meanwhile */
-	uint64_t threads_refused; /* threads without timer or memory */
+	uint64_t threads_refused; /* threads without timer, event or memory */
 	uint32_t off;             /* enum cpu_off */
-	uint32_t pad;
+	uint32_t trigger;         /* 1 = events of perf, 0 = timers */
 };
 
 /* Counts of the readings of threads' counters; written by the threads. */

@@ -4,6 +4,7 @@
  *
  *     limit    more threads than RLIMIT_SIGPENDING has timers for
  *     short    2,000 threads that end at once
+ *     crowd    10,000 threads one after another, 20 at a time, then 1,000 that compute at once
  *     exec     a program that executes itself 50 times while a thread computes
  *     reset    all handlers set and reset again and again, while threads compute
  *     least    handlers on the least signal stack, one within another
@@ -111,6 +112,38 @@ static void many(void)
 			pthread_join(threads[i], NULL);
 	}
 	check(1, "2,000 threads");
+}
+
+static pthread_barrier_t all;
+
+static void *is_in_crowd(void *unused)
+{
+	pthread_barrier_wait(&all);
+	compute(2);
+	return unused;
+}
+
+static void crowd(void)
+{
+	static pthread_t threads[1000];
+	pthread_attr_t small;
+	pthread_attr_init(&small);
+	pthread_attr_setstacksize(&small, 65536);
+	for (int round = 0; round < 500; round++) {
+		for (int i = 0; i < 20; i++)
+			require(!pthread_create(&threads[i], &small, is_short, NULL),
+				"a thread starts");
+		for (int i = 0; i < 20; i++)
+			pthread_join(threads[i], NULL);
+	}
+	pthread_barrier_init(&all, NULL, 1000);
+	for (int i = 0; i < 1000; i++)
+		if (!require(!pthread_create(&threads[i], &small, is_in_crowd, NULL),
+			    "a thread of the crowd starts"))
+			return;
+	for (int i = 0; i < 1000; i++)
+		pthread_join(threads[i], NULL);
+	check(1, "11,000 threads");
 }
 
 static void again(char **argv, int left)
@@ -309,8 +342,8 @@ int main(int argc, char **argv)
 	static const struct {
 		const char *name;
 		void (*run)(void);
-	} modes[] = {{"short", many}, {"reset", reset}, {"least", least}, {"waitall", wait_all},
-		{"fdall", fd_all}, {"raw", raw}, {"suspend", suspend}};
+	} modes[] = {{"short", many}, {"crowd", crowd}, {"reset", reset}, {"least", least},
+		{"waitall", wait_all}, {"fdall", fd_all}, {"raw", raw}, {"suspend", suspend}};
 	if (!strcmp(mode, "limit"))
 		limit(argv, argc > 2);
 	if (!strcmp(mode, "exec"))

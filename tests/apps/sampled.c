@@ -8,8 +8,9 @@
  *                 signal is pending
  *   urgent        the program has its own handler of SIGURG
  *   urgent_fd     the program reads SIGURG by signalfd()
- *   processes     threads, fork, vfork, exec
+ *   processes     threads, fork, vfork, posix_spawn, exec
  *   user          the process changes its user (needs root)
+ *   root          the process changes its root directory (needs root)
  *   step MS       two functions wake at the kernel's tick, work less than a tick, and sleep again;
  *                 the time that each took is printed
  *   naps MS       computation and sleeps of random length
@@ -21,6 +22,7 @@
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
+#include <spawn.h>
 #include <stdint.h>
 #include <sys/epoll.h>
 #include <sys/select.h>
@@ -409,6 +411,9 @@ static void processes(char **argv)
 		_exit(1);
 	}
 	wait_for(pid, "and one by vfork");
+	char *const exits[] = {argv[0], "exit", NULL};
+	check(!posix_spawn(&pid, "/proc/self/exe", NULL, NULL, exits, environ), "posix_spawn");
+	wait_for(pid, "and a spawned one");
 	compute(60);
 }
 
@@ -439,6 +444,11 @@ int main(int argc, char **argv)
 	else if (!strcmp(mode, "user")) {
 		compute(300);
 		check(geteuid() || !setuid(65534), "setuid");
+		compute(300);
+	} else if (!strcmp(mode, "root")) {
+		char place[] = "/tmp/sampled-XXXXXX";
+		compute(300);
+		check(geteuid() || (mkdtemp(place) && !chroot(place) && !chdir("/")), "chroot");
 		compute(300);
 	}
 	return app_result();

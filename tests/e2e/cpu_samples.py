@@ -17,6 +17,8 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from lib import TORTURE, Report, app, clean_env, folder, main, receipts_agree, run, spool_folder, stolen_ns, tap, trace, traced_env, wait_spool_gone  # noqa: E402
 
 CHANCE = 1e-6  # of a false alarm, in each check of shares
+EINTR_CALLS = os.environ.get("EINTR_CALLS") or ("1000000" if TORTURE else "20000")  # by each trigger
+NOT_PERMITTED = "the system does not permit perf_event_open()"
 
 
 class Sampled:
@@ -143,11 +145,19 @@ def ways(s, rows, names):
 
 def notices_nothing():
     """Check that calls, SIGURG, masks and processes behave as without the tracer."""
-    for mode in (("eintr", "1000000" if TORTURE else "20000"), ("signals",), ("urgent",), ("urgent_fd",), ("processes",)):
+    for trigger in ("timer", "perf"):
+        as_untraced(trigger)
+
+
+def as_untraced(trigger):
+    for mode in (("eintr", EINTR_CALLS), ("signals",), ("urgent",), ("urgent_fd",), ("processes",)):
         plain = run([app("sampled"), *mode], env=clean_env())
-        s = Sampled(*mode, hz=1000)
+        s = Sampled(*mode, hz=1000, LIBTRACE_SAMPLING_TRIGGER=trigger)
+        if trigger == "perf" and s.processes()[0]["cpu"].get("off") == NOT_PERMITTED:
+            tap.skip(f"{mode[0]} by perf's clock", NOT_PERMITTED)
+            continue
         same = plain.out == "\n".join(line for line in s.text.split("\n") if not line.startswith("facts:")).encode()
-        tap.ok(same and not s.wrong(), f"{mode[0]}: as without the tracer", s.wrong() or s.text)
+        tap.ok(same and not s.wrong(), f"{mode[0]} by {trigger}: as without the tracer", s.wrong() or s.text)
         cpus = [p["cpu"] for p in s.processes()]
         if mode[0] == "urgent":
             tap.ok(cpus[0]["samples"] and "SIGURG" in (cpus[0]["off"] or ""), "the receipt says why samples ended", cpus)
@@ -158,9 +168,33 @@ def notices_nothing():
             left = cpus[0]["process_ns"] - cpus[0]["sampled_ns"]
             tap.ok(left > 90e6, "and the processor time of that is in no sample", cpus)
         elif mode[0] == "processes":
-            tap.ok(len(cpus) >= 4 and all(c["samples"] for c in cpus if c.get("process_ns", 0) > 50e6), "forked and executed processes are sampled", cpus)
+            tap.ok(len(cpus) >= 5 and all(c["samples"] for c in cpus if c.get("process_ns", 0) > 50e6), "forked, executed and spawned processes are sampled", cpus)
         else:
             tap.ok(cpus[0]["samples"] > 100, "there were many samples", cpus)
+
+
+def by_perf():
+    """Check samples by perf's clock at a rate that the kernel's tick cannot reach: shares, and as many samples as periods."""
+    s = Sampled("split", "2000", hz=2000, LIBTRACE_SAMPLING_TRIGGER="perf")
+    cpu = s.processes()[0]["cpu"]
+    if cpu.get("off") == NOT_PERMITTED:
+        tap.skip("samples by perf's clock", NOT_PERMITTED)
+        return
+    fact = s.text.split("facts: seventy ")[-1].split()
+    if s.wrong() or len(fact) < 3:
+        tap.ok(False, "split by perf's clock runs, its report is sound", s.wrong() or s.text)
+        return
+    share, due = int(fact[0]) / (int(fact[0]) + int(fact[2])), cpu["process_ns"] * 2000 / 1e9
+    chains = [r["callchain"] for r in s.samples()]
+    names = ["seventy" if "seventy" in c else "thirty" if "thirty" in c else "" for c in chains]
+    n, count = len([x for x in names if x]), names.count("seventy")
+    tap.ok(cpu["trigger"] == "perf" and abs(cpu["periods"] - due) <= 3 + 0.02 * due, "perf's clock: as many periods as are due", (cpu, due))
+    # A period that ends in kernel mode has no sample: interrupts, page faults.
+    tap.ok(n > 0.75 * due, "and nearly each has a sample of its own", (n, due))
+    tap.ok(tail(count, n, share) >= CHANCE and tail(count, n, 1 - share) < CHANCE, "with true shares", (count, n, share))
+    whole = [c for c in chains if "_start" in c and "main" in c]
+    tap.ok(len(whole) >= 0.99 * len(chains), "and whole callchains", (len(whole), len(chains)))
+    tap.ok("sampling_trigger=perf" in str(s.info.get("session", {}).get("options")), "the report has the option", s.info.get("session"))
 
 
 def short_threads():
@@ -277,8 +311,14 @@ def few_signals():
 
 def refused():
     """Check that there are no samples, but the times of threads, where perf_event_open() and timer_create() are refused."""
+    s = Sampled("split", "300", under=[app("refuse"), "perf"], LIBTRACE_SECCOMP="trace", LIBTRACE_CPUCTXSW="process-tree")
+    cpu = s.processes()[0]["cpu"]
+    tap.ok(not s.wrong() and cpu["samples"] > 30 and cpu["sampled_ns"] >= 0.9 * cpu["process_ns"], "without perf_event_open() the program is sampled", s.wrong() or cpu)
+    s = Sampled("split", "300", under=[app("refuse"), "perf"], LIBTRACE_SECCOMP="trace", LIBTRACE_SAMPLING_TRIGGER="perf")
+    cpu = s.processes()[0]["cpu"]
+    tap.ok(not s.wrong() and cpu["off"] == NOT_PERMITTED and not s.samples(), "but not by perf's clock, and the receipt says why", s.wrong() or cpu)
     stolen = stolen_ns()
-    s = Sampled("split", "600", under=[app("refuse")], LIBTRACE_SECCOMP="trace")
+    s = Sampled("split", "600", under=[app("refuse"), "all"], LIBTRACE_SECCOMP="trace")
     stolen = stolen_ns() - stolen
     receipt = s.processes()[0].get("receipt") or {}
     cpu, times = receipt.get("cpu") or {}, receipt.get("thread_time") or {}
@@ -292,9 +332,22 @@ def other_users():
     if os.geteuid():
         tap.skip("a process that drops its user", "needs root")
         return
-    s = Sampled("user")
+    for mode in ("user", "root"):
+        s = Sampled(mode)
+        cpu = s.processes()[0]["cpu"]
+        tap.ok(not s.wrong() and cpu["sampled_ns"] > 0.9 * cpu["process_ns"], f"a process that changes its {mode} is sampled on", s.wrong() or cpu)
+
+
+def many_threads():
+    """Check 10,000 threads one after another, and 1,000 at once: each is counted, and the memory for them is bounded."""
+    s = Sampled("crowd", program="sample_hard", hz=97)
     cpu = s.processes()[0]["cpu"]
-    tap.ok(not s.wrong() and cpu["sampled_ns"] > 0.9 * cpu["process_ns"], "a process that drops its user is sampled on", s.wrong() or cpu)
+    tap.ok(not s.wrong() and cpu["threads"] + cpu["threads_refused"] == 11001, "11,000 threads: each was sampled, or counted as not sampled", s.wrong() or cpu)
+    rows = stats(s.path, "thread_time_sum")
+    running = sum(int(row["Running (ns)"]) for row in rows)
+    tap.ok(len(rows) == 11001 and 0.7 * cpu["process_ns"] <= running <= 1.01 * cpu["process_ns"], "the time of each is known, but for its start and end", (len(rows), running, cpu))
+    size = os.path.getsize(s.path)
+    tap.ok(size < 11001 * 1000, "the report has less than 1,000 bytes a thread", size)
 
 
 def off():
@@ -307,4 +360,4 @@ def off():
     tap.ok(refused.status and b"process-tree" in refused.err, "an unknown word is refused", refused.err)
 
 
-main(shares, notices_nothing, short_threads, in_step, not_in_step, python_frames, executed_again, few_signals, refused, other_users, off)
+main(shares, by_perf, notices_nothing, many_threads, short_threads, in_step, not_in_step, python_frames, executed_again, few_signals, refused, other_users, off)

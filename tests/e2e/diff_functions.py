@@ -156,6 +156,12 @@ def compares_what_all_runs_have():
     status, found, err = as_json(base, runs(folder, "timeless", 6, 3, with_times=False))
     tap.ok(of_functions(found)[0]["metric"] == "samples" and any("no times of threads" in note for note in found["notes"]) and not any(f["metric"] == "processor time (ns)" for f in found["findings"]),
            "runs without times of threads: samples are compared, with a note", f"{err} {found['notes']}")
+    other = runs(folder, "perf", 6, 6)
+    for path in other:
+        with contextlib.closing(sqlite3.connect(path)) as c, c:
+            c.execute("INSERT INTO META_DATA_CAPTURE VALUES ('LIBTRACE_OPTION', 'sampling_trigger=perf')")
+    status, found, err = as_json(base, other)
+    tap.ok(not of_functions(found) and any("triggered by perf and timer" in note for note in found["notes"]), "runs of different triggers: functions are not compared, with a note", f"{err} {found['notes']}")
     status, found, err = as_json(made.runs(folder, "plain", 6, 4), made.runs(folder, "plain-other", 6, 5))
     tap.ok(not of_functions(found) and not found["notes"] and found["functions"] == {"tested": 0, "samples": [0, 0]}, "reports without samples: as before", f"{err} {found['notes']}")
     said = made.command("diff", *made.runs(folder, "p", 6, 4), "--", *made.runs(folder, "q", 6, 5)).out

@@ -159,7 +159,7 @@ def killed():
 
 def refused():
     """Check that only the switches are missing where perf_event_open() fails with EPERM, and that the receipt says so."""
-    s = Switched("alone", "200", under=[app("refuse")], LIBTRACE_SECCOMP="trace", LIBTRACE_THREAD_TIME="process-tree")
+    s = Switched("alone", "200", under=[app("refuse"), "perf"], LIBTRACE_SECCOMP="trace", LIBTRACE_THREAD_TIME="process-tree")
     receipt = s.receipt()
     tap.ok(not s.wrong() and not s.rows() and "perf_event_open" in (receipt.get("off") or ""), "refused: none are recorded, and the receipt says why", s.wrong() or receipt)
     tap.ok(b"perf_event_open" in trace("info", s.path).out, "so does trace info")

@@ -58,7 +58,8 @@ def newer_options(seed):
     return {"LIBTRACE_CPUCTXSW": chance.choice((None, "process-tree")),
             "LIBTRACE_THREAD_TIME": chance.choice((None, "process-tree", "none")),  # the writer looks at sleeping threads
             "LIBTRACE_FUNCTIONS": chance.choice((None, "*:*", "libhostile*:*")),
-            "LIBTRACE_FUNCTIONS_BACKTRACE_THRESHOLD": chance.choice((None, 0))}
+            "LIBTRACE_FUNCTIONS_BACKTRACE_THRESHOLD": chance.choice((None, 0)),
+            "LIBTRACE_SAMPLING_TRIGGER": chance.choice((None, None, "perf"))}
 
 
 def tracer_options(seed):

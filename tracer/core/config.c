@@ -54,6 +54,7 @@ static const struct option options[] = {
 	{"LIBTRACE_SAMPLE", KIND_WORD, 0, "process-tree", AT(cpu)},
 	{"LIBTRACE_THREAD_TIME", KIND_WORD, 0, "process-tree", AT(sched)},
 	{"LIBTRACE_CPUCTXSW", KIND_WORD, 0, "process-tree", AT(cpuctxsw)},
+	{"LIBTRACE_SAMPLING_TRIGGER", KIND_WORD, 0, "perf", AT(sample_by_event)},
 	{"LIBTRACE_SAMPLING_FREQUENCY", KIND_NUMBER, 1, NULL, UP_TO(SAMPLE_HZ_MAX, sample_hz)},
 	{"LIBTRACE_FORCE_OVERWRITE", KIND_BOOL, 0, NULL, AT(overwrite)},
 	{"LIBTRACE_FOLLOW", KIND_BOOL, 0, NULL, AT(follow)},

@@ -42,6 +42,7 @@ struct config {
 #include "tracer/producers.def"
 	bool libraries[LIBRARY_ROWS]; /* named in LIBTRACE_TRACE: their calls are recorded */
 	uint64_t sample_hz;           /* LIBTRACE_SAMPLING_FREQUENCY */
+	bool sample_by_event;         /* LIBTRACE_SAMPLING_TRIGGER=perf: not by timers */
 	bool cpuctxsw;                /* LIBTRACE_CPUCTXSW: record context switches */
 	bool overwrite;               /* LIBTRACE_FORCE_OVERWRITE */
 	bool filtered;         /* LIBTRACE_SECCOMP=trace: record under system call filters, too */

@@ -3,10 +3,11 @@
  * cpu.h - CPU samples: a timer on the CPU clock of each thread, and the thread's own handler.
  *
  * The kernel sends the timer's signal, SIGURG, when the thread is about to return to user mode, so
- * it interrupts no system call. The handler runs on a stack of its own, with all signals blocked,
- * and writes a record to the thread's lane. inject/wrap_signals.c hides the handler from the
- * program: SIGURG's action reads as if no handler were installed. A thread is not sampled while it
- * blocks SIGURG. All functions: any thread, async-signal-safe, raw system calls only.
+ * it interrupts no system call. By option, an event of perf takes the timer's place (event.h). The
+ * handler runs on a stack of its own, with all signals blocked, and writes a record to the thread's
+ * lane. inject/wrap_signals.c hides the handler from the program: SIGURG's action reads as if no
+ * handler were installed. A thread is not sampled while it blocks SIGURG. All functions: any
+ * thread, async-signal-safe, raw system calls only.
  */
 #ifndef TRACER_CPU_CPU_H
 #define TRACER_CPU_CPU_H
@@ -27,13 +28,15 @@ struct samples {
 	uint64_t mark;  /* processor time of the thread, in ns, at its last sample */
 	uint64_t left;  /* ns to the next sample while SIGURG is blocked; 0 = it is not */
 	uint32_t owed;  /* periods without a record, for the next sample */
-	uint32_t timer; /* 1 + the kernel's number of the timer; 0 = none */
+	uint32_t timer; /* 1 + the kernel's number of the timer, or 1 = an event; 0 = none */
 	uint64_t awake; /* lower bound of ticks outside of long calls since `mark` was last compared
 			 */
 	uint64_t slept; /* tick at the end of the last long call */
 	uint64_t overdue; /* ticks after which the timer is overdue: see cpu_long_call() */
 	uint32_t ahead;   /* periods of samples that were taken before the timer counts them */
 	uint32_t pad;
+	uint64_t begun;   /* processor time, in ns, when the event was opened; 0 = a timer */
+	uint64_t counted; /* periods since then that samples stand for */
 	struct callchain_thread chain;
 };
 
@@ -67,6 +70,10 @@ void cpu_switch_off(enum cpu_off reason);
  */
 void cpu_pause(struct thread *t);
 void cpu_resume(struct thread *t);
+
+/* Return how many periods of an event have ended since this was last called: the nearest number,
+ * since perf counts by another clock. */
+uint64_t cpu_event_periods(struct samples *s, uint64_t now_ns);
 
 /* Add to a count of the process. Needs a spool. */
 #define SAMPLES_ADD(member, n) __atomic_add_fetch(&session.spool->cpu.member, (n), __ATOMIC_RELAXED)

@@ -93,6 +93,14 @@ void cpu_sample(struct thread *t, const struct registers_all *from, uint64_t per
 	SAMPLES_ADD(sampled_ns, ns);
 }
 
+uint64_t cpu_event_periods(struct samples *s, uint64_t now_ns)
+{
+	uint64_t ended = (now_ns - s->begun + cpu_period_ns / 2) / cpu_period_ns;
+	uint64_t periods = ended > s->counted ? ended - s->counted : 0;
+	s->counted += periods;
+	return periods;
+}
+
 /* ---- threads in step with the kernel's tick ---- */
 
 /* A timer expires only at a tick at which its thread runs. In 40 ms of processor time there are ten
@@ -155,7 +163,8 @@ void cpu_long_call(struct thread *t, uint64_t tick, uint64_t ticks)
  * The entry switches to the handler's stack at once: the program's stack, which may be a small
  * signal stack, holds only the kernel's frame and %rbp. A signal that is not from the timer is
  * ignored, as by the default action. The timer's value is the address of the thread's state: code
- * that runs on another thread's memory is not sampled.
+ * that runs on another thread's memory is not sampled. The signal of an event has no value: its
+ * thread asks the kernel for its number.
  */
 #define TEXT_OF(number) #number
 #define TEXT(number) TEXT_OF(number)
@@ -163,7 +172,11 @@ void cpu_long_call(struct thread *t, uint64_t tick, uint64_t ticks)
 #define CODE_AT 8
 #define OVERRUN_AT 20
 #define VALUE_AT 24
-_Static_assert(offsetof(struct thread, samples) == SAMPLE_STACK_AT, "the entry knows it");
+#define TID_AT 136
+#define GETTID 186
+_Static_assert(offsetof(struct thread, samples) == SAMPLE_STACK_AT &&
+		offsetof(struct thread, tid) == TID_AT && SYS_gettid == GETTID && POLL_IN == 1,
+	"the entry knows them");
 _Static_assert(offsetof(siginfo_t, si_code) == CODE_AT && SI_TIMER == -2 &&
 		offsetof(siginfo_t, si_overrun) == OVERRUN_AT &&
 		offsetof(siginfo_t, si_value) == VALUE_AT,
@@ -179,12 +192,12 @@ __asm__(".text\n"
 	"	.cfi_startproc\n"
 	"	endbr64\n"
 	"	cmpl	$-2, " TEXT(CODE_AT) "(%rsi)\n"
-	"	jne	1f\n"
+	"	jne	2f\n"
 	"	movq	thread_self@gottpoff(%rip), %rax\n"
 	"	addq	%fs:0, %rax\n"
 	"	cmpq	" TEXT(VALUE_AT) "(%rsi), %rax\n"
 	"	jne	1f\n"
-	"	movq	" TEXT(SAMPLE_STACK_AT) "(%rax), %rax\n"
+	"3:	movq	" TEXT(SAMPLE_STACK_AT) "(%rax), %rax\n"
 	"	testq	%rax, %rax\n"
 	"	je	1f\n"
 	"	pushq	%rbp\n"
@@ -198,6 +211,18 @@ __asm__(".text\n"
 	"	popq	%rbp\n"
 	"	.cfi_def_cfa %rsp, 8\n"
 	"1:	ret\n"
+	"2:	cmpl	$1, " TEXT(CODE_AT) "(%rsi)\n"
+	"	jne	1b\n"
+	"	cmpb	$0, cpu_is_on(%rip)\n"
+	"	je	1b\n"
+	"	movl	$" TEXT(GETTID) ", %eax\n"
+	"	syscall\n"
+	"	movl	%eax, %ecx\n"
+	"	movq	thread_self@gottpoff(%rip), %rax\n"
+	"	addq	%fs:0, %rax\n"
+	"	cmpl	" TEXT(TID_AT) "(%rax), %ecx\n"
+	"	jne	1b\n"
+	"	jmp	3b\n"
 	"	.cfi_endproc\n"
 	"	.size cpu_entry, . - cpu_entry\n");
 /* clang-format on */
@@ -216,7 +241,12 @@ __attribute__((used)) static void cpu_handle(
 		return;
 	for (unsigned i = 0; i < CFI_REGISTERS; i++)
 		from.r[i] = (uint64_t)context->uc_mcontext.gregs[order[i]];
-	cpu_sample(&thread_self, &from, 1 + (uint64_t)(uint32_t)info->si_overrun);
+	uint64_t periods = 1 + (uint64_t)(uint32_t)info->si_overrun;
+	struct samples *s = thread_self.samples;
+	if (s->begun)
+		periods = cpu_event_periods(s, sys_clock_ns(CLOCK_THREAD_CPUTIME_ID));
+	if (periods) /* a signal that the program has sent looks like one of an event */
+		cpu_sample(&thread_self, &from, periods);
 }
 
 #else

@@ -5,6 +5,7 @@
 #define _GNU_SOURCE
 #include "tracer/cpu/cpu.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -15,6 +16,7 @@
 #include "common/text.h"
 #include "tracer/core/gate.h"
 #include "tracer/core/state.h"
+#include "tracer/cpu/event.h"
 #include "tracer/cpu/hooks.h"
 #include "unwind/callchain.h"
 
@@ -28,6 +30,7 @@ static enum cpu_off reason_off; /* why cpu_is_on is false */
 static char *memory_of_lane[SPOOL_LANES_MAX];
 
 static uint32_t timer_of_lane[SPOOL_LANES_MAX]; /* 1 + the kernel's number; 0 = none */
+static void *event_of_lane[SPOOL_LANES_MAX];    /* in its place; NULL = none */
 static uint32_t timers, timers_most;
 static uint64_t process_ns_before; /* processor time of the process when the program began */
 
@@ -88,7 +91,7 @@ static enum cpu_off reason_at_start(void)
 #if !defined(__x86_64__)
 	return CPU_OFF_KERNEL;
 #endif
-	if (!kernel_is_new())
+	if (!session.config.sample_by_event && !kernel_is_new())
 		return CPU_OFF_KERNEL;
 	if (!action_is(NULL))
 		return CPU_OFF_ACTION;
@@ -143,6 +146,7 @@ void cpu_describe(struct spool_header *spool)
 		return;
 	spool->cpu.hz = session.config.sample_hz;
 	spool->cpu.off = reason_off;
+	spool->cpu.trigger = session.config.sample_by_event;
 }
 
 /* ---- timers ---- */
@@ -175,6 +179,7 @@ static bool memory_get(struct thread *t)
 	}
 	struct samples *s = (struct samples *)(void *)(*memory + GUARD_BYTES + STACK_BYTES);
 	s->left = s->mark = s->awake = s->slept = 0;
+	s->begun = s->counted = 0;
 	s->owed = s->timer = s->ahead = 0;
 	s->overdue = session_ticks(cpu_overdue_ns());
 	callchain_forget(&s->chain);
@@ -198,11 +203,42 @@ static bool timer_create_for(struct thread *t)
 	return true;
 }
 
+/* Open the thread's event in place of a timer. Sampling of the process ends if the system does not
+ * permit events at all: that fails in the first thread, with much memory left to lock. */
+static bool event_open_for(struct thread *t)
+{
+	struct samples *s = t->samples;
+	int error = 0;
+	void *event = cpu_event_open(t->tid, cpu_period_ns, &error);
+	bool is_first = !__atomic_load_n(&session.spool->cpu.threads, __ATOMIC_RELAXED);
+	if (!event && is_first && error != -EAGAIN)
+		cpu_switch_off(CPU_OFF_EVENT);
+	if (!event)
+		return false;
+	s->begun = s->mark;
+	s->counted = 0;
+	s->timer = 1;
+	__atomic_store_n(&event_of_lane[t->lane->index], event, __ATOMIC_SEQ_CST);
+	return true;
+}
+
+/* End the event of a lane, if it has one. */
+static void event_close_of(uint32_t lane)
+{
+	void *event = __atomic_exchange_n(&event_of_lane[lane], NULL, __ATOMIC_SEQ_CST);
+	if (event)
+		cpu_event_close(event);
+}
+
 static void timer_delete_of(struct thread *t)
 {
 	uint32_t timer = t->samples ? t->samples->timer : 0;
+	bool is_event = timer && t->samples->begun;
 	t->samples = NULL;
-	if (timer && __atomic_exchange_n(&timer_of_lane[t->lane->index], 0, __ATOMIC_SEQ_CST)) {
+	if (is_event)
+		event_close_of(t->lane->index);
+	else if (timer &&
+		__atomic_exchange_n(&timer_of_lane[t->lane->index], 0, __ATOMIC_SEQ_CST)) {
 		SYS1(SYS_timer_delete, timer - 1);
 		__atomic_sub_fetch(&timers, 1, __ATOMIC_RELAXED);
 	}
@@ -217,12 +253,14 @@ static void arm(struct thread *t)
 		return;
 	}
 	t->samples->mark = sys_clock_ns(CLOCK_THREAD_CPUTIME_ID);
-	if (!timer_create_for(t)) {
+	bool by_event = session.config.sample_by_event;
+	if (!(by_event ? event_open_for(t) : timer_create_for(t))) {
 		t->samples = NULL;
 		SAMPLES_ADD(threads_refused, 1);
 		return;
 	}
-	timer_set(t->samples->timer, first_ns(), NULL);
+	if (!by_event)
+		timer_set(t->samples->timer, first_ns(), NULL);
 	SAMPLES_ADD(threads, 1);
 	if (!__atomic_load_n(&cpu_is_on, __ATOMIC_SEQ_CST)) /* switched off meanwhile */
 		timer_delete_of(t);
@@ -236,6 +274,7 @@ void cpu_switch_off(enum cpu_off reason)
 		uint32_t timer = __atomic_exchange_n(&timer_of_lane[i], 0, __ATOMIC_SEQ_CST);
 		if (timer)
 			SYS1(SYS_timer_delete, timer - 1);
+		event_close_of(i);
 	}
 	reason_off = reason;
 	if (session.spool)
@@ -285,12 +324,15 @@ void cpu_thread_end(struct thread *t)
 	process_time_note();
 }
 
-/* Forget the timers: a child does not inherit them. */
+/* Forget timers and events: a child does not inherit them. */
 void cpu_forked(void)
 {
-	for (uint32_t i = 0; i < SPOOL_LANES_MAX; i++)
+	for (uint32_t i = 0; i < SPOOL_LANES_MAX; i++) {
 		if (timer_of_lane[i])
 			timer_of_lane[i] = 0;
+		if (event_of_lane[i])
+			event_of_lane[i] = NULL;
+	}
 	timers = 0;
 	process_ns_before = 0;
 }
@@ -306,6 +348,14 @@ void cpu_pause(struct thread *t)
 	struct itimerspec left = {{0, 0}, {0, 0}};
 	if (!may_touch(t) || t->samples->left)
 		return;
+	if (t->samples->begun) { /* without its descriptor it cannot be stopped, but ended */
+		event_close_of(t->lane->index);
+		t->samples->timer = 0;
+		t->samples->begun = 0;
+		t->samples->left = 1;
+		SAMPLES_ADD(blocked, 1);
+		return;
+	}
 	timer_set(t->samples->timer, 0, &left);
 	t->samples->left =
 		1 + (uint64_t)left.it_value.tv_sec * 1000000000u + (uint64_t)left.it_value.tv_nsec;

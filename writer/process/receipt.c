@@ -102,7 +102,8 @@ static const char *off_text(uint32_t reason)
 		[CPU_OFF_ACTION] = "the program ignores or handles SIGURG itself",
 		[CPU_OFF_FD] = "the program reads SIGURG through signalfd()",
 		[CPU_OFF_FILTER] = "the program entered a system call filter",
-		[CPU_OFF_REFUSED] = "the kernel refused the handler of SIGURG"};
+		[CPU_OFF_REFUSED] = "the kernel refused the handler of SIGURG",
+		[CPU_OFF_EVENT] = "the system does not permit perf_event_open()"};
 	return reason < CPU_OFF_REASONS ? texts[reason] : NULL;
 }
 
@@ -125,6 +126,7 @@ static void cpu_fill(Libtrace__CpuReceipt *r, const struct cpu_counts *counts)
 	FILL(blocked);
 	FILL(threads_refused);
 #undef FILL
+	r->has_by_event = r->by_event = c.trigger != 0;
 	r->off = (char *)(uintptr_t)off_text(c.off);
 }
 

@@ -54,6 +54,7 @@ static void print_session(FILE *out, const struct info *i)
 static void print_cpu(FILE *out, const Libtrace__CpuReceipt *c)
 {
 	fprintf(out, ", \"cpu\": {\"frequency\": %" PRIu64, c->frequency);
+	text_member(out, "trigger", c->by_event ? "perf" : NULL);
 	number_member(out, "samples", c->samples);
 	number_member(out, "periods", c->periods);
 	number_member(out, "sampled_ns", c->sampled_ns);

@@ -38,6 +38,7 @@ MOST = 1000  # most functions that are compared
 MOST_RENAMED = 64  # most functions of each side that are compared by name
 EQUAL = 0.1  # an item is equal if a change of this size would have been found
 LEVEL = 0.95  # of intervals
+TRIGGER = "option sampling_trigger"  # what runs in the kernel has no sample if it is perf
 PERIODS = ("option sampling_frequency", "option sampling_period")  # facts that say what a sample stands for
 # Suffixes of the copies that compilers make of a function.
 CLONE = re.compile(r"( \[clone [^\]]*\]|\.(constprop|isra|part|cold|lto_priv|llvm|clone)(\.\d+)*)+(?= \(|$)")
@@ -104,11 +105,15 @@ def settle_functions(runs: list[Profile]) -> list[str]:
     without = sum(not p.samples for p in runs)
     periods = {tuple(p.facts.get(name) for name in PERIODS) for p in runs}
     is_exact = all(item.cpu_ns for p in runs for key, item in p.items.items() if key.kind == "function")
+    triggers = {p.facts.get(TRIGGER) or "timer" for p in runs}
     note = ""
     if 0 < without < len(runs):
         note = f"{without} of {len(runs)} runs have no CPU samples, so functions are not compared"
     elif not without and not is_exact and len(periods) > 1:
         note = "the sampling periods of the runs differ, so functions are not compared"
+    elif not without and len(triggers) > 1:
+        by = " and ".join(sorted(triggers))
+        note = f"the samples of the runs were triggered by {by}, so functions are not compared"
     if without or note:
         drop(runs, "function")
     merge_clones(runs)
