@@ -22,7 +22,7 @@ from lib import HANG_S, LIBRARY, Report, SRC, TORTURE, app, clean_env, folder, l
 REPEAT = int(os.environ.get("REPEAT", 50 if TORTURE else 3))
 PROGRAMS = os.path.join(SRC, "tests/e2e/programs")
 APPS = os.path.dirname(app("x"))
-OPTIONS = (dict(threshold=None), dict(threshold=0, LIBTRACE_SAMPLE="process-tree", LIBTRACE_SAMPLING_TRIGGER="perf", LIBTRACE_SAMPLING_FREQUENCY="4000"), dict(threshold=0, LIBTRACE_OSRT_LOCKS="all", LIBTRACE_OSRT_FILE_ACCESS="1", LIBTRACE_COMPRESS="zstd",
+OPTIONS = (dict(threshold=None), dict(threshold=0), dict(threshold=0, LIBTRACE_OSRT_LOCKS="all", LIBTRACE_OSRT_FILE_ACCESS="1", LIBTRACE_COMPRESS="zstd",
                                                          LIBTRACE_OSRT_BACKTRACE_THRESHOLD="0", LIBTRACE_SAMPLE="process-tree",
                                                          LIBTRACE_SAMPLING_FREQUENCY="1000"))
 FIXED = dict(word.split("=", 1) for word in sys.argv[1:] if word.startswith("LIBTRACE_"))  # options of all runs
