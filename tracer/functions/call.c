@@ -23,13 +23,13 @@
 
 _Static_assert(offsetof(struct function_frame, number) == 64 &&
 		offsetof(struct function_frame, copied) == 80 &&
-		offsetof(struct function_frame, rbp) == 128 &&
+		offsetof(struct function_frame, rbp) == 160 &&
 		offsetof(struct function_frame, traced) == 84,
 	"inject/function_stubs.S knows these offsets");
 
 /* ---- slow paths ---- */
 
-enum slow_path { SLOW_BEGIN, SLOW_LEAVE, SLOW_RULE, SLOW_CLOCK };
+enum slow_path { SLOW_BEGIN, SLOW_LEAVE, SLOW_RULE, SLOW_CLOCK, SLOW_HOOK };
 
 #define STATE_BYTES 2752u /* x87, SSE, AVX and AVX-512, in the layout of each processor */
 #define STATE_KINDS 0xe7u
@@ -45,6 +45,9 @@ static uint64_t slow_call(enum slow_path path, struct function_frame *f, uint64_
 		return 0;
 	case SLOW_RULE:
 		return function_rule_slow(value, (uint64_t)(uintptr_t)f->arguments);
+	case SLOW_HOOK:
+		function_hook_slow(f, value);
+		return 0;
 	default:
 		return clock_ticks();
 	}
@@ -227,6 +230,39 @@ static inline uint64_t names_at_hand(const struct traced_function *function)
 	return (uint64_t)library->ref << 32 | name->ref;
 }
 
+/* Return true if the thread's stack has room for the arguments. */
+static inline bool may_copy(const struct thread *t, uint32_t copied)
+{
+	return copied != RULE_REFUSED && stack_has(t, copied + SLOW_STACK_BYTES);
+}
+
+/* Call the hook of a call that begins. `is_recorded`: TRACED, else TRACED_BY_HOOK. */
+static __attribute__((noinline, cold)) void hook_before(
+	struct function_frame *f, uint32_t hook, enum function_traced is_recorded)
+{
+	f->hook = hook;
+	if (is_recorded == TRACED_BY_HOOK) {
+		f->copied = argument_bytes(f);
+		if (f->copied > COPIED_USUAL && !may_copy(&thread_self, f->copied))
+			return;
+		f->open = NULL;
+		f->tick = ticks_now(f);
+	}
+	f->traced = is_recorded;
+	for (uint32_t i = 0; i < CALL_SCRATCH_WORDS; i++)
+		f->scratch[i] = 0;
+	slow(SLOW_HOOK, f, 0);
+}
+
+/* Begin a call that is not recorded now. Return the address to call. */
+static inline uint64_t enter_unrecorded(
+	struct function_frame *f, const struct traced_function *function)
+{
+	if (__builtin_expect(function->hook && own_words.alive && !thread_self.vfork_pid, 0))
+		hook_before(f, function->hook, TRACED_BY_HOOK);
+	return function->real;
+}
+
 uint64_t function_enter(struct function_frame *f)
 {
 	const struct traced_function *function = &function_tables->functions[f->number];
@@ -234,33 +270,35 @@ uint64_t function_enter(struct function_frame *f)
 	struct lane *lane = t->lane;
 	struct function_stack *stack = lane ? function_stack_of(lane) : NULL;
 	uint64_t names = names_at_hand(function);
-	f->traced = 0;
+	f->traced = TRACED_NOT;
 	if (!GATE_LOOKS_OPEN(session_mask) && own_words.alive)
-		return function->real;
+		return enter_unrecorded(f, function);
 	if (__builtin_expect(!stack || lane != t->fast || !names || !own_words.alive ||
 			    t->vfork_pid ||
 			    top_is_over(t, stack, (uint64_t)(uintptr_t)&f->return_address),
 		    0)) {
 		if (!slow(SLOW_BEGIN, f, 0))
-			return function->real;
+			return enter_unrecorded(f, function);
 		lane = t->lane;
 		stack = function_stack_of(lane);
 		names = names_at_hand(function);
 	}
 	uint32_t copied = argument_bytes(f);
-	if (__builtin_expect(copied > COPIED_USUAL, 0) &&
-		(copied == RULE_REFUSED || !stack_has(t, copied + SLOW_STACK_BYTES))) {
+	if (__builtin_expect(copied > COPIED_USUAL, 0) && !may_copy(t, copied)) {
 		session_count_drop(DROP_NO_LANE);
 		return function->real;
 	}
-	f->traced = 1;
+	f->traced = TRACED;
 	f->copied = copied;
 	f->lane = lane;
 	f->stack = stack;
 	f->epoch = names_epoch;
 	f->prototype = function->prototype;
+	f->hook = function->hook;
 	f->tick = ticks_now(f);
 	open_push(f, names);
+	if (__builtin_expect(function->hook, 0))
+		hook_before(f, function->hook, TRACED);
 	return function->real;
 }
 
@@ -272,6 +310,11 @@ void function_leave(struct function_frame *f)
 	struct thread *t = &thread_self;
 	struct lane *lane = t->fast;
 	struct function_open *open = f->open;
+	if (__builtin_expect(f->hook, 0)) {
+		slow(SLOW_HOOK, f, f->tick + ticks);
+		if (f->traced == TRACED_BY_HOOK)
+			return;
+	}
 	if (__builtin_expect(!own_words.alive || lane != f->lane || !open ||
 			    f->epoch != names_epoch || open->tick != f->tick || !open->names ||
 			    f->stack->depth != level + 1 || level > FUNCTION_LEVEL_MAX ||

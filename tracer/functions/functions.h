@@ -20,6 +20,7 @@
 #include "common/schema/libraries.h"
 #include "common/schema/prototype.h"
 #include "common/spool.h"
+#include "tracer/core/call_hooks.h"
 #include "tracer/core/names.h"
 #include "tracer/core/thread.h"
 #include "tracer/functions/hooks.h"
@@ -39,7 +40,8 @@ struct link_map; /* declared in <link.h> */
 struct traced_function {
 	uint64_t real;
 	struct name *name;  /* its domain is the name of the library */
-	uint64_t prototype; /* index in `prototypes`; 0 = no word is kept */
+	uint32_t prototype; /* index in `prototypes`; 0 = no word is kept */
+	uint32_t hook;      /* of call_hooks; 0 = none */
 };
 
 /* A prototype, from `text` to `end`, and the words that it keeps. */
@@ -87,15 +89,23 @@ struct function_frame {
 	uint64_t number; /* of the function */
 	uint64_t tick;
 	uint32_t copied; /* bytes of the caller's stack to copy below the frame; a multiple of 16 */
-	uint32_t traced; /* 0 = the function is entered by a jump */
+	uint32_t traced; /* enum function_traced */
 	struct function_open *open; /* NULL = no entry */
 	struct function_stack *stack;
 	struct lane *lane;
 	uint32_t epoch; /* names_epoch: another one in a forked child */
 	uint32_t level;
-	uint64_t prototype; /* as in struct traced_function */
+	uint32_t prototype, hook; /* as in struct traced_function */
+	uint64_t scratch[CALL_SCRATCH_WORDS];
 	uint64_t rbp, return_address;
 	uint64_t arguments[];
+};
+
+/* Values of function_frame.traced. */
+enum function_traced {
+	TRACED_NOT = 0, /* the function is entered by a jump */
+	TRACED,
+	TRACED_BY_HOOK /* the call is not recorded, but has a hook */
 };
 
 /* Return true if some pattern matches the name of a function. */
@@ -134,6 +144,9 @@ void functions_patch_module_at(const void *address);
  */
 uint64_t function_enter(struct function_frame *f) __attribute__((visibility("hidden")));
 void function_leave(struct function_frame *f) __attribute__((visibility("hidden")));
+
+/* Call the hook of a call before or after it; `end_tick` 0 = before. */
+void function_hook_slow(struct function_frame *f, uint64_t end_tick);
 
 /* The slow paths of both, which may use all registers, since these are saved around them.
  * function_begin_slow() returns false if the call is not recorded. */

@@ -11,6 +11,7 @@
 #include "tracer/core/lane.h"
 #include "tracer/core/spool_file.h"
 #include "tracer/core/state.h"
+#include "tracer/functions/words.h"
 #include "tracer/session/attach.h"
 #include "tracer/session/fork.h"
 #include "unwind/rules.h"
@@ -108,6 +109,26 @@ void function_leave_slow(struct function_frame *f, uint64_t ticks)
 		close_above(t, f);
 	else if (f->stack->depth > f->level)
 		f->stack->depth = f->level;
+}
+
+void function_hook_slow(struct function_frame *f, uint64_t end_tick)
+{
+	struct function_words *words =
+		f->traced == TRACED && f->open ? words_of(f->stack, f->open) : NULL;
+	struct hooked_call call = {.words = f->words,
+		.arguments = f->arguments,
+		.count = CALL_REGISTER_WORDS + f->copied / 8,
+		.is_recorded = f->traced == TRACED,
+		.begin_tick = f->tick,
+		.end_tick = end_tick,
+		.scratch = f->scratch,
+		.last_kept =
+			words && words_count(words) ? &words->word[words_count(words) - 1] : NULL,
+		.real = function_tables->functions[f->number].real};
+	if (!end_tick)
+		call_hooks->before(f->hook, &call);
+	else if (own_words.alive)
+		call_hooks->after(f->hook, &call);
 }
 
 uint32_t function_rule_slow(uint64_t address, uint64_t from)

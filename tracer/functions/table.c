@@ -15,6 +15,7 @@
 
 struct function_tables *function_tables;
 struct function_counts function_counts;
+const struct call_hooks *call_hooks;
 const char *function_stubs_begin;
 int (*function_find_object)(void *address, void *ret_object);
 
@@ -285,6 +286,13 @@ static uint32_t prototype_name(uint32_t prototype)
 	return kept->name ? prototype : 0;
 }
 
+/* Return the hook of a function; 0 = it has none. */
+static uint32_t hook_of(const char *name, const char *library)
+{
+	uint32_t row = call_hooks ? function_library_row(library) : 0;
+	return row ? call_hooks->find(row - 1, name) : 0;
+}
+
 void *function_stub(uint64_t real, const char *name, const char *library)
 {
 	struct function_tables *f = function_tables;
@@ -296,8 +304,8 @@ void *function_stub(uint64_t real, const char *name, const char *library)
 	struct name *text = number < FUNCTIONS_MAX ? name_make(name, library) : NULL;
 	if (!text || !text->domain)
 		return NULL;
-	f->functions[number] =
-		(struct traced_function){real, text, prototype_name(prototype_of(name, library))};
+	f->functions[number] = (struct traced_function){
+		real, text, prototype_name(prototype_of(name, library)), hook_of(name, library)};
 	function_counts.functions++;
 	*place = (uint16_t)(number + 1);
 	return stub_at(number);
