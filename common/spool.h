@@ -42,7 +42,7 @@
 
 #define SPOOL_MAGIC 0x316c6f6f70536c54ull /* "TlSpool1" */
 #ifndef SPOOL_VERSION                     /* tests build a writer of another version */
-#define SPOOL_VERSION 12u
+#define SPOOL_VERSION 13u
 #endif
 #define RECORD_BYTES 32u
 #define CHUNK_BYTES 65536u /* 2048 records, which share the 40 ns or so of a chunk switch */
@@ -172,6 +172,11 @@ enum record_kind {
 				 follow, b = duration in ns; payload these columns as varints */
 	REC_CUDA_CUBIN = 0xf22, /* a piece of a module's code, not an event: a = hash; payload
 				   struct cuda_cubin, bytes */
+	/* OpenCL: see opencl_spool.h */
+	REC_OPENCL_COMMAND = 0xf24, /* tick of the call; payload struct opencl_command */
+	REC_OPENCL_ROW = 0xf25,     /* a = number of the event << 32 | columns that are names: bit i
+				       = the i-th word of the payload; b = ticks; payload uint64_t
+				       columns[] */
 	REC_GIL_WAIT = 0xf28,   /* a wait for Python's GIL, after its last call: a = ticks | enum
 				   callchain_method << 48 | interpreter << 56, b = tid of the holder
 				   << 32 | node */
@@ -624,6 +629,9 @@ struct function_counts {
 	uint64_t unresolved; /* wanted slots that could not be resolved or changed */
 	uint64_t no_room;    /* slots of functions beyond the maximum */
 	uint64_t excluded;   /* slots of functions that are never recorded */
+	/* Commands of OpenCL: enqueued while they were recorded; with a record; without one, since
+	 * there was no room for them. The others had not ended when they were last looked at. */
+	uint64_t opencl_enqueued, opencl_recorded, opencl_no_room;
 };
 
 struct python_definition {

@@ -21,6 +21,7 @@
 #include "writer/nvtx/named.h"
 #include "writer/nvtx/open.h"
 #include "writer/nvtx/runs.h"
+#include "writer/opencl/rows.h"
 #include "writer/osrt/open.h"
 #include "writer/osrt/records.h"
 #include "writer/sched/readings.h"

@@ -38,6 +38,7 @@ static inline void codexl_put_number(FILE *out, int64_t number, size_t width)
 	codexl_put_padding(out, written > 0 ? (size_t)written : 0, width);
 }
 
+/* Write a handle, and blanks up to the width of its column. */
 static inline void codexl_put_handle(FILE *out, uint64_t handle, int width)
 {
 	fprintf(out, "0x%-*" PRIX64, width - 2, handle);

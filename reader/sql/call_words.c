@@ -37,6 +37,16 @@ static void call_word(sqlite3_context *context, int count, sqlite3_value **value
 		}
 }
 
+static void text_return(sqlite3_context *context, sqlite3_str *text)
+{
+	int bytes = sqlite3_str_length(text);
+	char *result = sqlite3_str_finish(text);
+	if (result)
+		sqlite3_result_text(context, result, bytes, sqlite3_free);
+	else
+		sqlite3_result_text(context, "", 0, SQLITE_STATIC);
+}
+
 static void call_words(sqlite3_context *context, int count, sqlite3_value **values)
 {
 	struct prototype p;
@@ -56,12 +66,32 @@ static void call_words(sqlite3_context *context, int count, sqlite3_value **valu
 							  : "%llu",
 			value);
 	}
-	int bytes = sqlite3_str_length(text);
-	char *result = sqlite3_str_finish(text);
-	if (result)
-		sqlite3_result_text(context, result, bytes, sqlite3_free);
-	else
-		sqlite3_result_text(context, "", 0, SQLITE_STATIC);
+	text_return(context, text);
+}
+
+/* Values without names, as CodeXL writes them: `command` is not an argument of the program. */
+static void call_values(sqlite3_context *context, int count, sqlite3_value **values)
+{
+	struct prototype p;
+	sqlite3_str *text = sqlite3_str_new(sqlite3_context_db_handle(context));
+	uint32_t words = prototype_take(values[0], values[1], &p);
+	(void)count;
+	for (uint32_t i = 0; i < words; i++) {
+		const struct prototype_word *w = &p.words[i];
+		int64_t value = sqlite3_value_int64(values[2 + i]);
+		if (w->name_bytes == 7 && !strncmp(w->name, "command", 7))
+			continue;
+		sqlite3_str_appendall(text, sqlite3_str_length(text) ? ";" : "");
+		if (w->type == WORD_POINTER && !value)
+			sqlite3_str_appendall(text, "NULL");
+		else
+			sqlite3_str_appendf(text,
+				word_is_hex(w->type)              ? "0x%llX"
+					: word_is_signed(w->type) ? "%lld"
+								  : "%llu",
+				value);
+	}
+	text_return(context, text);
 }
 
 int call_words_add(struct sql *s)
@@ -72,6 +102,9 @@ int call_words_add(struct sql *s)
 	if (code == SQLITE_OK)
 		code = sqlite3_create_function(s->connection, "call_words",
 			2 + (int)PROTOTYPE_WORDS_MAX, flags, NULL, call_words, NULL, NULL);
+	if (code == SQLITE_OK)
+		code = sqlite3_create_function(s->connection, "call_values",
+			2 + (int)PROTOTYPE_WORDS_MAX, flags, NULL, call_values, NULL, NULL);
 	return code == SQLITE_OK ? 0 : -ENOMEM;
 }
 

@@ -9,6 +9,9 @@
  *   call_words(arguments, words, word1, ..., word8)
  *                          "id=0x5, m=4": all words but those of type ptr, which differ from call
  *                          to call; an empty text if there is none
+ *   call_values(arguments, words, word1, ..., word8)
+ *                          "0x5;4": the values of all words but `command`, as CodeXL writes
+ *                          arguments of OpenCL; an empty text if there is none
  */
 #ifndef READER_SQL_CALL_WORDS_H
 #define READER_SQL_CALL_WORDS_H

@@ -13,6 +13,7 @@
 #include "reader/sql/call_words.h"
 #include "reader/sql/critical_path.h"
 #include "reader/sql/functions.h"
+#include "reader/sql/opencl_names.h"
 #include "reader/sql/range_sweep.h"
 
 static const char magic[16] = "SQLite format 3";
@@ -179,6 +180,7 @@ int sql_open(struct sql *s, const char *path)
 		error = error ? error : range_sweep_add(s);
 		error = error ? error : call_words_add(s);
 		error = error ? error : critical_path_add(s);
+		error = error ? error : opencl_names_add(s);
 	}
 	if (!error) {
 		pragmas = sqlite3_mprintf(

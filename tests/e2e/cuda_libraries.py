@@ -16,6 +16,7 @@ import libdevice as device  # noqa: E402
 from lib import SRC, Report, clean_env, folder, main, receipts_agree, run, tap, trace  # noqa: E402
 
 LIBRARIES = ["cublas", "cudnn", "cufft", "cusparse", "cusolver", "curand", "nccl", "cufile"]
+OTHERS = ["opencl"]  # tests/e2e/opencl.py
 SGEMM = {"transa": 0, "transb": 1, "m": 128, "n": 256, "k": 64}
 # What tests/cuda/call_libraries.c calls, with the arguments that are not pointers, the status and the number of kernels launched within.
 CALLS = [("cublas", "cublasCreate_v2", {}, 0, 0), ("cublas", "cublasSgemm_v2", SGEMM, 0, 1), ("cublas", "cublasSgemm_v2", SGEMM, 0, 1),
@@ -124,10 +125,10 @@ def help_and_rows():
     for name in sorted(os.listdir(os.path.join(SRC, "common/schema/libraries"))):
         with open(os.path.join(SRC, "common/schema/libraries", name), encoding="utf-8") as file:
             rows += re.findall(r"^LIBRARY\((\d+), (\w+),", file.read(), re.M)
-    tap.ok(sorted(name for _, name in rows) == sorted(LIBRARIES) and len({number for number, _ in rows}) == len(rows), "rows of libraries.def", str(rows))
+    tap.ok(sorted(name for _, name in rows) == sorted(LIBRARIES + OTHERS) and len({number for number, _ in rows}) == len(rows), "rows of libraries.def", str(rows))
     environment, options = trace("help", "env").out.decode(), trace("help", "run").out.decode()
     reports = trace("stats", "-r", "nothing", "/dev/null").err.decode()
-    missing = [name for name in LIBRARIES if not re.search(rf"\b{name}\b", environment) or not re.search(rf"\b{name}\b", options) or f"{name}_sum" not in reports]
+    missing = [name for name in LIBRARIES + OTHERS if not re.search(rf"\b{name}\b", environment) or not re.search(rf"\b{name}\b", options) or f"{name}_sum" not in reports]
     tap.ok(not missing, "help names each library and its report", f"{missing}\n{reports[:400]}")
 
 

@@ -56,6 +56,8 @@ static const struct line {
 			"python_gil_sum",
 			"-f", "json", IN}},
 	{CMD_stats, {"-r", "nvtx_sum,nvtx_pushpop_sum,nvtx_startend_sum,nvtx_pushpop_trace", IN}},
+	{CMD_stats,
+		{"-r", "opencl_sum,opencl_kernel_sum,opencl_command_sum,opencl_command_trace", IN}},
 	{CMD_stats, {"-r", "nvtx_gpu_proj_trace,nvtx_kern_sum,ncu_metric_sum", "-f", "csv", IN}},
 	{CMD_stats, {"--filter-time", "0/1s", "--filter-nvtx", "a", "-u", "msec", IN}},
 	{CMD_analyze, {IN}},

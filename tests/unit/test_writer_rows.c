@@ -10,6 +10,7 @@
 #include <signal.h>
 
 #include "common/cuda_spool.h"
+#include "common/opencl_spool.h"
 #include "common/schema/cuda_columns.h"
 #include "common/varint.h"
 
@@ -352,6 +353,79 @@ static void waits_for_the_gil_become_rows(void)
 	tap(b && (int64_t)batch_value(b, 2, 1) >= 0, "and a wait that cannot be has a length");
 	b = batch_of(EVENT_OSRT_CALL, process, 0);
 	tap(b && b->count == 1, "its call is a call as any other");
+	report_release(&report);
+	clean(&t);
+}
+
+/* ---- OpenCL ---- */
+
+/* A command that was queued 100 ns after its call began, by a clock that began at `epoch`. */
+static struct opencl_command command_of(uint32_t clock, uint64_t epoch, uint32_t number)
+{
+	struct opencl_command c = {.call_tick = now,
+		.call_end_tick = now + 1000,
+		.clock_tick = now + 90000,
+		.clock_ns = {1, 2, 3},
+		.queued = epoch + 100,
+		.submitted = epoch + 200,
+		.start = epoch + 5000,
+		.end = epoch + 7000,
+		.type = 0x11f3,
+		.operation = 2,
+		.bytes = 4096,
+		.number = number,
+		.tid = 77};
+	if (clock)
+		c.clock_ns[clock - 1] = epoch + 90000;
+	return c;
+}
+
+/* Check that times of commands are converted from the clock that fits, and that records which
+ * cannot be have no rows. */
+static void commands_become_rows(void)
+{
+	static const uint64_t row[] = {5, 0xabc, 2, 0xdef, 1, 2, 1, 99};
+	struct fake_tree t;
+	struct fake_spool s;
+	uint32_t pid = dead_process(&t, &s, CLOCK_KIND_MONOTONIC);
+	struct lane *lane = fake_lane(&s);
+	const uint64_t queue = (uint64_t)EVENT_OPENCL_QUEUE << 32;
+	thread_put(&s, lane, pid, pid, THREAD_MAIN);
+	for (uint32_t i = 0; i < 4; i++) {
+		struct opencl_command c = command_of(i, UINT64_C(1) << 50, i + 1);
+		fake_put_long(&s, lane, now, REC_OPENCL_COMMAND, 0, 0, &c, sizeof(c));
+	}
+	struct opencl_command failed = {.call_tick = now, .call_end_tick = now, .status = -5};
+	fake_put_long(&s, lane, now, REC_OPENCL_COMMAND, 0, 0, &failed, sizeof(failed));
+	fake_put_long(&s, lane, now + 3, REC_OPENCL_ROW, queue, 0, row, 7 * sizeof(row[0]));
+	s.header->end_tick = now + 100000;
+	s.header->state = SPOOL_EXITED;
+	tap_equal(recover_quietly(&t), 0, "recover commands of OpenCL");
+	tap(report_read(&report, t.report) && !report.bad_blocks, "the report opens");
+	uint32_t process = report_process_of(&report, pid);
+	const Libtrace__EventBatch *b = batch_of(EVENT_OPENCL_COMMAND, process, 0);
+	const uint32_t clocks[] = {
+		OPENCL_OTHER_CLOCK, OPENCL_MONOTONIC_RAW, OPENCL_MONOTONIC, OPENCL_REALTIME};
+	for (uint32_t i = 0; i < 4; i++) {
+		uint64_t begin = now + (i ? 0 : (uint64_t)-100); /* queued when the call began */
+		tap(b && b->count == 5 &&
+				batch_value(b, 1 + OPENCL_COMMAND_START, i) ==
+					(int64_t)(begin + 5000) &&
+				batch_value(b, 1 + OPENCL_COMMAND_DURATION, i) == 2000 &&
+				batch_value(b, 1 + OPENCL_COMMAND_SINCE_QUEUED, i) == 4900 &&
+				batch_value(b, 1 + OPENCL_COMMAND_SINCE_SUBMITTED, i) == 4800 &&
+				batch_value(b, 1 + OPENCL_COMMAND_CLOCK, i) == clocks[i] &&
+				batch_value(b, 1 + OPENCL_COMMAND_CORRELATION_ID, i) == i + 1,
+			"a command has its times, by the clock that fits its call");
+	}
+	tap(b && batch_value(b, 1 + OPENCL_COMMAND_START, 4) == (int64_t)now &&
+			!batch_value(b, 1 + OPENCL_COMMAND_CLOCK, 4) &&
+			batch_value(b, 1 + OPENCL_COMMAND_STATUS, 4) == -5,
+		"a command that failed has none");
+	b = batch_of(EVENT_OPENCL_QUEUE, process, 0);
+	tap(b && b->count == 1 && batch_value(b, 1 + OPENCL_QUEUE_STREAM_ID, 0) == 5 &&
+			batch_value(b, 1 + OPENCL_QUEUE_PROFILING, 0) == 1,
+		"a queue has its columns");
 	report_release(&report);
 	clean(&t);
 }
@@ -776,6 +850,7 @@ int main(void)
 	samples_become_rows();
 	readings_become_rows();
 	waits_for_the_gil_become_rows();
+	commands_become_rows();
 	calls_of_functions_become_rows();
 	cuda_rows_become_rows();
 	code_is_kept_whole_or_not_at_all();

@@ -168,6 +168,9 @@ static void functions_fill(Libtrace__FunctionReceipt *r, const struct function_c
 	FILL(unresolved);
 	FILL(no_room);
 	FILL(excluded);
+	FILL(opencl_enqueued);
+	FILL(opencl_recorded);
+	FILL(opencl_no_room);
 #undef FILL
 }
 

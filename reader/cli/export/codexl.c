@@ -53,6 +53,7 @@ struct writing {
 	int64_t thread, origin_ns;
 	const char *section;
 	uint64_t rows, all_rows; /* of the section, of the file */
+	uint64_t opencl_calls, opencl_commands;
 };
 
 static int query(struct stats_database *d, struct writing *w, const char *statement,
@@ -213,6 +214,127 @@ static int caller_row(void *user, const struct sql_value *v, int count)
 	return ferror(w->out) ? -EPIPE : 0;
 }
 
+/* ---- OpenCL ---- */
+
+enum {
+	C_THREAD,
+	C_LINES,
+	C_NAME,
+	C_NUMBER,
+	C_START,
+	C_END,
+	C_TYPE, /* NULL = the call has no command with times */
+	C_COMMAND,
+	C_QUEUED,
+	C_SUBMITTED,
+	C_DEVICE_START,
+	C_DEVICE_END,
+	C_STREAM,
+	C_QUEUE,
+	C_CONTEXT_ID,
+	C_CONTEXT,
+	C_DEVICE,
+	C_COLUMNS,
+	C_HANDLE,
+	C_KERNEL,
+	C_GLOBAL,
+	C_LOCAL,
+	C_BYTES,
+	C_FIELDS
+};
+
+static void word_column_put(FILE *out, const char *text, size_t width)
+{
+	codexl_put_padding(out, word_put(out, text), width);
+}
+
+/* Write the columns of a command after those of its call. */
+static void command_put(const struct writing *w, const struct sql_value *v)
+{
+	codexl_put_number(w->out, v[C_TYPE].integer, 8);
+	word_column_put(w->out, v[C_COMMAND].text, 40);
+	for (int i = C_QUEUED; i <= C_DEVICE_END; i++)
+		codexl_put_number(w->out, absolute(w, &v[i]), 21);
+	codexl_put_number(w->out, v[C_STREAM].integer, 10);
+	codexl_put_handle(w->out, (uint64_t)v[C_QUEUE].integer, 25);
+	codexl_put_number(w->out, v[C_CONTEXT_ID].integer, 10);
+	codexl_put_handle(w->out, (uint64_t)v[C_CONTEXT].integer, 25);
+	word_column_put(w->out, v[C_DEVICE].text, 30);
+	if (v[C_COLUMNS].integer == CODEXL_BYTES_COLUMN)
+		codexl_put_number(w->out, v[C_BYTES].integer, 20);
+	if (v[C_COLUMNS].integer == CODEXL_KERNEL_COLUMNS ||
+		v[C_COLUMNS].integer == CODEXL_HANDLE_COLUMN)
+		codexl_put_handle(w->out, (uint64_t)v[C_HANDLE].integer, 25);
+	if (v[C_COLUMNS].integer != CODEXL_KERNEL_COLUMNS)
+		return;
+	word_column_put(w->out, v[C_KERNEL].text, 10);
+	codexl_put_column(w->out, v[C_GLOBAL].text, CODEXL_PUT_LINE, 14);
+	codexl_put_column(w->out, v[C_LOCAL].text, CODEXL_PUT_LINE, 13);
+}
+
+static int opencl_time_row(void *user, const struct sql_value *v, int count)
+{
+	struct writing *w = user;
+	if (count != C_FIELDS)
+		return 0;
+	thread_begin(w, v);
+	codexl_put_number(w->out, v[C_NUMBER].integer, 5);
+	word_column_put(w->out, v[C_NAME].text, 45);
+	fprintf(w->out, "%-21" PRId64 "%-21" PRId64, absolute(w, &v[C_START]),
+		absolute(w, &v[C_END]));
+	if (v[C_TYPE].type == SQL_INTEGER) {
+		command_put(w, v);
+		w->opencl_commands++;
+	}
+	fputc('\n', w->out);
+	w->opencl_calls++;
+	return ferror(w->out) ? -EPIPE : 0;
+}
+
+static int opencl_call_row(void *user, const struct sql_value *v, int count)
+{
+	struct writing *w = user;
+	if (count != 5)
+		return 0;
+	thread_begin(w, v);
+	line_put(w->out, v[3].text);
+	fputs(" = ", w->out);
+	word_put(w->out, v[2].text);
+	fputs(" ( ", w->out);
+	line_put(w->out, v[4].text);
+	fputs(" )\n", w->out);
+	return ferror(w->out) ? -EPIPE : 0;
+}
+
+/* Columns: device, key, value. */
+static int device_row(void *user, const struct sql_value *v, int count)
+{
+	const struct writing *w = user;
+	if (count != 3)
+		return 0;
+	fputs("Device ", w->out);
+	word_put(w->out, v[0].text);
+	fprintf(w->out, " %s = ", v[1].text);
+	line_put(w->out, v[2].text);
+	fputc('\n', w->out);
+	return ferror(w->out) ? -EPIPE : 0;
+}
+
+static const char opencl_devices[] =
+	"WITH d AS (SELECT n.value AS name, pv.value AS vendor, p.value AS platform, "
+	"v.value AS version, r.value AS driver, g.addressBits AS bits "
+	"FROM (SELECT * FROM LIBTRACE_OPENCL_DEVICE GROUP BY nameId) AS g "
+	"LEFT JOIN StringIds AS n ON n.id = g.nameId "
+	"LEFT JOIN StringIds AS pv ON pv.id = g.platformVendorId "
+	"LEFT JOIN StringIds AS p ON p.id = g.platformId "
+	"LEFT JOIN StringIds AS v ON v.id = g.platformVersionId "
+	"LEFT JOIN StringIds AS r ON r.id = g.driverVersionId) "
+	"SELECT name, 'Platform Vendor', vendor FROM d UNION ALL "
+	"SELECT name, 'Platform Name', platform FROM d UNION ALL "
+	"SELECT name, 'Platform Version', version FROM d UNION ALL "
+	"SELECT name, 'CLDriver Version', driver FROM d UNION ALL "
+	"SELECT name, 'NumberAppAddressBits', bits || '' FROM d";
+
 enum {
 	K_COUNT,
 	K_NAME,
@@ -275,6 +397,20 @@ static int timeline_write(struct writing *w, struct stats_database *d)
 		const char *section, *statement;
 		int (*row)(void *user, const struct sql_value *v, int count);
 	} parts[] = {
+		{"ocl API Trace Output",
+			"SELECT c.globalTid, l.calls, c.name, c.result, coalesce(c.arguments, '') "
+			"FROM CODEXL_OPENCL AS c JOIN CODEXL_OPENCL_LINES AS l "
+			"ON l.globalTid = c.globalTid ORDER BY c.rowid",
+			opencl_call_row},
+		{"ocl Timestamp Output",
+			"SELECT c.globalTid, l.calls, c.name, c.type, c.start, c.\"end\", d.type, "
+			"d.command, d.queued, d.submitted, d.start, d.\"end\", d.streamId, "
+			"d.queue, d.contextId, d.context, d.device, d.columns, d.handle, d.kernel, "
+			"d.global, d.local, d.bytes FROM CODEXL_OPENCL AS c "
+			"JOIN CODEXL_OPENCL_LINES AS l ON l.globalTid = c.globalTid "
+			"LEFT JOIN CODEXL_COMMANDS AS d ON d.process = c.globalTid >> 24 "
+			"AND d.number = c.command ORDER BY c.rowid",
+			opencl_time_row},
 		{"hsa API Trace Output",
 			"SELECT c.globalTid, l.calls, n.name, c.source, c.result, "
 			"coalesce(a.arguments, 'object=' || c.object) FROM CODEXL_CALLS AS c "
@@ -317,7 +453,9 @@ static int timeline_write(struct writing *w, struct stats_database *d)
 	struct header header = {w->out, "", true};
 	fputs("TraceFileVersion=3.2\nProfilerVersion=" LIBTRACE_VERSION "\n", w->out);
 	int error = header_put(&header, d);
-	fputs("HSAExcludedAPIs=\n", w->out);
+	fputs("CLExcludedAPIs=\nHSAExcludedAPIs=\n", w->out);
+	if (!error)
+		error = query(d, w, opencl_devices, device_row);
 	for (size_t i = 0; !error && i < sizeof(parts) / sizeof(parts[0]); i++) {
 		w->section = parts[i].section;
 		error = query(d, w, parts[i].statement, parts[i].row);
@@ -511,9 +649,9 @@ static int occupancy_write(struct writing *w, struct stats_database *d)
 
 /* Write a report that this program recorded, through a temporary database. */
 static int write_recorded(FILE *out, struct cli_report *r, const struct options *o,
-	const char *format, const uint64_t *events)
+	const char *format, uint64_t *events)
 {
-	static const char *const before[] = {"nvtx", "osrt", "codexl"};
+	static const char *const before[] = {"nvtx", "osrt", "codexl", "codexl_opencl"};
 	const struct stats_form form = {.symbol_path = o->value[OPT_export_symbol_path],
 		.no_wait = o->value[OPT_export_no_wait],
 		.window = {.all = true}};
@@ -536,6 +674,8 @@ static int write_recorded(FILE *out, struct cli_report *r, const struct options 
 	if (error)
 		sql_file_failed(&d.sql, r->path, "convert it to this format", error);
 	stats_database_close(&d);
+	events[KIND_FUNCTION_CALL] -= w.opencl_calls;
+	events[KIND_OPENCL_COMMAND] -= w.opencl_commands;
 	return !error && !w.all_rows ? -ENODATA : error;
 }
 

@@ -70,14 +70,14 @@ int codexl_left_out_print(struct stats_database *d, const char *format, const ui
 }
 
 /* The kinds in `carried` are counted by codexl_left_out_print(), or stored. Devices are stored in
- * the rows of their kernels. */
+ * the rows of their kernels, or in the header. */
 void codexl_others_print(const char *path, enum codexl_format format, uint64_t *events)
 {
 	static const uint32_t carried[] = {KIND_OSRT_CALL, KIND_CUDA_API, KIND_CUDA_KERNEL,
 		KIND_NVTX_RANGE, KIND_NVTX_MARK, KIND_NVTX_START_END, KIND_CUDA_MEMCPY,
 		KIND_CUDA_MEMSET, KIND_CUDA_DEVICE, KIND_CUDA_DEVICE_ATTRIBUTE, KIND_THREAD_START,
 		KIND_THREAD_END, KIND_THREAD_NAME, KIND_MODULE_LOAD, KIND_MODULE_UNLOAD,
-		KIND_PYTHON_CODE, KIND_CUDA_RECEIPT, KIND_CODEXL_KERNEL};
+		KIND_PYTHON_CODE, KIND_CUDA_RECEIPT, KIND_CODEXL_KERNEL, KIND_OPENCL_DEVICE};
 	for (size_t i = 0; i < sizeof(carried) / sizeof(carried[0]); i++)
 		events[carried[i]] = 0;
 	export_note_left_out(path, codexl_format_name(format), events);

@@ -217,6 +217,9 @@ static void print_functions(FILE *out, const Libtrace__FunctionReceipt *f, unsig
 	print_nouns(out, f->unresolved, "slot", " not resolved");
 	print_nouns(out, f->no_room, "slot", " beyond the maximum number of functions");
 	print_nouns(out, f->excluded, "slot", " of functions that are never recorded");
+	if (f->opencl_enqueued)
+		fprintf(out, "; OpenCL: %" PRIu64 " of %" PRIu64 " commands recorded",
+			f->opencl_recorded, f->opencl_enqueued);
 	if (!f->functions)
 		fputs("; functions of the C library and the loader are never recorded this way: "
 		      "record them with --trace=osrt",
@@ -283,7 +286,9 @@ static void print_process(FILE *out, const struct process *p, unsigned depth, bo
 	if (s && (verbose || s->off || s->lost || s->threads_refused))
 		print_switches(out, s, indent + 4);
 	if (p->receipt && p->receipt->functions &&
-		(verbose || !p->receipt->functions->patched || p->receipt->functions->no_room))
+		(verbose || !p->receipt->functions->patched || p->receipt->functions->no_room ||
+			p->receipt->functions->opencl_recorded <
+				p->receipt->functions->opencl_enqueued))
 		print_functions(out, p->receipt->functions, indent + 4);
 }
 
@@ -438,6 +443,9 @@ static void add_functions(Libtrace__FunctionReceipt *sum, const Libtrace__Functi
 	sum->unresolved += f->unresolved;
 	sum->no_room += f->no_room;
 	sum->excluded += f->excluded;
+	sum->opencl_enqueued += f->opencl_enqueued;
+	sum->opencl_recorded += f->opencl_recorded;
+	sum->opencl_no_room += f->opencl_no_room;
 }
 
 static void add_switches(Libtrace__SwitchReceipt *sum, const Libtrace__SwitchReceipt *s)

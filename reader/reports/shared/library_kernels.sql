@@ -25,4 +25,16 @@ FROM range_launches('LIBRARY_SWEEP') AS p CROSS JOIN CUPTI_ACTIVITY_KIND_KERNEL 
 WHERE p.range IS NOT NULL AND NOT EXISTS (SELECT 1 FROM PREPARED WHERE what = 'library_kernels')
 GROUP BY p.range;
 
+-- Kernels of OpenCL have the number of their call's command.
+CREATE TEMP TABLE IF NOT EXISTS OPENCL_CALLS (process INTEGER, command INTEGER, call INTEGER, PRIMARY KEY (process, command)) WITHOUT ROWID;
+
+INSERT OR IGNORE INTO OPENCL_CALLS
+SELECT f.globalTid >> 24, call_word(a.value, 'command', f.words, f.word1, f.word2, f.word3, f.word4, f.word5, f.word6, f.word7, f.word8) AS command, f.id
+FROM LIBTRACE_FUNCTION_CALL AS f JOIN StringIds AS a ON a.id = f.argumentsId
+WHERE f.libraryApi = 9 AND command > 0 AND NOT EXISTS (SELECT 1 FROM PREPARED WHERE what = 'library_kernels');
+
+INSERT OR IGNORE INTO LIBRARY_KERNELS
+SELECT c.call, 1, k.duration FROM LIBTRACE_OPENCL_COMMAND AS k JOIN OPENCL_CALLS AS c ON c.process = k.globalTid >> 24 AND c.command = k.correlationId
+WHERE k.operation = 20 AND k.clock > 0 AND NOT EXISTS (SELECT 1 FROM PREPARED WHERE what = 'library_kernels');
+
 INSERT OR IGNORE INTO PREPARED VALUES ('library_kernels');
