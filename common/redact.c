@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * redact.c - recognition of secrets by the words of their names, and replacement of their values in
- * arguments.
+ * arguments and texts.
  */
 #include "common/redact.h"
 
@@ -71,4 +71,83 @@ char *redact_argument(bool *hide, char *text, size_t *bytes)
 	bytes_copy(equals + 1, value < most ? "********" : redacted, kept);
 	*bytes = name + 1 + kept;
 	return text;
+}
+
+/* ---- texts ---- */
+
+enum state {
+	IN_NAME = 0, /* in a word, or before one */
+	AFTER_QUOTE, /* a quote has ended the word */
+	BEFORE_VALUE,
+	IN_VALUE
+};
+
+static bool is_of_name(char c)
+{
+	return isalnum((unsigned char)c) || c == '_' || c == '-' || c == '.';
+}
+
+static bool is_quote(char c)
+{
+	return c == '"' || c == '\'';
+}
+
+static bool search_is_secret(const struct redact_search *s)
+{
+	return s->length <= sizeof(s->name) && is_secret(s->name, s->length);
+}
+
+/* Begin to look for a name again. */
+static void search_reset(struct redact_search *s)
+{
+	s->state = IN_NAME;
+	s->length = 0;
+}
+
+/* Process a character outside of a value. */
+static void name_add(struct redact_search *s, char c)
+{
+	const bool separates = c == '=' || c == ':';
+	if (is_of_name(c)) {
+		if (s->state == AFTER_QUOTE)
+			search_reset(s);
+		if (s->length < sizeof(s->name))
+			s->name[s->length] = c;
+		s->length += s->length <= sizeof(s->name);
+	} else if ((separates || (c == ' ' && s->length && *s->name == '-')) &&
+		search_is_secret(s)) {
+		s->until = c == ':' ? '\n' : ' ';
+		s->state = BEFORE_VALUE;
+		s->length = 0;
+	} else if (is_quote(c) && s->length && s->state == IN_NAME) {
+		s->state = AFTER_QUOTE;
+	} else {
+		search_reset(s);
+	}
+}
+
+/* Process a character of a value, or before it. Return what to show instead. */
+static char value_add(struct redact_search *s, char c)
+{
+	const bool line_ends = c == '\n' || c == '\r',
+		   blank = isspace((unsigned char)c) || is_quote(c);
+	if (s->state == BEFORE_VALUE && blank && !line_ends) {
+		s->until = is_quote(c) ? c : s->until;
+		s->state = is_quote(c) ? IN_VALUE : BEFORE_VALUE;
+		return c;
+	}
+	s->state = IN_VALUE;
+	if (!line_ends && !(s->until == ' ' ? blank : c == s->until))
+		return '*';
+	search_reset(s);
+	return c;
+}
+
+void redact_text(struct redact_search *search, char *text, size_t bytes)
+{
+	for (size_t i = 0; i < bytes; i++)
+		if (search->state >= BEFORE_VALUE)
+			text[i] = value_add(search, text[i]);
+		else
+			name_add(search, text[i]);
 }

@@ -186,11 +186,17 @@ enum record_kind {
 				   RECORD_NESTED: it interrupted the tracer, and has no callchain */
 	REC_THREAD_TIME = 0xf31,   /* a = enum thread_time_flag, b = ns of processor time of the
 				     thread; payload struct thread_time */
+	REC_STREAM = 0xf41,        /* bytes written to standard output or error: a = position in
+				      the stream, b = enum stream_bits; payload the bytes, at most
+				      STREAM_PIECE_BYTES */
 	REC_FUNCTION_WORDS = 0xf40 /* published together with the REC_FUNCTION after it: a = name of
 				      the prototype, b = number of words; payload the words */
 };
 
 #define FUNCTION_LEVEL_MAX 255u
+
+enum stream_bits { STREAM_NUMBER = 3 /* 1 or 2, the descriptor */, STREAM_REDIRECTED = 4 };
+#define STREAM_PIECE_BYTES 4096u
 
 /* Return the kind of a record without the level of a function's call. */
 static inline uint32_t record_kind_of(uint64_t word)
@@ -634,6 +640,15 @@ struct function_counts {
 	uint64_t opencl_enqueued, opencl_recorded, opencl_no_room;
 };
 
+/* Counts of the source of standard output and error; written by the process. */
+struct stream_counts {
+	uint32_t is_on;
+	uint32_t no_stdio;   /* 1 = what the C library's stdio writes is not seen */
+	uint64_t written[2]; /* bytes that were seen, of each stream */
+	uint64_t beyond[2];  /* of these, bytes beyond the limit: not kept */
+	uint64_t unrecorded; /* bytes that could not be recorded */
+};
+
 struct python_definition {
 	uint32_t table; /* the line table, as a name of the spool; 0 = none */
 	uint32_t lines; /* enum python_lines */
@@ -689,6 +704,7 @@ struct spool_header {
 	struct cpu_counts cpu;
 	struct thread_time_counts thread_time;
 	struct function_counts function;
+	struct stream_counts streams;
 	uint32_t chains_without_memory; /* events without a callchain, because the spool had no room
 					   for its nodes */
 };

@@ -6,6 +6,7 @@
 #define _GNU_SOURCE
 #include "inject/capture.h"
 #include "inject/fn.h"
+#include "inject/streams.h"
 #include "tracer/base/launch.h"
 #include "tracer/base/libc.h"
 #include "tracer/functions/functions.h"
@@ -158,6 +159,8 @@ __attribute__((constructor(101))) static void preload_start(int argc, char **arg
 		handlers_register();
 		libc.on_exit(at_exit, NULL);
 		capture_listen();
+		if (session.config.streams)
+			streams_listen();
 		if (!thread_self.lane)
 			thread_attach(&thread_self);
 #define PRODUCER(name, is_default, describe, start, ready, ...) ready;

@@ -26,6 +26,7 @@
 #include "writer/osrt/records.h"
 #include "writer/sched/readings.h"
 #include "writer/sched/switches.h"
+#include "writer/streams/writes.h"
 
 record_put *sources_record(uint32_t kind)
 {

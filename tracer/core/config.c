@@ -53,6 +53,8 @@ static const struct option options[] = {
 #include "tracer/producers.def"
 	{"LIBTRACE_SAMPLE", KIND_WORD, 0, "process-tree", AT(cpu)},
 	{"LIBTRACE_THREAD_TIME", KIND_WORD, 0, "process-tree", AT(sched)},
+	{"LIBTRACE_STREAMS", KIND_WORD, 0, "process-tree", AT(streams)},
+	{"LIBTRACE_STREAMS_LIMIT", KIND_NUMBER, 1024, NULL, AT(streams_bytes)},
 	{"LIBTRACE_CPUCTXSW", KIND_WORD, 0, "process-tree", AT(cpuctxsw)},
 	{"LIBTRACE_SAMPLING_TRIGGER", KIND_WORD, 0, "perf", AT(sample_by_event)},
 	{"LIBTRACE_SAMPLING_FREQUENCY", KIND_NUMBER, 1, NULL, UP_TO(SAMPLE_HZ_MAX, sample_hz)},
@@ -284,6 +286,7 @@ void config_read(struct config *c, char **envp)
 #define PRODUCER(name, is_default, ...) .name = is_default,
 #include "tracer/producers.def"
 		.sample_hz = SAMPLE_HZ,
+		.streams_bytes = 1u << 20,
 		.cuda_memory = true,
 		.cuda_unified_memory = true,
 		.cuda_flush_ns = 500000000u,

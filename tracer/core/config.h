@@ -37,12 +37,14 @@ enum chain_class {
 
 struct config {
 /* A member for each source, set by LIBTRACE_TRACE; cpu and sched also by LIBTRACE_SAMPLE and
- * LIBTRACE_THREAD_TIME, functions only by LIBTRACE_FUNCTIONS or `libraries`. */
+ * LIBTRACE_THREAD_TIME, streams by LIBTRACE_STREAMS, functions only by LIBTRACE_FUNCTIONS or
+ * `libraries`. */
 #define PRODUCER(name, ...) bool name;
 #include "tracer/producers.def"
 	bool libraries[LIBRARY_ROWS]; /* named in LIBTRACE_TRACE: their calls are recorded */
 	uint64_t sample_hz;           /* LIBTRACE_SAMPLING_FREQUENCY */
 	bool sample_by_event;         /* LIBTRACE_SAMPLING_TRIGGER=perf: not by timers */
+	uint64_t streams_bytes;       /* LIBTRACE_STREAMS_LIMIT (KiB) of each stream */
 	bool cpuctxsw;                /* LIBTRACE_CPUCTXSW: record context switches */
 	bool overwrite;               /* LIBTRACE_FORCE_OVERWRITE */
 	bool filtered;         /* LIBTRACE_SECCOMP=trace: record under system call filters, too */

@@ -174,9 +174,21 @@ static void functions_fill(Libtrace__FunctionReceipt *r, const struct function_c
 #undef FILL
 }
 
+static void streams_fill(Libtrace__StreamReceipt *r, const struct stream_counts *counts)
+{
+	const struct stream_counts c = *counts;
+	libtrace__stream_receipt__init(r);
+	r->has_stdout_bytes = (r->stdout_bytes = c.written[0]) != 0;
+	r->has_stderr_bytes = (r->stderr_bytes = c.written[1]) != 0;
+	r->has_beyond = (r->beyond = c.beyond[0] + c.beyond[1]) != 0;
+	r->has_unrecorded = (r->unrecorded = c.unrecorded) != 0;
+	r->has_no_stdio = r->no_stdio = c.no_stdio != 0;
+}
+
 void receipt_put(struct writer *w, struct spool *spool, uint64_t unaccounted)
 {
 	Libtrace__FunctionReceipt functions;
+	Libtrace__StreamReceipt streams;
 	Libtrace__ThreadTimeReceipt thread_time;
 	Libtrace__SwitchReceipt switches;
 	Libtrace__Receipt receipt = LIBTRACE__RECEIPT__INIT;
@@ -226,6 +238,10 @@ void receipt_put(struct writer *w, struct spool *spool, uint64_t unaccounted)
 	if (h->function.is_on) {
 		functions_fill(&functions, &h->function);
 		receipt.functions = &functions;
+	}
+	if (h->streams.is_on) {
+		streams_fill(&streams, &h->streams);
+		receipt.streams = &streams;
 	}
 	put_receipt(w, &receipt, &sum, dropped);
 }

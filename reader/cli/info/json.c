@@ -106,6 +106,16 @@ static void print_functions(FILE *out, const Libtrace__FunctionReceipt *f)
 	fputs("}", out);
 }
 
+static void print_streams(FILE *out, const Libtrace__StreamReceipt *s)
+{
+	fprintf(out, ", \"streams\": {\"stdout_bytes\": %" PRIu64, s->stdout_bytes);
+	number_member(out, "stderr_bytes", s->stderr_bytes);
+	number_member(out, "beyond", s->beyond);
+	number_member(out, "unrecorded", s->unrecorded);
+	number_member(out, "no_stdio", s->no_stdio);
+	fputs("}", out);
+}
+
 static void print_receipt(FILE *out, const Libtrace__Receipt *t)
 {
 	fprintf(out, ", \"receipt\": {\"produced\": %" PRIu64, t->produced);
@@ -138,6 +148,8 @@ static void print_receipt(FILE *out, const Libtrace__Receipt *t)
 		print_switches(out, t->switches);
 	if (t->functions)
 		print_functions(out, t->functions);
+	if (t->streams)
+		print_streams(out, t->streams);
 	fputs("}", out);
 }
 

@@ -227,6 +227,17 @@ static void print_functions(FILE *out, const Libtrace__FunctionReceipt *f, unsig
 	fputs("\n", out);
 }
 
+static void print_streams(FILE *out, const Libtrace__StreamReceipt *s, unsigned indent)
+{
+	fprintf(out, "%*sstandard output: %" PRIu64 " bytes, standard error: %" PRIu64 " bytes",
+		(int)indent, "", s->stdout_bytes, s->stderr_bytes);
+	print_nouns(out, s->beyond, "byte", " beyond the limit not kept (--streams-limit)");
+	print_nouns(out, s->unrecorded, "byte", " lost");
+	if (s->no_stdio)
+		fputs("; what the C library's stdio writes was not seen", out);
+	fputs("\n", out);
+}
+
 /* Return whether the short form should show this receipt, too. */
 static bool is_remarkable(const Libtrace__Receipt *r)
 {
@@ -290,6 +301,8 @@ static void print_process(FILE *out, const struct process *p, unsigned depth, bo
 			p->receipt->functions->opencl_recorded <
 				p->receipt->functions->opencl_enqueued))
 		print_functions(out, p->receipt->functions, indent + 4);
+	if (p->receipt && p->receipt->streams && verbose)
+		print_streams(out, p->receipt->streams, indent + 4);
 }
 
 /* A process, sorted by start. Its parent is the program image that it replaced by exec, else the
@@ -448,6 +461,15 @@ static void add_functions(Libtrace__FunctionReceipt *sum, const Libtrace__Functi
 	sum->opencl_no_room += f->opencl_no_room;
 }
 
+static void add_streams(Libtrace__StreamReceipt *sum, const Libtrace__StreamReceipt *s)
+{
+	sum->stdout_bytes += s->stdout_bytes;
+	sum->stderr_bytes += s->stderr_bytes;
+	sum->beyond += s->beyond;
+	sum->unrecorded += s->unrecorded;
+	sum->no_stdio |= s->no_stdio;
+}
+
 static void add_switches(Libtrace__SwitchReceipt *sum, const Libtrace__SwitchReceipt *s)
 {
 	sum->threads += s->threads;
@@ -463,6 +485,8 @@ struct total {
 	Libtrace__ThreadTimeReceipt times;
 	Libtrace__SwitchReceipt switches;
 	Libtrace__FunctionReceipt functions;
+	Libtrace__StreamReceipt streams;
+	bool has_streams;
 	uint64_t drops[REASONS_PRINTED + 1];
 };
 
@@ -492,6 +516,10 @@ static void add_receipt(struct total *t, const Libtrace__Receipt *r)
 		add_switches(&t->switches, r->switches);
 	if (r->functions)
 		add_functions(&t->functions, r->functions);
+	if (r->streams) {
+		add_streams(&t->streams, r->streams);
+		t->has_streams = true;
+	}
 }
 
 /* Print the sum of all receipts. */
@@ -499,7 +527,7 @@ static void print_total(FILE *out, const struct process_list *l)
 {
 	struct total total = {LIBTRACE__RECEIPT__INIT, LIBTRACE__CPU_RECEIPT__INIT,
 		LIBTRACE__THREAD_TIME_RECEIPT__INIT, LIBTRACE__SWITCH_RECEIPT__INIT,
-		LIBTRACE__FUNCTION_RECEIPT__INIT, {0}};
+		LIBTRACE__FUNCTION_RECEIPT__INIT, LIBTRACE__STREAM_RECEIPT__INIT, false, {0}};
 	bool any = false;
 	for (size_t n = 0; n < l->count; n++)
 		if (l->rows[n]->receipt) {
@@ -520,6 +548,8 @@ static void print_total(FILE *out, const struct process_list *l)
 		print_switches(out, &total.switches, 2);
 	if (total.functions.modules)
 		print_functions(out, &total.functions, 2);
+	if (total.has_streams)
+		print_streams(out, &total.streams, 2);
 	print_drops(out, total.drops);
 }
 

@@ -4,11 +4,15 @@
 #include "reader/export/sqlite/facts.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+#ifdef HAVE_SQLITE
+#include <sqlite3.h>
+#endif
 
 #include "reader/export/sqlite/enums.h"
 #include "reader/export/sqlite/export_state.h"
@@ -512,6 +516,108 @@ static int texts_put(struct sqlite_export *x)
 	return error;
 }
 
+/* ---- output of programs ---- */
+
+#ifdef HAVE_SQLITE
+/* A stream of a process, and its text so far. */
+struct content {
+	int64_t process;
+	int stream;
+	char *text;
+	size_t bytes, capacity;
+};
+
+static int content_add(struct content *c, const char *text, size_t bytes)
+{
+	size_t needed = c->bytes + bytes + 1;
+	if (needed > c->capacity) {
+		char *more = realloc(c->text, needed * 2);
+		if (!more)
+			return -ENOMEM;
+		c->text = more;
+		c->capacity = needed * 2;
+	}
+	memcpy(c->text + c->bytes, text, bytes);
+	c->bytes += bytes;
+	c->text[c->bytes] = 0;
+	return 0;
+}
+
+/* Look up the id of a text, and add its row to StringIds, which has those before. */
+static int late_text_id(struct sqlite_export *x, const char *text, uint32_t *ret_id)
+{
+	const uint32_t count = x->texts.count;
+	int error = text_id(&x->texts, text, ret_id);
+	if (error || x->texts.count == count)
+		return error;
+	return database_row(&x->database, "StringIds", "it", (int64_t)*ret_id, text);
+}
+
+static int content_write(struct sqlite_export *x, struct content *c)
+{
+	char name[64];
+	uint32_t name_id, text;
+	if (!c->bytes)
+		return 0;
+	snprintf(name, sizeof(name), "pid_%" PRId64 "_%s.log", c->process >> 24 & 0xffffff,
+		c->stream == 1 ? "stdout" : "stderr");
+	int error = late_text_id(x, name, &name_id);
+	if (!error)
+		error = late_text_id(x, c->text, &text);
+	c->bytes = 0;
+	return error ? error
+		     : database_row(&x->database, "ProcessStreams", "iii", c->process,
+			       (int64_t)name_id, (int64_t)text);
+}
+
+static int rows_read(struct sqlite_export *x, sqlite3_stmt *s)
+{
+	struct content c = {0};
+	int error = 0, step;
+	while (!error && (step = sqlite3_step(s)) == SQLITE_ROW) {
+		const int64_t process = sqlite3_column_int64(s, 0);
+		const int stream = sqlite3_column_int(s, 1);
+		const char *text = (const char *)sqlite3_column_text(s, 2);
+		if (process != c.process || stream != c.stream)
+			error = content_write(x, &c);
+		c.process = process;
+		c.stream = stream;
+		if (!error && text)
+			error = content_add(&c, text, (size_t)sqlite3_column_bytes(s, 2));
+	}
+	if (!error && step != SQLITE_DONE)
+		error = database_failed(&x->database);
+	if (!error)
+		error = content_write(x, &c);
+	free(c.text);
+	return error;
+}
+
+/* Write ProcessStreams: a row for each stream of a process, from the rows of LIBTRACE_STREAM_WRITE
+ * and StringIds, which are complete. Writes that went elsewhere are left out. */
+static int streams_put(struct sqlite_export *x)
+{
+	static const char sql[] =
+		"SELECT w.globalTid & ~0xffffff, w.stream, t.value FROM LIBTRACE_STREAM_WRITE AS w "
+		"JOIN StringIds AS t ON t.id = w.textId WHERE NOT w.redirected "
+		"ORDER BY 1, 2, w.position";
+	sqlite3_stmt *s = NULL;
+	if (!x->own.facts[KIND_STREAM_WRITE].rows)
+		return 0;
+	if (sqlite3_prepare_v2(x->database.connection, sql, -1, &s, NULL))
+		return database_failed(&x->database);
+	int error = rows_read(x, s);
+	sqlite3_finalize(s);
+	return error;
+}
+#else
+static int streams_put(struct sqlite_export *x)
+{
+	(void)x;
+	return -ENOSYS; /* there is no database to write to */
+}
+#endif
+
 int common_facts_write(struct sqlite_export *x)
 {
 	int error = times_put(x);
@@ -519,5 +625,7 @@ int common_facts_write(struct sqlite_export *x)
 		error = export_put(x);
 	if (!error)
 		error = texts_put(x);
+	if (!error)
+		error = streams_put(x);
 	return error ? error : enum_tables_write(&x->database);
 }
