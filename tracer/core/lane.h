@@ -27,6 +27,19 @@ static inline struct record *lane_room_at_hand(const struct thread *t, unsigned 
 							  : NULL;
 }
 
+/* As lane_room(), for events whose rate matters. */
+static inline struct record *lane_room_soon(struct thread *t, unsigned slots)
+{
+	struct record *r = lane_room_at_hand(t, slots);
+	return __builtin_expect(r != NULL, 1) ? r : lane_room(t, slots);
+}
+
+/* Return the slots of a record with `bytes` bytes of payload. */
+static inline unsigned record_slots(uint64_t bytes)
+{
+	return 1 + (unsigned)((bytes + RECORD_BYTES - 1) / RECORD_BYTES);
+}
+
 /* Publish the next `slots` records. One instruction moves the head: a handler may fork by a raw
  * system call, and the child continues here, too, at any later time. */
 static inline void lane_publish(struct thread *t, unsigned slots)

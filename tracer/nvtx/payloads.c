@@ -268,7 +268,7 @@ uint64_t nvtx_schema_register(struct name *domain, const struct nvtx_schema_attr
 			.text_count = 2});
 		ext_semantics(domain, 0, id, i, e->semantics);
 	}
-	struct thread *t = nvtx_enter();
+	struct thread *t = event_enter();
 	if (t) {
 		schemas_add(domain, id, &known);
 		thread_leave(t);
@@ -293,7 +293,7 @@ uint64_t nvtx_enum_register(struct name *domain, const struct nvtx_enum_attribut
 				ext_chars(v->name)},
 			.text_count = 2});
 	}
-	struct thread *t = nvtx_enter();
+	struct thread *t = event_enter();
 	if (t) {
 		schemas_add_enum(domain, id, bytes);
 		thread_leave(t);

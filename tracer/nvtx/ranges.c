@@ -22,32 +22,6 @@
 
 #define NS_BITS 16 /* bits of record.b below a range's duration */
 
-/* ---- entry ---- */
-
-/* Enter after a handler interrupted the tracer or left it by siglongjmp. */
-static struct thread *enter_interrupted(struct thread *t)
-{
-	thread_mend_guard(t);
-	if (!t->busy)
-		return thread_enter_attached(t) ? t : NULL;
-	if (t->lane)
-		t->lane->dropped[DROP_NESTED]++;
-	else if (session.spool)
-		session_count_drop(DROP_NESTED);
-	return NULL;
-}
-
-struct thread *nvtx_enter_first(struct thread *t)
-{
-	if (gate_is_wiped() && !gate_opens(&own_words.session_mask) && gate_is_wiped())
-		return NULL; /* the tracer was interrupted when the process was forked */
-	if (t->shared && thread_is_stray(t))
-		return NULL;
-	if (t->busy)
-		return enter_interrupted(t);
-	return thread_enter_attached(t) ? t : NULL;
-}
-
 bool nvtx_domain_is_on(const struct name *domain)
 {
 	return nvtx_is_on() && !nvtx_select_excludes(domain);
@@ -125,7 +99,7 @@ static inline __attribute__((always_inline)) unsigned mark_fill(
 	r->word = nvtx_word(REC_NVTX_MARK, flags, bytes);
 	r->a = m->names;
 	r->b = m->attributes ? NVTX_HAS_ATTRIBUTES : 0;
-	return nvtx_slots(bytes);
+	return record_slots(bytes);
 }
 
 /* Write a mark near the end of a chunk, with a callchain or a long text: it is built on the stack
@@ -136,8 +110,8 @@ static __attribute__((noinline)) void mark_put(
 	struct record made[MARK_SLOTS_MAX];
 	unsigned slots = mark_fill(made, m, event, true);
 	uint64_t bytes = slots * sizeof(struct record);
-	struct record *r =
-		chains_due(CHAIN_NVTX, 0) ? chains_room(t, m->tick, &slots) : nvtx_room(t, slots);
+	struct record *r = chains_due(CHAIN_NVTX, 0) ? chains_room(t, m->tick, &slots)
+						     : lane_room_soon(t, slots);
 	if (!r)
 		return;
 	nvtx_words_copy(r, made, bytes);
@@ -148,7 +122,7 @@ void nvtx_mark(struct name *domain, const struct nvtx_event *event)
 {
 	if (!gate_is_open() || nvtx_select_excludes(domain))
 		return;
-	struct thread *t = nvtx_enter();
+	struct thread *t = event_enter();
 	if (!t)
 		return;
 	struct mark m = {clock_ticks(), names_of(domain, event),
@@ -266,7 +240,7 @@ static inline int push(struct thread *t, struct name *domain, const struct nvtx_
 
 int nvtx_push(struct name *domain, const struct nvtx_event *event)
 {
-	struct thread *t = nvtx_enter();
+	struct thread *t = event_enter();
 	if (!t)
 		return NVTX_NOT_TRACED;
 	int level = push(t, domain, event);
@@ -282,10 +256,10 @@ static inline void range_put(
 	uint64_t fixed = f->flags & FRAME_ATTRIBUTES ? sizeof(f->attributes) : 0;
 	uint64_t text_bytes = f->flags & FRAME_NAMED ? 0 : f->text_bytes;
 	uint64_t bytes = fixed + text_bytes, flags = flag;
-	unsigned slots = nvtx_slots(bytes);
+	unsigned slots = record_slots(bytes);
 	struct record *r = !flag && chains_due(CHAIN_NVTX, tick - f->tick)
 		? chains_room(t, f->tick, &slots)
-		: nvtx_room(t, slots);
+		: lane_room_soon(t, slots);
 	if (!r)
 		return;
 	char *at = (char *)(r + 1);
@@ -378,7 +352,7 @@ static inline int pop(
 int nvtx_pop(struct name *domain)
 {
 	uint64_t tick = clock_ticks();
-	struct thread *t = nvtx_enter();
+	struct thread *t = event_enter();
 	if (!t)
 		return NVTX_NOT_TRACED;
 	int level = pop(t, domain, tick, NULL);
@@ -388,7 +362,7 @@ int nvtx_pop(struct name *domain)
 
 int nvtx_pop_with(struct name *domain, const struct nvtx_ending *ending)
 {
-	struct thread *t = nvtx_enter();
+	struct thread *t = event_enter();
 	if (!t)
 		return NVTX_NOT_TRACED;
 	int level = pop(t, domain, ending->tick, ending);
@@ -403,7 +377,7 @@ static uint64_t extended_of(const struct nvtx_attributes *a)
 
 uint64_t nvtx_pop_payload(struct name *domain)
 {
-	struct thread *t = nvtx_enter();
+	struct thread *t = event_enter();
 	uint64_t payload = 0;
 	if (!t)
 		return 0;
@@ -437,7 +411,7 @@ void nvtx_detach(struct thread *t)
 
 uint64_t nvtx_start(struct name *domain, const struct nvtx_event *event)
 {
-	struct thread *t = nvtx_enter();
+	struct thread *t = event_enter();
 	if (!t)
 		return spans_no_id();
 	struct nvtx_span *s = spans_take();
@@ -470,9 +444,9 @@ static void span_put(struct thread *t, struct nvtx_span *s, uint64_t id, uint64_
 	uint64_t fixed = sizeof(s->attributes) + sizeof(start);
 	uint64_t text_bytes = s->flags & FRAME_NAMED ? 0 : s->text_bytes;
 	uint64_t bytes = fixed + text_bytes;
-	unsigned slots = nvtx_slots(bytes);
+	unsigned slots = record_slots(bytes);
 	struct record *r = chains_due(CHAIN_NVTX, tick - s->tick) ? chains_room(t, s->tick, &slots)
-								  : nvtx_room(t, slots);
+								  : lane_room_soon(t, slots);
 	if (!r)
 		return;
 	char *at = (char *)(r + 1);
@@ -491,7 +465,7 @@ static void span_put(struct thread *t, struct nvtx_span *s, uint64_t id, uint64_
 
 static void end(uint64_t id, uint64_t tick, const struct nvtx_ending *ending)
 {
-	struct thread *t = nvtx_enter();
+	struct thread *t = event_enter();
 	struct nvtx_span *s = t ? spans_claim(id) : NULL;
 	if (s) {
 		if (ending) {
@@ -577,7 +551,7 @@ void nvtx_named(enum nvtx_what what, struct name *domain, uint64_t id, uint32_t 
 	/* Record the name even while the gate is closed: later events may use it. */
 	if (nvtx_select_excludes(domain))
 		return;
-	struct thread *t = nvtx_enter();
+	struct thread *t = event_enter();
 	if (!t)
 		return;
 	uint32_t bytes = has_text(&event) ? text_copy(payload.text, &event, &cut) : 0;

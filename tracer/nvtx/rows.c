@@ -45,12 +45,12 @@ void ext_put(const struct ext_row *row)
 		return;
 	for (uint32_t i = 0; i < row->text_count; i++)
 		bytes += text_room(&row->texts[i]);
-	struct thread *t = nvtx_enter();
+	struct thread *t = event_enter();
 	if (!t)
 		return;
-	unsigned slots = nvtx_slots(bytes);
+	unsigned slots = record_slots(bytes);
 	uint64_t domain = (uint64_t)names_ref(row->domain) << 32, tick = clock_ticks();
-	struct record *r = nvtx_room(t, slots);
+	struct record *r = lane_room_soon(t, slots);
 	if (r) {
 		r->tick = tick;
 		r->word = nvtx_word(REC_NVTX_EXT, 0, bytes);
