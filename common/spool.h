@@ -42,7 +42,7 @@
 
 #define SPOOL_MAGIC 0x316c6f6f70536c54ull /* "TlSpool1" */
 #ifndef SPOOL_VERSION                     /* tests build a writer of another version */
-#define SPOOL_VERSION 13u
+#define SPOOL_VERSION 14u
 #endif
 #define RECORD_BYTES 32u
 #define CHUNK_BYTES 65536u /* 2048 records, which share the 40 ns or so of a chunk switch */
@@ -189,6 +189,9 @@ enum record_kind {
 	REC_STREAM = 0xf41,        /* bytes written to standard output or error: a = position in
 				      the stream, b = enum stream_bits; payload the bytes, at most
 				      STREAM_PIECE_BYTES */
+	REC_OPENMP = 0xf50,        /* a region of OpenMP, at its end, or an event: a = number of the
+				      parallel region, b = duration << 16 | kind << 8 |
+				      OPENMP_REGION row; payload struct openmp_event */
 	REC_FUNCTION_WORDS = 0xf40 /* published together with the REC_FUNCTION after it: a = name of
 				      the prototype, b = number of words; payload the words */
 };
@@ -500,6 +503,38 @@ struct function_stack {
 _Static_assert(FUNCTION_STACK_MAX * sizeof(struct function_words) <= FUNCTION_WORDS_BYTES,
 	"words of each entry");
 
+/* What a record of OpenMP has in common with a region that is open. */
+struct openmp_event {
+	uint64_t task;
+	uint64_t object; /* column object; of task_create and task_schedule: other_task_id */
+	uint64_t code;
+	uint32_t thread_number, team_size;
+};
+
+/* A region of OpenMP that has begun. */
+struct openmp_open {
+	uint64_t tick;     /* its begin, or that of its present part; 0 = its task is suspended, or
+			      it has ended; stored last */
+	uint64_t what;     /* as in `b` of a record, without a duration; 0 = it has ended */
+	uint64_t parallel; /* as `a` */
+	struct openmp_event event;
+	uint64_t recorded_at; /* as in struct function_open */
+};
+
+/* The open regions of a lane's thread, at lane.openmp. */
+struct openmp_stack {
+	uint64_t depth;
+	uint64_t pad[7];
+	struct openmp_open open[];
+};
+#define OPENMP_STACK_BYTES 16384u
+#define OPENMP_STACK_MAX                                                \
+	((OPENMP_STACK_BYTES - (uint32_t)sizeof(struct openmp_stack)) / \
+		(uint32_t)sizeof(struct openmp_open))
+#define OPENMP_REGION_MASK 0xffu
+#define OPENMP_KIND_SHIFT 8
+#define OPENMP_DURATION_SHIFT 16
+
 struct lane {
 	/* written by the producer */
 	uint64_t head;
@@ -530,6 +565,7 @@ struct lane {
 	struct cuda_open cuda_open; /* the CUDA API call in progress, the outermost if nested */
 	uint64_t chunk[LANE_CHUNKS_MAX]; /* see lane_chunk_entry() */
 	uint64_t functions;              /* file offset of a struct function_stack; 0 = none */
+	uint64_t openmp;                 /* file offset of a struct openmp_stack; 0 = none */
 	uint64_t thread_waits;           /* the thread's voluntary switches at thread_tick */
 	/* The thread's counters when another thread ended the process: tick (0 = not read, stored
 	 * last), ns of processor time, run_delay_ns */

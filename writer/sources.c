@@ -12,6 +12,7 @@
 #include "writer/cuda/results.h"
 #include "writer/cuda/rows.h"
 #include "writer/functions/calls.h"
+#include "writer/openmp/regions.h"
 #include "writer/lane/callchains.h"
 #include "writer/lane/gaps.h"
 #include "writer/lane/modules.h"

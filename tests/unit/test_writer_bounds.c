@@ -475,7 +475,7 @@ static void random_record(uint64_t limit)
 	static const uint32_t kinds[] = {REC_THREAD_START, REC_THREAD_END, REC_THREAD_NAME,
 		REC_SUMMARY, REC_GAP, REC_CHILD, REC_EXEC, REC_PATH, REC_CALLCHAIN, REC_MODULE_LOAD,
 		REC_MODULE_UNLOAD, REC_NVTX_MARK, REC_NVTX_RANGE, REC_NVTX_START_END, REC_NVTX_NAME,
-		REC_NVTX_EXT, REC_CUDA_API, REC_CUDA_ROW, REC_CUDA_CUBIN, 1, 20, 100};
+		REC_NVTX_EXT, REC_OPENMP, REC_CUDA_API, REC_CUDA_ROW, REC_CUDA_CUBIN, 1, 20, 100};
 	uint64_t words = random_next() % 8 ? random_next() % 8 : random_next() % 1024;
 	uint64_t a = random_word(limit), b = random_word(limit);
 	uint32_t kind = kinds[random_next() % (sizeof(kinds) / sizeof(kinds[0]))];
@@ -502,6 +502,8 @@ static void random_spool(void)
 	for (uint64_t n = random_next() % 3000; n-- && run.lane->head < LANE_ROOM;)
 		random_record(limit);
 	limit = h->next_offset;
+	if (random_next() % 4 == 0)
+		run.lane->openmp = random_word(limit);
 	for (uint64_t n = random_next() % 60; n--;) {
 		uint64_t at = random_next() % (random_next() % 2 ? SPOOL_HEADER_BYTES : limit);
 		uint64_t word = random_word(limit);

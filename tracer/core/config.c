@@ -96,6 +96,8 @@ static const struct option options[] = {
 	{"LIBTRACE_FUNCTIONS", KIND_TEXT, 0, NULL, AT(function_patterns)},
 	{"LIBTRACE_FUNCTIONS_BACKTRACE_THRESHOLD", KIND_LIMIT, 1, NULL,
 		AT(backtrace_ns[CHAIN_FUNCTION])},
+	{"LIBTRACE_OPENMP_BACKTRACE_THRESHOLD", KIND_LIMIT, 1, NULL,
+		AT(backtrace_ns[CHAIN_OPENMP])},
 	{"LIBTRACE_OUTPUT", KIND_TEXT, 0, NULL, AT(output)},
 	{"LIBTRACE_TREE", KIND_TEXT, 0, NULL, AT(tree)},
 	{"LIBTRACE_SPOOL_DIR", KIND_TEXT, 0, NULL, AT(spool_dir)},
@@ -294,7 +296,11 @@ void config_read(struct config *c, char **envp)
 		.follow = true,
 		.writer = true,
 		.threshold_ns = 1000,
-		.backtrace_ns = {80000, [1 ... CHAIN_CLASSES - 1] = UINT64_MAX},
+		.backtrace_ns = {[CHAIN_OSRT] = 80000,
+			[CHAIN_NVTX] = UINT64_MAX,
+			[CHAIN_FUNCTION] = UINT64_MAX,
+			[CHAIN_OPENMP] = 80000,
+			[CHAIN_CUDA_KERNEL... CHAIN_CLASSES - 1] = UINT64_MAX},
 		.backtrace_depth = 64,
 		.memory_bytes = 256u << 20,
 		.flush_interval_ns = 1000000000u,
@@ -305,6 +311,8 @@ void config_read(struct config *c, char **envp)
 			c->bad = options[i].name;
 	}
 	c->functions = config_wants_functions(envp);
+	if (!c->openmp)
+		c->backtrace_ns[CHAIN_OPENMP] = UINT64_MAX;
 	if (!config_lookup(envp, "LIBTRACE_THREAD_TIME"))
 		c->sched |= c->cpu;
 	if (!c->sample_hz) {

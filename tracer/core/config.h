@@ -27,7 +27,8 @@ enum pytorch { PYTORCH_NONE = 0, PYTORCH_AUTOGRAD_NVTX };
 enum chain_class {
 	CHAIN_OSRT,
 	CHAIN_NVTX,
-	CHAIN_FUNCTION,    /* functions of libraries */
+	CHAIN_FUNCTION, /* functions of libraries */
+	CHAIN_OPENMP,
 	CHAIN_CUDA_KERNEL, /* launches */
 	CHAIN_CUDA_MEMORY, /* allocation, copies, sets */
 	CHAIN_CUDA_SYNC,   /* waiting for the device */

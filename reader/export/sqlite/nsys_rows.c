@@ -323,7 +323,8 @@ static int column_value(struct sqlite_export *x, const struct decoded_batch *b, 
 		return 0;
 	case HOW_END:
 	case HOW_END_KNOWN:
-		if (!is_unfinished(b, row))
+	case HOW_END_ANY:
+		if (how == HOW_END_ANY || !is_unfinished(b, row))
 			cell_set_number(
 				v, export_time(x, (uint64_t)b->columns[0][row] + (uint64_t)value));
 		return 0;

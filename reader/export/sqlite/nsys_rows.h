@@ -25,6 +25,7 @@ enum how {
 	HOW_TIME,
 	HOW_END,
 	HOW_END_KNOWN,
+	HOW_END_ANY,
 	HOW_NUMBER,
 	HOW_NUMBER_OR_NULL,
 	HOW_ADD_ONE,
@@ -96,7 +97,7 @@ struct mapping {
 	} sources[NSYS_COLUMNS];
 };
 
-#define MAPPINGS_MAX 48u
+#define MAPPINGS_MAX 80u
 
 /* Tables that the rows of a kind are written to. */
 struct kind_rows {

@@ -1,0 +1,27 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Parallel regions of OpenMP, and how long each thread of a team worked and waited in them.
+
+-- A region, by the number that its process gave it.
+DROP VIEW IF EXISTS temp.OPENMP_REGIONS;
+CREATE TEMP VIEW OPENMP_REGIONS AS
+SELECT globalTid >> 24 AS process, parallelId, globalTid >> 24 & 0xffffff AS pid, min(start) AS start, max("end") AS "end"
+FROM OPENMP_EVENT_KIND_PARALLEL GROUP BY 1, 2;
+
+-- Time in barriers, by thread and name. A thread waits for the next region in the barrier of the last one: that is not counted.
+DROP VIEW IF EXISTS temp.OPENMP_BARRIERS;
+CREATE TEMP VIEW OPENMP_BARRIERS AS
+SELECT r.process, r.parallelId, r.pid, s.globalTid, n.value AS name, count(*) AS parts, sum(max(min(s."end", r."end") - s.start, 0)) AS ns
+FROM OPENMP_EVENT_KIND_SYNC_REGION AS s
+     JOIN OPENMP_REGIONS AS r ON r.process = s.globalTid >> 24 AND r.parallelId = s.parallelId
+     JOIN StringIds AS n ON n.id = s.nameId
+WHERE s.kind BETWEEN 1 AND 4
+GROUP BY r.process, r.parallelId, s.globalTid, n.value;
+
+-- Threads of each region: the time from the start of their implicit task to the end of the region.
+DROP VIEW IF EXISTS temp.OPENMP_TEAMS;
+CREATE TEMP VIEW OPENMP_TEAMS AS
+SELECT r.process, r.parallelId, r.pid, t.globalTid, max(r."end" - min(t.start), 0) AS ns
+FROM OPENMP_EVENT_KIND_TASK AS t
+     JOIN OPENMP_REGIONS AS r ON r.process = t.globalTid >> 24 AND r.parallelId = t.parallelId
+WHERE t.kind = 2
+GROUP BY r.process, r.parallelId, t.globalTid;
