@@ -11,6 +11,7 @@
 #include "common/clock.h"
 #include "common/text.h"
 #include "tracer/core/chains.h"
+#include "tracer/core/gate.h"
 #include "tracer/core/lane.h"
 #include "tracer/core/state.h"
 #include "tracer/functions/words.h"
@@ -20,8 +21,10 @@
 static void put_within(struct thread *t, const struct record *record, struct function_open *open)
 {
 	uint64_t ticks = record->word >> RECORD_LENGTH_SHIFT;
-	const struct function_words *words =
-		open ? words_of(function_stack_of(t->lane), open) : NULL;
+	const struct function_stack *stack = function_stack_of(t->lane);
+	if (open && (!stack || open - stack->open >= FUNCTION_STACK_MAX || open < stack->open))
+		return; /* forked meanwhile: the call is the parent's */
+	const struct function_words *words = open ? words_of(stack, open) : NULL;
 	unsigned slots = words_slots(words) + 1;
 	bool left = record->word >> RECORD_FLAGS_SHIFT & 15; /* the thread is elsewhere now */
 	struct record *r = !left && chains_due(CHAIN_FUNCTION, ticks)
@@ -58,19 +61,24 @@ static bool is_recorded(const struct lane *lane, const struct function_open *ope
 	return open->recorded_at && open->recorded_at <= lane->head;
 }
 
-static void leave(
+/* Return false in a child that a handler has forked meanwhile: its parent's entries are gone. */
+static bool leave(
 	struct thread *t, struct function_open *open, uint32_t level, enum record_flag flag)
 {
+	uint32_t epoch = names_epoch;
 	struct record record = {open->tick, 0, 0, open->names};
 	if (!record.tick || is_recorded(t->lane, open)) {
 		open->tick = 0;
-		return;
+		return true;
 	}
 	record.word = (clock_ticks() - record.tick) << RECORD_LENGTH_SHIFT |
 		(uint64_t)flag << RECORD_FLAGS_SHIFT |
 		(REC_FUNCTION + (level < FUNCTION_LEVEL_MAX ? level : FUNCTION_LEVEL_MAX));
 	function_put(t, &record, open);
+	if (!own_words.alive || epoch != names_epoch)
+		return false;
 	open->tick = 0;
+	return true;
 }
 
 /* Return true if the call's frame is gone: it is not above sp, in the same stack. */
@@ -93,7 +101,8 @@ void functions_calls_left(struct thread *t, uint64_t sp, enum record_flag flag)
 		struct function_open *open = &stack->open[depth - 1];
 		if (open->tick && !is_gone(t, open, sp))
 			break;
-		leave(t, open, (uint32_t)depth - 1, flag);
+		if (!leave(t, open, (uint32_t)depth - 1, flag))
+			return;
 	}
 	if (stack)
 		stack->depth = depth;

@@ -103,7 +103,7 @@ void function_leave_slow(struct function_frame *f, uint64_t ticks)
 	struct record record = {
 		f->tick, ticks << RECORD_LENGTH_SHIFT | (REC_FUNCTION + level), f->words[0], names};
 	function_put(t, &record, moved ? NULL : open);
-	if (moved)
+	if (moved || !own_words.alive || f->epoch != names_epoch) /* forked meanwhile */
 		return;
 	if (open)
 		close_above(t, f);
