@@ -32,7 +32,7 @@ static ompt_function lookup(const char *name)
 
 static union ompt_data thread, initial, region, team, task, explicit_task;
 
-#define CALL(event, types, ...) ((void (*) types)callbacks[event])(__VA_ARGS__)
+#define CALL(event, types, ...) ((void(*) types)callbacks[event])(__VA_ARGS__)
 #define DATA union ompt_data *
 
 static void sync_region(int event, int kind, int endpoint)
@@ -92,8 +92,7 @@ int main(void)
 		&task, 1, 0, OMPT_TASK_IMPLICIT);
 	in_region();
 	CALL(OMPT_IMPLICIT_TASK, (int, DATA, DATA, unsigned, unsigned, int), OMPT_END, NULL, &task,
-		0,
-		0, OMPT_TASK_IMPLICIT);
+		0, 0, OMPT_TASK_IMPLICIT);
 	CALL(OMPT_PARALLEL_END, (DATA, DATA, int, const void *), &team, &initial, 0, NULL);
 	CALL(OMPT_THREAD_END, (DATA), &thread);
 	tool->finalize(&tool->tool);

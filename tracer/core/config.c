@@ -296,15 +296,12 @@ void config_read(struct config *c, char **envp)
 		.follow = true,
 		.writer = true,
 		.threshold_ns = 1000,
-		.backtrace_ns = {[CHAIN_OSRT] = 80000,
-			[CHAIN_NVTX] = UINT64_MAX,
-			[CHAIN_FUNCTION] = UINT64_MAX,
-			[CHAIN_OPENMP] = 80000,
-			[CHAIN_CUDA_KERNEL... CHAIN_CLASSES - 1] = UINT64_MAX},
+		.backtrace_ns = {80000, [1 ... CHAIN_CLASSES - 1] = UINT64_MAX},
 		.backtrace_depth = 64,
 		.memory_bytes = 256u << 20,
 		.flush_interval_ns = 1000000000u,
 		.exit_wait_ns = 2000000000u};
+	c->backtrace_ns[CHAIN_OPENMP] = 80000;
 	for (size_t i = 0; i < OPTIONS; i++) {
 		const char *value = config_lookup(envp, options[i].name);
 		if (value && !option_apply(c, &options[i], value) && !c->bad)

@@ -71,10 +71,6 @@ void cpu_switch_off(enum cpu_off reason);
 void cpu_pause(struct thread *t);
 void cpu_resume(struct thread *t);
 
-/* Return how many periods of an event have ended since this was last called: the nearest number,
- * since perf counts by another clock. */
-uint64_t cpu_event_periods(struct samples *s, uint64_t now_ns);
-
 /* Add to a count of the process. Needs a spool. */
 #define SAMPLES_ADD(member, n) __atomic_add_fetch(&session.spool->cpu.member, (n), __ATOMIC_RELAXED)
 

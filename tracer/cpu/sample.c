@@ -93,7 +93,9 @@ void cpu_sample(struct thread *t, const struct registers_all *from, uint64_t per
 	SAMPLES_ADD(sampled_ns, ns);
 }
 
-uint64_t cpu_event_periods(struct samples *s, uint64_t now_ns)
+/* Return how many periods of an event have ended since this was last called: the nearest number,
+ * since perf counts by another clock. */
+static uint64_t event_periods(struct samples *s, uint64_t now_ns)
 {
 	uint64_t ended = (now_ns - s->begun + cpu_period_ns / 2) / cpu_period_ns;
 	uint64_t periods = ended > s->counted ? ended - s->counted : 0;
@@ -244,7 +246,7 @@ __attribute__((used)) static void cpu_handle(
 	uint64_t periods = 1 + (uint64_t)(uint32_t)info->si_overrun;
 	struct samples *s = thread_self.samples;
 	if (s->begun)
-		periods = cpu_event_periods(s, sys_clock_ns(CLOCK_THREAD_CPUTIME_ID));
+		periods = event_periods(s, sys_clock_ns(CLOCK_THREAD_CPUTIME_ID));
 	if (periods) /* a signal that the program has sent looks like one of an event */
 		cpu_sample(&thread_self, &from, periods);
 }

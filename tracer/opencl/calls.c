@@ -184,6 +184,8 @@ static void after_record(uint32_t hook, struct hooked_call *call)
 static void after(uint32_t hook, struct hooked_call *call)
 {
 	struct opencl_guard guard;
+	if (hook == OPENCL_QUEUE_CREATE_LIST)
+		opencl_queue_list_end(call);
 	if (!opencl_driver_find(call->real))
 		return;
 	if (hook == OPENCL_QUEUE_INFO)

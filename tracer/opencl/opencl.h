@@ -156,11 +156,11 @@ bool opencl_queues_start(void);
 
 /* Change the arguments of a call that creates a queue. */
 void opencl_queue_create(struct hooked_call *call, bool has_list);
+/* Give back the list that opencl_queue_create() gave the call. A call that ends by an exception
+ * keeps it: after 32 of them no list of a program is changed any more. */
+void opencl_queue_list_end(const struct hooked_call *call);
 /* Note the queue that was created. Within the guard. */
 void opencl_queue_created(struct hooked_call *call, bool has_list);
-
-/* Return the queue; NULL = it is not known. Any thread. */
-struct opencl_queue *opencl_queue_find(uint64_t handle);
 
 /* Return the queue; note it if it is not known. NULL = no room. Within the guard. */
 struct opencl_queue *opencl_queue_of(uint64_t handle, uint64_t tick);

@@ -47,7 +47,7 @@ static struct opencl_queue *place_of(uint64_t handle)
 	return NULL;
 }
 
-struct opencl_queue *opencl_queue_find(uint64_t handle)
+static struct opencl_queue *queue_find(uint64_t handle)
 {
 	struct opencl_queue *q = handle ? place_of(handle) : NULL;
 	return q && q->handle ? q : NULL;
@@ -154,7 +154,7 @@ static void describe_again(uint64_t tick)
 struct opencl_queue *opencl_queue_of(uint64_t handle, uint64_t tick)
 {
 	opencl_query *info = opencl_driver.queue_info;
-	struct opencl_queue *q = opencl_queue_find(handle);
+	struct opencl_queue *q = queue_find(handle);
 	if (!table)
 		return NULL;
 	describe_again(tick);
@@ -196,17 +196,46 @@ static uint64_t list_properties(const uint64_t *list, uint32_t words)
 	return properties;
 }
 
-/* A list of properties with profiling, for the call of a thread: the driver copies it. */
-static __thread uint64_t own_list[OPENCL_LIST_WORDS + 2] __attribute__((tls_model("initial-exec")));
+/* Lists of properties with profiling, each for a call that is in progress: the driver copies it. A
+ * bit of own_lists_taken says that a list is in use. */
+#define OWN_LISTS 32u
+#define NO_LIST (OWN_LISTS + 1) /* in scratch: profiling was added without a list */
+static uint64_t own_lists[OWN_LISTS][OPENCL_LIST_WORDS + 2];
+static uint32_t own_lists_taken;
 
-static void list_change(struct hooked_call *call)
+/* Return a list that no other call uses; OWN_LISTS = none is left. */
+static uint32_t own_list_take(void)
+{
+	uint32_t taken = __atomic_load_n(&own_lists_taken, __ATOMIC_RELAXED);
+	uint32_t index;
+	do {
+		index = taken == UINT32_MAX ? OWN_LISTS : (uint32_t)__builtin_ctz(~taken);
+	} while (index < OWN_LISTS &&
+		!__atomic_compare_exchange_n(&own_lists_taken, &taken, taken | 1u << index, false,
+			__ATOMIC_ACQUIRE, __ATOMIC_RELAXED));
+	return index;
+}
+
+void opencl_queue_list_end(const struct hooked_call *call)
+{
+	const uint64_t index = call->scratch[3] - 1;
+	if (index < OWN_LISTS)
+		__atomic_fetch_and(&own_lists_taken, ~(1u << index), __ATOMIC_RELEASE);
+}
+
+/* Give the call a list with profiling. Returns 1 + its index, or 0 if the call keeps its own. */
+static uint32_t list_change(struct hooked_call *call)
 {
 	const uint64_t *list = (const uint64_t *)(uintptr_t)call->words[2];
 	uint32_t words = list_words(list), n = 0;
 	uint64_t properties = list_properties(list, words);
 	bool found = false;
 	if (!words || properties & (CL_QUEUE_PROFILING_ENABLE | CL_QUEUE_ON_DEVICE))
-		return;
+		return 0;
+	const uint32_t index = own_list_take();
+	if (index == OWN_LISTS)
+		return 0;
+	uint64_t *own_list = own_lists[index];
 	for (; list && n + 1 < words; n += 2) {
 		own_list[n] = list[n];
 		own_list[n + 1] = list[n + 1];
@@ -220,19 +249,21 @@ static void list_change(struct hooked_call *call)
 	}
 	own_list[n] = 0;
 	call->words[2] = (uint64_t)(uintptr_t)own_list;
+	return index + 1;
 }
 
-/* scratch: 0 context, 1 device, 2 the program's properties or list, 3 whether profiling was
- * added. */
+/* scratch: 0 context, 1 device, 2 the program's properties or list, 3 not 0 if profiling was added:
+ * 1 + index of the list, or NO_LIST. */
 void opencl_queue_create(struct hooked_call *call, bool has_list)
 {
 	if (!may_add_profiling(call->words[1]))
 		return;
-	if (has_list)
-		list_change(call);
-	else
-		call->words[2] |= CL_QUEUE_PROFILING_ENABLE;
-	call->scratch[3] = call->words[2] != call->scratch[2];
+	if (has_list) {
+		call->scratch[3] = list_change(call);
+		return;
+	}
+	call->words[2] |= CL_QUEUE_PROFILING_ENABLE;
+	call->scratch[3] = call->words[2] != call->scratch[2] ? NO_LIST : 0;
 }
 
 void opencl_queue_created(struct hooked_call *call, bool has_list)
@@ -241,7 +272,7 @@ void opencl_queue_created(struct hooked_call *call, bool has_list)
 	struct opencl_queue like = {.context = call->scratch[0],
 		.device = call->scratch[1],
 		.properties = call->scratch[2],
-		.is_changed = call->scratch[3]};
+		.is_changed = call->scratch[3] != 0};
 	if (has_list) {
 		uint32_t words = list_words(list);
 		like.properties = list_properties(list, words);
@@ -272,7 +303,7 @@ static int32_t list_answer(const struct hooked_call *call, const struct opencl_q
 /* scratch: 0 the queue, 1 what is asked for. */
 void opencl_queue_info_hide(struct hooked_call *call)
 {
-	const struct opencl_queue *q = opencl_queue_find(call->scratch[0]);
+	const struct opencl_queue *q = queue_find(call->scratch[0]);
 	int32_t result = (int32_t)(uint32_t)call->words[0];
 	uint32_t what = (uint32_t)call->scratch[1];
 	if (!q || !q->is_changed)
@@ -289,7 +320,7 @@ void opencl_queue_info_hide(struct hooked_call *call)
  * so. */
 void opencl_profiling_hide_before(struct hooked_call *call)
 {
-	const struct opencl_queue *q = opencl_queue_find(
+	const struct opencl_queue *q = queue_find(
 		opencl_number(opencl_driver.event_info, call->words[0], CL_EVENT_COMMAND_QUEUE));
 	if (!q || !q->is_changed)
 		return;
