@@ -71,9 +71,9 @@ static void sources_are_summed(void)
 	prints("context switches: 20 in 1 thread, 3 lost, 1 thread not recorded\n",
 		"context switches: 40 in 2 threads, 6 lost, 2 threads not recorded\n");
 	prints("CPU samples: 5 in 1 thread at 97 Hz, 0.000 s, 1 time without samples (a thread "
-	       "blocked SIGURG), 1 thread not sampled (no timer)\n",
+	       "blocked SIGURG), 1 thread not sampled (no timer or event)\n",
 		"CPU samples: 10 in 2 threads at 97 Hz, 0.000 s, 2 times without samples (a thread "
-		"blocked SIGURG), 2 threads not sampled (no timer)\n");
+		"blocked SIGURG), 2 threads not sampled (no timer or event)\n");
 	prints("thread times: 1 thread, 1 reading while they ran, 1 thread ended without an exact "
 	       "runnable time\n",
 		"thread times: 2 threads, 2 readings while they ran, 2 threads ended without an "
