@@ -62,13 +62,13 @@ class Waits:
         return all(pair["seen"] >= ROUNDS - 4 and len(self.at_line(pair, pid)) <= ROUNDS + 2 for pair, pid in self.pairs())
 
     def pair_is_wrong(self, pair, pid=None):
-        """Return what is wrong with the waits of a pair of threads, or None: each wait that the holder has seen is there, with the holder, and no other
-        thread holds the GIL but the main one.
+        """Return what is wrong with the waits of a pair of threads, or None: each wait that the holder has seen is there, and no other thread than the
+        holder holds the GIL but, in a few waits, the main one, which may get it just before the waiter does.
         """
         waits = self.at_line(pair, pid)
         holders = collections.Counter(w["holder_tid"] for w in waits)
         by_others = collections.Counter(w["holder_tid"] for w in waits if w["holder_tid"] not in (pair["holder"], w["pid"]))
-        return None if pair["seen"] <= len(waits) and holders[pair["holder"]] >= pair["seen"] and not by_others else (pair, holders)
+        return None if pair["seen"] <= len(waits) and holders[pair["holder"]] >= pair["seen"] - 4 and not by_others else (pair, holders)
 
 
 RECORDINGS = 5

@@ -31,6 +31,7 @@ static int (*find_object)(void *, void *);
 static const struct link_map *home; /* the module of an interpreter that was loaded later */
 static uint32_t unloading;          /* calls in progress that may unload it */
 static uint32_t readers;            /* threads that read its frames */
+static uint32_t readers_left;       /* those that no dlclose() waits for any more */
 
 #define WAIT_TRIES 2000u /* some 1 ms */
 #define LOOKED_MAX 64u
@@ -223,9 +224,14 @@ void python_before_unload(void)
 	python_is_here = false;
 	python_gil.bytes = 0;
 	python_gil.may_be_own = false;
-	/* A reader that left by siglongjmp() from a handler stays counted. */
-	for (uint32_t i = 0; i < WAIT_TRIES && __atomic_load_n(&readers, __ATOMIC_SEQ_CST); i++)
+	/* A reader that left by siglongjmp() from a handler stays counted: it is waited for once. */
+	const uint32_t left = __atomic_load_n(&readers_left, __ATOMIC_RELAXED);
+	uint32_t now = __atomic_load_n(&readers, __ATOMIC_SEQ_CST);
+	for (uint32_t i = 0; i < WAIT_TRIES && now > left; i++) {
 		SYS0(SYS_sched_yield);
+		now = __atomic_load_n(&readers, __ATOMIC_SEQ_CST);
+	}
+	__atomic_store_n(&readers_left, now, __ATOMIC_RELAXED);
 }
 
 void python_after_unload(void)
@@ -284,7 +290,7 @@ void python_start_forked(void)
 		state = STATE_FOUND;
 	if (state == STATE_LOOKING)
 		state = STATE_NONE;
-	readers = 0;
+	readers = readers_left = 0;
 	/* The child has no thread that completes the unloading. */
 	struct dl_object object;
 	if (unloading)

@@ -157,7 +157,7 @@ bool opencl_queues_start(void);
 /* Change the arguments of a call that creates a queue. */
 void opencl_queue_create(struct hooked_call *call, bool has_list);
 /* Give back the list that opencl_queue_create() gave the call. A call that ends by an exception
- * keeps it: after 32 of them no list of a program is changed any more. */
+ * keeps it: after 4 of them no list of a program is changed any more. */
 void opencl_queue_list_end(const struct hooked_call *call);
 /* Note the queue that was created. Within the guard. */
 void opencl_queue_created(struct hooked_call *call, bool has_list);

@@ -198,7 +198,7 @@ static uint64_t list_properties(const uint64_t *list, uint32_t words)
 
 /* Lists of properties with profiling, each for a call that is in progress: the driver copies it. A
  * bit of own_lists_taken says that a list is in use. */
-#define OWN_LISTS 32u
+#define OWN_LISTS 4u
 #define NO_LIST (OWN_LISTS + 1) /* in scratch: profiling was added without a list */
 static uint64_t own_lists[OWN_LISTS][OPENCL_LIST_WORDS + 2];
 static uint32_t own_lists_taken;
@@ -209,7 +209,7 @@ static uint32_t own_list_take(void)
 	uint32_t taken = __atomic_load_n(&own_lists_taken, __ATOMIC_RELAXED);
 	uint32_t index;
 	do {
-		index = taken == UINT32_MAX ? OWN_LISTS : (uint32_t)__builtin_ctz(~taken);
+		index = (uint32_t)__builtin_ctz(~taken); /* OWN_LISTS = all are taken */
 	} while (index < OWN_LISTS &&
 		!__atomic_compare_exchange_n(&own_lists_taken, &taken, taken | 1u << index, false,
 			__ATOMIC_ACQUIRE, __ATOMIC_RELAXED));
