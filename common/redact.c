@@ -13,13 +13,13 @@
 
 #define REDACTED "REDACTED"
 
-/* One word, or two consecutive words. */
+/* The end of a word (PGPASSWORD, githubtoken), or two consecutive words. */
 static const struct {
 	const char *word, *next;
 } secrets[] = {{"password", NULL}, {"passwd", NULL}, {"passphrase", NULL}, {"secret", NULL},
 	{"secrets", NULL}, {"token", NULL}, {"credential", NULL}, {"credentials", NULL},
 	{"authorization", NULL}, {"apikey", NULL}, {"api", "key"}, {"access", "key"},
-	{"private", "key"}};
+	{"private", "key"}, {"mysql", "pwd"}};
 
 struct word {
 	const char *text;
@@ -29,6 +29,12 @@ struct word {
 static bool word_is(const struct word *w, const char *text)
 {
 	return strlen(text) == w->length && !strncasecmp(text, w->text, w->length);
+}
+
+static bool word_ends(const struct word *w, const char *text)
+{
+	const size_t length = strlen(text);
+	return w->length >= length && !strncasecmp(text, w->text + w->length - length, length);
 }
 
 static bool is_secret(const char *name, size_t length)
@@ -43,7 +49,7 @@ static bool is_secret(const char *name, size_t length)
 		for (size_t i = 0; w.length && i < sizeof(secrets) / sizeof(secrets[0]); i++)
 			if (secrets[i].next ? word_is(&before, secrets[i].word) &&
 						word_is(&w, secrets[i].next)
-					    : word_is(&w, secrets[i].word))
+					    : word_ends(&w, secrets[i].word))
 				return true;
 		before = w.length ? w : before;
 		at += !w.length;

@@ -4,7 +4,8 @@
  * in reports and pages.
  *
  * The secret words are those of redact.c. A name is split into words at every character except
- * letters and digits, so --hf-token and API_KEY are secret, --max-tokens and --tokenizer are not.
+ * letters and digits, and may end with a secret word: --hf-token, API_KEY and PGPASSWORD are secret,
+ * --max-tokens and --tokenizer are not.
  * Any thread.
  */
 #ifndef COMMON_REDACT_H

@@ -500,8 +500,8 @@ def gpus_that_differ_are_refused():
 
 def secrets_are_not_in_reports():
     folder = lib.folder()
-    given = ["--hf-token", "geheim1", "--API_KEY=geheim22", "PASSWORD=geheim3", "--secret=g", "--max-tokens=512", "--tokenizer", "bert", "--token", "--verbose", "plain=x"]
-    shown = ["--hf-token", "REDACTED", "--API_KEY=REDACTED", "PASSWORD=*******", "--secret=*", "--max-tokens=512", "--tokenizer", "bert", "--token", "--verbose", "plain=x"]
+    given = ["--hf-token", "geheim1", "--API_KEY=geheim22", "PASSWORD=geheim3", "PGPASSWORD=geheim4", "--secret=g", "--max-tokens=512", "--tokenizer", "bert", "--token", "--verbose", "plain=x"]
+    shown = ["--hf-token", "REDACTED", "--API_KEY=REDACTED", "PASSWORD=*******", "PGPASSWORD=*******", "--secret=*", "--max-tokens=512", "--tokenizer", "bert", "--token", "--verbose", "plain=x"]
     report = os.path.join(folder, "x.rep")
     result = lib.trace("run", "-o", report, "--", "/bin/echo", *given)
     with open(report, "rb") as file:

@@ -83,7 +83,7 @@ def forked_threads():
         elif when == "alone":
             tap.ok(held < made and "not traced" in report.info()["verdict"], f"{name}: the calls of a child that has no spool are missing, and the verdict says so", story(report, made, held))
         else:
-            # A call of the thread that both tasks take for theirs, while the child is told apart from its parent, may be counted as dropped by each.
+            # Seen once in some hundred runs: one call more is counted as dropped than is missing. A loss without a word would be one less.
             told = held < made <= held + report.dropped() <= made + 1
             tap.ok(told or (made == held and verdict(report) == "complete"), f"{name}: each call is recorded or counted as dropped", story(report, made, held))
 

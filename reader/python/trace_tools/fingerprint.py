@@ -64,8 +64,8 @@ NSYS_OPTIONS = {
     "LINUX_PERF_OPTIONS:SAMPLING_PERIOD": "option sampling_period",
 }
 SECRET = re.compile(
-    r"(?i)(?<![a-z0-9])(password|passwd|passphrase|secrets?|token|credentials?|authorization|apikey"
-    r"|(api|access|private)[^a-z0-9]+key)(?![a-z0-9])"
+    r"(?i)(password|passwd|passphrase|secrets?|token|credentials?|authorization|apikey"
+    r"|(?<![a-z0-9])((api|access|private)[^a-z0-9]+key|mysql[^a-z0-9]+pwd))(?![a-z0-9])"
 )  # the same list as in common/redact.c
 BUILD_ID = "build-id "  # prefix of the fact; the library's name follows
 ECC_ENABLED = 32  # CU_DEVICE_ATTRIBUTE_ECC_ENABLED
