@@ -4,8 +4,8 @@
  * in reports and pages.
  *
  * The secret words are those of redact.c. A name is split into words at every character except
- * letters and digits, and may end with a secret word: --hf-token, API_KEY and PGPASSWORD are secret,
- * --max-tokens and --tokenizer are not.
+ * letters and digits; a word may end with a secret one: --hf-token, API_KEY and PGPASSWORD are
+ * secret, --max-tokens and --tokenizer are not.
  * Any thread.
  */
 #ifndef COMMON_REDACT_H

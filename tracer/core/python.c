@@ -224,7 +224,7 @@ void python_before_unload(void)
 	python_is_here = false;
 	python_gil.bytes = 0;
 	python_gil.may_be_own = false;
-	/* A reader that left by siglongjmp() from a handler stays counted: it is waited for once. */
+	/* A reader that left by siglongjmp() stays counted; it is waited for once. */
 	const uint32_t left = __atomic_load_n(&readers_left, __ATOMIC_RELAXED);
 	uint32_t now = __atomic_load_n(&readers, __ATOMIC_SEQ_CST);
 	for (uint32_t i = 0; i < WAIT_TRIES && now > left; i++) {
