@@ -42,9 +42,13 @@ static void whole_scope(void)
 		void *theirs = version ? dlvsym(program, name, version) : dlsym(program, name);
 		uint64_t ours = rtld_scope_find(&scope, name, rtld_hash(name), version);
 		found += ours != 0;
-		differ += ours != (uint64_t)(uintptr_t)theirs;
-		if (ours != (uint64_t)(uintptr_t)theirs)
-			printf("# %s\n", name);
+		/* A reference is also bound to an interposer's function without a version (a
+		 * sanitizer's); dlvsym() does not find it. */
+		if (ours == (uint64_t)(uintptr_t)theirs ||
+			ours == (uint64_t)(uintptr_t)dlsym(program, name))
+			continue;
+		differ++;
+		printf("# %s\n", name);
 	}
 	check(found > 250 && differ == 0, "a scope finds what dlsym finds, chosen functions too");
 	check(!rtld_scope_find(&scope, "no_such", rtld_hash("no_such"), NULL) &&
