@@ -444,7 +444,7 @@ static ALWAYS_INLINE bool step_same(const struct python_step *s, const struct sp
 		differs |= (glance(frame + at.tag) ^ s->tag) & at.tag_mask;
 	if (__builtin_expect(differs != 0, 0))
 		return false;
-	return (at.shims && !s->address) || code_same(s, at);
+	return s->address ? code_same(s, at) : at.shims; /* a shim has no code object */
 }
 
 struct walk {
