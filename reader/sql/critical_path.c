@@ -62,7 +62,7 @@ struct graph {
 	uint32_t walks;   /* number of walks so far */
 };
 
-/* Where a walk is: at `time` on a track, with the spans before `next` still ahead. */
+/* Where a walk is: at `time` on a track. */
 struct position {
 	uint32_t track;
 	int64_t time;

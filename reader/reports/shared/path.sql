@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- The critical path of the program: input of the table critical_path (reader/sql/critical_path.h), and its segments with names. Needs
--- shared/osrt.sql.
+-- shared/osrt.sql and shared/launch_calls.sql.
 --
 -- A call that waits ends because of something that another thread, process or stream did. `how` says how sure that is: exact (by object and
 -- order, or by the id of the process), likely (by time alone), unknown (it waited, and who ended it is not in the report), or NULL: the call
@@ -211,21 +211,16 @@ DROP VIEW IF EXISTS temp.PATH_TRACKS;
 CREATE TEMP VIEW PATH_TRACKS AS
 SELECT globalTid AS track, start, parent, parent_time, 0 AS is_stream FROM PATH_THREADS UNION ALL SELECT -number, start, NULL, NULL, 1 FROM PATH_STREAMS;
 
-DROP TABLE IF EXISTS temp.PATH_LAUNCHES;
-CREATE TEMP TABLE PATH_LAUNCHES (process, correlation, globalTid, "end", PRIMARY KEY (process, correlation)) WITHOUT ROWID;
-INSERT OR IGNORE INTO PATH_LAUNCHES
-SELECT globalTid >> 24, correlationId, globalTid, min("end") FROM CUPTI_ACTIVITY_KIND_RUNTIME
-WHERE correlationId <> 0 AND globalTid IS NOT NULL AND EXISTS (SELECT 1 FROM PATH_WORK) GROUP BY 1, 2;
-
 DROP VIEW IF EXISTS temp.PATH_SPANS;
 CREATE TEMP VIEW PATH_SPANS AS
 SELECT c.number AS id, c.globalTid AS track, c.start, c."end", 0 AS is_work, w.other, w.other_time FROM PATH_CALLS AS c LEFT JOIN PATH_WAITS AS w ON w.number = c.number
 UNION ALL
 SELECT -w.rowid, -t.number, w.start, w."end", 1, l.globalTid, l."end"
 FROM PATH_WORK AS w JOIN PATH_STREAMS AS t ON t.process = w.process AND t.device = w.device AND t.context = w.context AND t.stream = w.stream
-     LEFT JOIN PATH_LAUNCHES AS l ON l.process = w.process AND l.correlation = w.correlation;
+     LEFT JOIN LAUNCH_CALLS AS l ON l.pid = w.process & 0xffffff AND l.correlationId = w.correlation;
 
--- The paths: with the argument `range`, of each NVTX range with such a name, on the thread that ended it. Else of the program: from the end of the first process, else of the thread that ended last, to the start of the first thread.
+-- The paths to walk: with the argument `range`, that of each NVTX range with such a name, on the thread that ended it. Without it, that of the
+-- first process, else of the thread that ended last.
 DROP TABLE IF EXISTS temp.PATH_GOALS;
 CREATE TEMP TABLE PATH_GOALS (goal INTEGER PRIMARY KEY, track, start, "end");
 INSERT INTO PATH_GOALS
