@@ -32,6 +32,7 @@ enum field_kind {
 	FIELD_KIND_INT,
 	FIELD_KIND_UINT,
 	FIELD_KIND_HEX,
+	FIELD_KIND_CODE, /* return address in the program, whose function and line are shown */
 	FIELD_KIND_STRING,
 	FIELD_KIND_BYTES,
 	FIELD_KIND_FUNCTION,

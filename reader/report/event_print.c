@@ -92,6 +92,7 @@ static void print_value_text(
 		print_bytes(out, text.text, text.bytes);
 		break;
 	case FIELD_KIND_HEX:
+	case FIELD_KIND_CODE:
 		print_hex(out, (uint64_t)value);
 		break;
 	case FIELD_KIND_ERRNO:
@@ -205,9 +206,9 @@ static bool is_left_out(const struct schema_field *field, int64_t value)
 	bool may = field->kind == FIELD_KIND_ERRNO || field->kind == FIELD_KIND_FLAGS ||
 		field->kind == FIELD_KIND_CALLCHAIN || field->kind == FIELD_KIND_METHOD ||
 		field->kind == FIELD_KIND_PAYLOAD_TYPE || field->kind == FIELD_KIND_PROTOTYPE ||
-		!strcmp(field->column, "library_api") || !strcmp(field->column, "holder_tid") ||
-		!strcmp(field->column, "category") || !strcmp(field->column, "color") ||
-		!strcmp(field->column, "priority");
+		field->kind == FIELD_KIND_CODE || !strcmp(field->column, "library_api") ||
+		!strcmp(field->column, "holder_tid") || !strcmp(field->column, "category") ||
+		!strcmp(field->column, "color") || !strcmp(field->column, "priority");
 	return may && !value;
 }
 
@@ -282,6 +283,9 @@ void event_print_text(const struct event_printer *p, const struct event_row *row
 			chain_print_text(out, p->symbols, row->process,
 				&(struct printed_chain){(uint32_t)row->values[i],
 					is_interrupted(row), row_end_ns(row)});
+		else if (field->kind == FIELD_KIND_CODE)
+			code_print(out, p->symbols, row->process, (uint64_t)row->values[i],
+				row_end_ns(row));
 		else if (field->kind == FIELD_KIND_PAYLOAD)
 			print_payload(p, row, i);
 		else if (field->kind == FIELD_KIND_PROTOTYPE)
@@ -358,6 +362,8 @@ void event_print_json(const struct event_printer *p, const struct event_row *row
 			chain_print_json(out, p->symbols, row->process,
 				&(struct printed_chain){
 					(uint32_t)value, is_interrupted(row), row_end_ns(row)});
+		else if (field->kind == FIELD_KIND_CODE)
+			code_print(out, p->symbols, row->process, (uint64_t)value, row_end_ns(row));
 		else if (field->kind == FIELD_KIND_PAYLOAD)
 			print_json_payload(p, row, i);
 		else if (field->kind == FIELD_KIND_PROTOTYPE)

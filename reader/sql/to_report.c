@@ -371,10 +371,11 @@ static uint64_t computed_columns(const struct schema_event *event)
 	for (uint32_t i = 1; i < event->field_count; i++) {
 		const enum field_kind kind = event->fields[i].kind;
 		if (kind == FIELD_KIND_DURATION || kind == FIELD_KIND_FLAGS ||
-			kind == FIELD_KIND_CALLCHAIN || kind == FIELD_KIND_METHOD ||
-			kind == FIELD_KIND_PAYLOAD || kind == FIELD_KIND_PAYLOAD_TYPE ||
-			kind == FIELD_KIND_PROTOTYPE || kind == FIELD_KIND_WORD_COUNT ||
-			kind == FIELD_KIND_WORD || !strcmp(event->fields[i].column, "level"))
+			kind == FIELD_KIND_CALLCHAIN || kind == FIELD_KIND_CODE ||
+			kind == FIELD_KIND_METHOD || kind == FIELD_KIND_PAYLOAD ||
+			kind == FIELD_KIND_PAYLOAD_TYPE || kind == FIELD_KIND_PROTOTYPE ||
+			kind == FIELD_KIND_WORD_COUNT || kind == FIELD_KIND_WORD ||
+			!strcmp(event->fields[i].column, "level"))
 			columns |= UINT64_C(1) << i;
 	}
 	return columns;

@@ -155,3 +155,15 @@ void chain_print_json(
 	frames_print(out, &style_json, symbols, p, c, &is_whole);
 	putc_unlocked(']', out);
 }
+
+void code_print(
+	FILE *out, struct symbols *symbols, const struct process *p, uint64_t address, uint64_t ns)
+{
+	char text[PLACE_BYTES];
+	if (!address) {
+		fputs_unlocked("null", out);
+		return;
+	}
+	symbols_place(symbols, p, address, ns, text);
+	print_json_string(out, text);
+}

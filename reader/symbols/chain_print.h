@@ -34,4 +34,9 @@ void chain_print_text(
 void chain_print_json(
 	FILE *out, struct symbols *symbols, const struct process *p, const struct printed_chain *c);
 
+/* Print the place of a return address in quotes: "function (file.c:12)", module+0xoffset if the
+ * function is not known, else the address; null for 0. `ns`: a time at which it was called. */
+void code_print(
+	FILE *out, struct symbols *symbols, const struct process *p, uint64_t address, uint64_t ns);
+
 #endif

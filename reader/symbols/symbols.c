@@ -9,6 +9,7 @@
 
 #include "common/array.h"
 #include "common/python_lines.h"
+#include "common/text.h"
 #include "reader/report/contents.h"
 #include "reader/symbols/binary.h"
 #include "reader/symbols/callchains.h"
@@ -335,4 +336,32 @@ uint32_t symbols_unresolved(const struct symbols *s, struct unresolved *ret_rows
 	}
 	qsort(ret_rows, rows, sizeof(*ret_rows), compare_unresolved);
 	return rows;
+}
+
+/* ---- places ---- */
+
+/* Return the length of a function's name without what GCC adds to the part of it that a construct
+ * of OpenMP became: "solve._omp_fn.0". */
+static int name_length(const char *function)
+{
+	const char *added = strstr(function, "._omp_fn.");
+	size_t length = added ? (size_t)(added - function) : strlen(function);
+	return length < PLACE_BYTES ? (int)length : (int)PLACE_BYTES;
+}
+
+void symbols_place(struct symbols *s, const struct process *p, uint64_t address, uint64_t ns,
+	char ret_text[PLACE_BYTES])
+{
+	const struct symbol *symbol = s ? symbols_find(s, p, address, ns, NULL) : NULL;
+	const struct symbol_frame *f = symbol ? &symbol->frames[0] : NULL;
+	if (!symbol || (!f->function && !symbol->module))
+		snprintf(ret_text, PLACE_BYTES, "0x%llx", (unsigned long long)address);
+	else if (!f->function)
+		snprintf(ret_text, PLACE_BYTES, "%s+0x%llx", text_base_name(symbol->module),
+			(unsigned long long)symbol->offset);
+	else if (f->file && f->line)
+		snprintf(ret_text, PLACE_BYTES, "%.*s (%s:%u)", name_length(f->function),
+			f->function, text_base_name(f->file), f->line);
+	else
+		snprintf(ret_text, PLACE_BYTES, "%.*s", name_length(f->function), f->function);
 }

@@ -74,6 +74,12 @@ struct time_span {
 const struct symbol *symbols_find(struct symbols *s, const struct process *p, uint64_t address,
 	uint64_t ns, struct time_span *span);
 
+/* Write the place that a return address belongs to: "function (file.c:12)", "module+0x12" if the
+ * function is not known, else the address. Without `symbols` (NULL), the address. */
+#define PLACE_BYTES 512u
+void symbols_place(struct symbols *s, const struct process *p, uint64_t address, uint64_t ns,
+	char ret_text[PLACE_BYTES]);
+
 /* Addresses of a module that have no known function. */
 struct unresolved {
 	const char *module, *reason; /* texts as in struct symbol */

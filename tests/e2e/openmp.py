@@ -73,6 +73,9 @@ def teams(events):
     first = next(e for e in events if e["name"] == "Parallel Region")
     mine = [e for e in events if e["parallel_id"] == first["parallel_id"] and e["name"] == "Implicit Task"]
     tap.ok(first["parallel_id"] == 2 and first["task_id"] == 1 and first["object"] == THREADS, "the first region is number 2, of task 1", str(first))
+    sizes = {(e["parallel_id"], e["team_size"]) for e in events if e["name"] in ("Parallel Region", "Implicit Task") and e["parallel_id"] > 1}
+    tap.ok(first["team_size"] == THREADS and len(sizes) == len({number for number, _ in sizes}), "a region has the size of its team", str(sizes))
+    tap.ok(str(first["code"]).startswith("exclusion (openmp_regions.c:"), "a region has its function and line", str(first))
     tap.ok(sorted(e["thread_number"] for e in mine) == list(range(THREADS)) and {e["team_size"] for e in mine} == {THREADS} and
            sorted(e["task_id"] for e in mine) == [2, 3, 4], "each thread of the team has its number, and a task", str(mine))
     inside = [e for e in mine if e["start_ns"] >= first["start_ns"] and
@@ -160,9 +163,13 @@ def killed():
 
 
 def callchains():
-    events = record("imbalance", "--openmp-backtrace-threshold", "0").events("--kind", "openmp")
+    report = record("imbalance", "--openmp-backtrace-threshold", "0")
+    events = report.events("--kind", "openmp")
     chains = [e for e in events if e["name"] == "Parallel Region" and e.get("callchain")]
     tap.ok(len(chains) == 20 and all("imbalance" in str(e["callchain"]) for e in chains), "regions have the callchain of the construct", str(chains[:1]))
+    found = json.loads(trace("analyze", "-r", "openmp_imbalance", "-f", "json", report.path).out)[0]["rows"]
+    tap.ok([(row["Regions"], str(row["Region"]).split(":")[0]) for row in found] == [(20, "imbalance (openmp_regions.c")],
+           "the rule names the function and line of the region", str(found))
     events = record("imbalance", "--openmp-backtrace-threshold", "none").events("--kind", "openmp")
     tap.ok(events and not [e for e in events if e.get("callchain")], "threshold none: no callchains")
 

@@ -81,6 +81,10 @@ static struct openmp_open open_make(
 		open.event.thread_number = task->event.thread_number;
 		open.event.team_size = task->event.team_size;
 	}
+	if (d->region == OMP_PARALLEL) { /* of the team that it creates; see team_set() */
+		open.event.thread_number = 0;
+		open.event.team_size = (uint32_t)d->object;
+	}
 	return open;
 }
 
@@ -186,10 +190,22 @@ void omp_begin(struct thread *t, const struct omp_region_data *d)
 	begin(t, d, 0, 0, clock_ticks());
 }
 
+/* Note the size of the team on its region, if this thread has begun it. */
+static void team_set(struct openmp_stack *stack, uint64_t parallel, uint32_t team_size)
+{
+	for (uint64_t i = stack ? stack->depth : 0; i--;) {
+		struct openmp_open *open = &stack->open[i];
+		if (region_of(open) == OMP_PARALLEL && open->parallel == parallel)
+			open->event.team_size = team_size;
+	}
+}
+
 void omp_begin_task(
 	struct thread *t, const struct omp_region_data *d, uint32_t number, uint32_t team_size)
 {
 	begin(t, d, number, team_size, clock_ticks());
+	if (!number && d->kind == OMPT_TASK_IMPLICIT)
+		team_set(stack_of(t), d->parallel, team_size);
 }
 
 static bool agrees(const struct openmp_open *open, const struct omp_region_data *d)

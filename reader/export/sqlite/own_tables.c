@@ -42,7 +42,7 @@ static void column_add(char *sql, size_t bytes, const struct schema_field *f)
 		strcpy(name, "nameId");
 	else if (f->kind == FIELD_KIND_STRING && !strcmp(name, "domain"))
 		strcpy(name, "domainNameId"); /* domainId is a number in NVTX_EVENTS */
-	else if (f->kind == FIELD_KIND_CALLCHAIN ||
+	else if (f->kind == FIELD_KIND_CALLCHAIN || f->kind == FIELD_KIND_CODE ||
 		(field_is_text(f) && (length < 2 || strcmp(name + length - 2, "Id"))))
 		strcat(name, "Id");
 	snprintf(sql + used, bytes - used, ", \"%s\" INTEGER", name);
@@ -152,6 +152,18 @@ static bool word_is_absent(const struct decoded_batch *b, uint32_t field, uint32
 	return (uint64_t)b->columns[prototype + 1][row] < field - prototype - 1;
 }
 
+/* Look up the text id of the place of a return address. */
+static int code_text(struct sqlite_export *x, const struct decoded_batch *b, uint32_t row,
+	uint64_t address, uint32_t *ret_id)
+{
+	char text[PLACE_BYTES];
+	if (!b->process)
+		return 0;
+	symbols_place(x->job->no_symbols ? NULL : &x->symbols, b->process, address,
+		(uint64_t)b->columns[0][row], text);
+	return text_id(&x->texts, text, ret_id);
+}
+
 /* Convert a value to that of its column. */
 static int value_convert(struct sqlite_export *x, const struct decoded_batch *b, uint32_t field,
 	uint32_t row, int64_t *ret_value, bool *ret_null)
@@ -185,6 +197,10 @@ static int value_convert(struct sqlite_export *x, const struct decoded_batch *b,
 		value = id;
 	} else if (field_is_text(f)) {
 		*ret_null = true;
+	} else if (f->kind == FIELD_KIND_CODE) {
+		*ret_null = !value;
+		error = value ? code_text(x, b, row, (uint64_t)value, &id) : 0;
+		value = id;
 	} else if (f->kind == FIELD_KIND_CALLCHAIN) {
 		error = chain_id_of_row(x, b, row, NSYS_OSRT_CALLCHAINS, &id);
 		value = id;

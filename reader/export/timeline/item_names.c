@@ -270,6 +270,7 @@ void timeline_value(
 			value_name(schema_value_name(field, value), v);
 		break;
 	case FIELD_KIND_HEX:
+	case FIELD_KIND_CODE:
 		v->kind = value ? TIMELINE_HEX : TIMELINE_NOTHING;
 		break;
 	case FIELD_KIND_STRING:

@@ -4,8 +4,16 @@
 -- A region, by the number that its process gave it.
 DROP VIEW IF EXISTS temp.OPENMP_REGIONS;
 CREATE TEMP VIEW OPENMP_REGIONS AS
-SELECT globalTid >> 24 AS process, parallelId, globalTid >> 24 & 0xffffff AS pid, min(start) AS start, max("end") AS "end"
+SELECT globalTid >> 24 AS process, parallelId, globalTid >> 24 & 0xffffff AS pid, globalTid, min(start) AS start, max("end") AS "end"
 FROM OPENMP_EVENT_KIND_PARALLEL GROUP BY 1, 2;
+
+-- Functions and lines of regions (region 28) and of the tasks that were created (15); databases of nsys have none.
+DROP VIEW IF EXISTS temp.OPENMP_PLACES;
+CREATE TEMP VIEW OPENMP_PLACES AS
+SELECT o.globalTid >> 24 AS process, o.region, CASE o.region WHEN 28 THEN o.parallelId ELSE o.otherTaskId END AS number, n.value AS place
+FROM LIBTRACE_OPENMP AS o JOIN StringIds AS n ON n.id = o.codeId
+WHERE o.region IN (15, 28) AND o.codeId IS NOT NULL
+GROUP BY 1, 2, 3;
 
 -- Time in barriers, by thread and name. A thread waits for the next region in the barrier of the last one: that is not counted.
 DROP VIEW IF EXISTS temp.OPENMP_BARRIERS;
@@ -15,7 +23,13 @@ FROM OPENMP_EVENT_KIND_SYNC_REGION AS s
      JOIN OPENMP_REGIONS AS r ON r.process = s.globalTid >> 24 AND r.parallelId = s.parallelId
      JOIN StringIds AS n ON n.id = s.nameId
 WHERE s.kind BETWEEN 1 AND 4
-GROUP BY r.process, r.parallelId, s.globalTid, n.value;
+GROUP BY r.process, r.parallelId, s.globalTid, n.value
+UNION ALL
+-- Of libgomp's workers: from the end of their task to that of the region. Other runtimes end these tasks later.
+SELECT r.process, r.parallelId, r.pid, t.globalTid, 'Implicit Barrier', 1, r."end" - max(t."end")
+FROM OPENMP_EVENT_KIND_TASK AS t JOIN OPENMP_REGIONS AS r ON r.process = t.globalTid >> 24 AND r.parallelId = t.parallelId
+WHERE t.kind = 2 AND t.globalTid <> r.globalTid
+GROUP BY r.process, r.parallelId, t.globalTid HAVING max(t."end") < r."end";
 
 -- Threads of each region: the time from the start of their implicit task to the end of the region.
 DROP VIEW IF EXISTS temp.OPENMP_TEAMS;
