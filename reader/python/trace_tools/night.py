@@ -254,7 +254,11 @@ class Night:
                 )
             except OSError as error:
                 return f"cannot be run: {error.strerror}", 127, None, 0
-            outcome = self.wait(process, begin, number)
+            try:
+                outcome = self.wait(process, begin, number)
+            except BaseException:  # interrupted: the process is in a session of its own
+                self.end(process, signal.SIGTERM)
+                raise
         wall_ns = int((time.monotonic() - begin) * 1e9)
         status = process.returncode
         if outcome == "ok" and status:

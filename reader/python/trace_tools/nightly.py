@@ -15,7 +15,7 @@ import shutil
 import socket
 import sys
 
-from . import Failure, arguments, night, nights_report, store
+from . import Failure, arguments, bisection, night, nights_report, sequential, statistics, store
 
 
 def words(text: str) -> list[str]:
@@ -85,6 +85,62 @@ def keeping(sub: argparse.ArgumentParser) -> None:
     sub.add_argument("--now", help=argparse.SUPPRESS)  # the current time for tests, as 2026-11-21T03:00:00
 
 
+def recording(sub: argparse.ArgumentParser) -> None:
+    """Add the options of a recorded run."""
+    sub.add_argument(
+        "--timeout",
+        type=arguments.amount,
+        default=3600,
+        metavar="SEC",
+        help="longest time of a run; a longer run is killed and counts as hung; default 3600",
+    )
+    sub.add_argument(
+        "--trace-options",
+        type=words,
+        default=[],
+        metavar="TEXT",
+        help="options of 'trace run' as one argument, such as '-t nvtx,osrt --osrt-threshold 0'",
+    )
+    sub.add_argument(
+        "--run-mib",
+        type=arguments.amount,
+        default=1024,
+        metavar="MIB",
+        help="greatest size of a report; a run whose report grows larger is killed "
+        "and counts as too large; default 1024",
+    )
+
+
+def bisecting(sub: argparse.ArgumentParser) -> None:
+    """Add the options of `bisect`."""
+    sub.add_argument("--config", metavar="FILE", help="file with options, as for run")
+    sub.add_argument("--good", metavar="COMMIT", help="a commit that is not worse yet")
+    sub.add_argument("--bad", metavar="COMMIT", help="a commit that is worse")
+    sub.add_argument(
+        "--build",
+        metavar="TEXT",
+        help="shell command that builds a commit; if it fails, the commit is skipped; "
+        "default: COMMAND builds, in a first run that is not recorded",
+    )
+    sub.add_argument(
+        "--runs",
+        type=sequential.runs,
+        default=sequential.Runs(statistics.EXACT_RUNS, 30),
+        metavar="N..M",
+        help="least and greatest number of recorded runs of GOOD and BAD; a commit between them has at most M; "
+        "default 5..30",
+    )
+    sub.add_argument(
+        "--item",
+        metavar="TEXT",
+        help="look for an item with this in its name; default: the one that the verdict names first",
+    )
+    sub.add_argument("--reset", action="store_true", help="end a bisection, and go back to where the tree was")
+    recording(sub)
+    comparing(sub)
+    sub.add_argument("--now", help=argparse.SUPPRESS)
+
+
 def parser() -> tuple[arguments.Parser, dict[str, arguments.Parser]]:
     p = arguments.Parser(
         prog="trace nightly",
@@ -92,7 +148,9 @@ def parser() -> tuple[arguments.Parser, dict[str, arguments.Parser]]:
         epilog="Exit status of run: that of the command if it failed; else 0: ok, 1: worse, 2: cannot tell, or nightly "
         "itself failed.",
     )
-    commands = p.add_subparsers(dest="command", required=True, metavar="run | report | page | list | accept | prune")
+    commands = p.add_subparsers(
+        dest="command", required=True, metavar="run | bisect | report | page | list | accept | prune"
+    )
 
     def common(sub: arguments.Parser) -> arguments.Parser:
         sub.add_argument(
@@ -136,20 +194,7 @@ def parser() -> tuple[arguments.Parser, dict[str, arguments.Parser]]:
         metavar="N",
         help="number of runs without the tracer, to measure the cost of recording; default 0",
     )
-    run.add_argument(
-        "--timeout",
-        type=arguments.amount,
-        default=3600,
-        metavar="SEC",
-        help="longest time of a run; a longer run is killed and counts as hung; default 3600",
-    )
-    run.add_argument(
-        "--trace-options",
-        type=words,
-        default=[],
-        metavar="TEXT",
-        help="options of 'trace run' as one argument, such as '-t nvtx,osrt --osrt-threshold 0'",
-    )
+    recording(run)
     run.add_argument(
         "--ranks",
         type=ranks,
@@ -167,15 +212,18 @@ def parser() -> tuple[arguments.Parser, dict[str, arguments.Parser]]:
     run.add_argument("--page", action="store_true", help="also write the page of the night, verdict.html in its folder")
     comparing(run)
     keeping(run)
-    run.add_argument(
-        "--run-mib",
-        type=arguments.amount,
-        default=1024,
-        metavar="MIB",
-        help="greatest size of a report; a run whose report grows larger is killed "
-        "and counts as too large; default 1024",
-    )
     run.add_argument("--dry-run", action="store_true", help="only print what would be done")
+    bisecting(
+        commands.add_parser(
+            "bisect",
+            help="find the commit that made a benchmark worse",
+            usage="trace nightly bisect --good COMMIT --bad COMMIT [OPTION...] -- COMMAND [ARGUMENT...]",
+            description="Finds the commit that made a benchmark worse, by git bisect in this working tree, with "
+            "the verdict as its test. After an interruption, the same command goes on.",
+            epilog="Exit status: 0: found, and confirmed by a comparison with its parent; 2: cannot tell, or BAD is "
+            "not worse than GOOD.",
+        )
+    )
     report = common(commands.add_parser("report", help="write the history of a benchmark as HTML"))
     report.add_argument("--output", "-o", metavar="FILE", help="default: DIR/NAME/HOST/history.html")
     page = common(commands.add_parser("page", help="write a page that shows a night beside the nights before it"))
@@ -252,9 +300,11 @@ def parse(argv: list[str]) -> tuple[argparse.Namespace, list[str]]:
     given = p.parse_args(own)
     if given.config:
         given = p.parse_args([own[0], *config_read(given.config, subs, given.command), *own[1:]])
-    for what, name in (("benchmark", given.name), ("host", given.host)):
+    for what, name in (("benchmark", getattr(given, "name", None)), ("host", getattr(given, "host", None))):
         if name and (os.sep in name or name.startswith(".")):
             raise Failure(f"invalid {what} name '{name}': it must be usable as a folder name")
+    if given.command == "bisect":
+        return given, program
     if not given.name and given.command != "list":
         raise Failure(f"no benchmark given; use --name NAME; see 'trace nightly {given.command} --help'")
     given.store = given.store or os.path.join(given.folder, "nightly.sqlite")
@@ -397,6 +447,8 @@ def main(argv: list[str]) -> int:
         return accept(given)
     if given.command == "report":
         return nights_report.write(given)
+    if given.command == "bisect":
+        return bisection.main(given, program, time_of(given))
     if given.command == "page":
         return write_page(given)
     if given.command == "prune":
