@@ -13,11 +13,13 @@ int command_diff(const struct options *o)
 {
 	struct python_arguments a = {0};
 	int before = o->before, error;
+	bool records = o->value[OPT_diff_run] != NULL; /* and needs no files */
 	if (before < 0 && o->argc == 2)
 		before = 1; /* two files need no divider */
-	if (before <= 0 || before >= o->argc) {
+	if (!records && (before <= 0 || before >= o->argc)) {
 		cli_error(
-			"expected runs of both sides, BASE... -- OTHER...; see 'trace help diff'");
+			"expected runs of both sides, BASE... -- OTHER..., or --run twice; see "
+			"'trace help diff'");
 		return STATUS_FAILED;
 	}
 	error = python_add_options(&a, o);

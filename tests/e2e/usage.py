@@ -182,7 +182,7 @@ def mistakes():
                             (("export", "-t", "nonsense", REPORT), "invalid argument 'nonsense' for --type: expected one of: json folded"),
                             (("export", "-o", taken, REPORT), f"'{taken}' exists; use '--force-overwrite true' to replace it"),
                             (("export", "-t", "sqlite", "-o", "-", REPORT), "cannot write a SQLite database to standard output; use -o FILE"),
-                            (("export", "-o", REPORT, "-f", "true", REPORT), "it is the input file"), (("diff", REPORT), "expected runs of both sides, BASE... -- OTHER...; see 'trace help diff'"),
+                            (("export", "-o", REPORT, "-f", "true", REPORT), "it is the input file"), (("diff", REPORT), "expected runs of both sides, BASE... -- OTHER..., or --run twice; see 'trace help diff'"),
                             (("report", "--html", "--text", REPORT), "--html and --text cannot be used together"), (("report", "-o", "x", REPORT), "--output needs --html"),
                             (("recover", none), f"cannot open '{none}': No such file or directory"), (("recover", REPORT), "not the folder of a recording, such as /dev/shm/libtrace-UID-..."),
                             (("import", "--into", REPORT), "no FILE given; see 'trace help import'"), (("sections",), "no section files given; use --section-folder DIR"),

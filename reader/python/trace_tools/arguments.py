@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 import math
+import shlex
 import sys
 from typing import TYPE_CHECKING, Any, Callable, NoReturn, TypeVar
 
@@ -49,6 +50,14 @@ def count(least: int) -> Callable[[str], int]:
 def amount(text: str) -> float:
     """Parse an option in days, MiB, seconds or percent: a number >= 0, with or without a fraction."""
     return number(text, "a number of at least 0, such as 10 or 0.5", float, lambda n: 0 <= n < math.inf)
+
+
+def words(text: str) -> list[str]:
+    """Split a text into words, as a shell does."""
+    try:
+        return shlex.split(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"'{text}' is not a list of shell words: {str(error).lower()}") from None
 
 
 def probability(text: str) -> float:

@@ -3,11 +3,27 @@
 
 from __future__ import annotations
 
+import argparse
+import contextlib
 import itertools
+import os
 import sys
 import tempfile
 
-from . import Failure, arguments, compare, convert, formats, merging, pages, profile, terminal
+from . import (
+    Failure,
+    arguments,
+    compare,
+    convert,
+    formats,
+    interleaved,
+    merging,
+    pages,
+    profile,
+    sequential,
+    statistics,
+    terminal,
+)
 from .progress import Progress
 
 
@@ -62,10 +78,38 @@ def write(comparison: compare.Comparison, wanted: list[tuple[str, str | None]], 
             raise Failure(f"cannot write '{file or 'standard output'}': {error.strerror}") from None
 
 
+def run(given: argparse.Namespace, options: compare.Options, wanted: list[tuple[str, str | None]]) -> int:
+    """Record the two commands and compare them. Reports are kept in --keep, else removed."""
+    if len(given.run) != 2:
+        raise Failure(f"diff: expected --run twice, one for each side, not {len(given.run)} times")
+    if given.base or given.other:
+        raise Failure("diff: --run records the runs; expected no FILE beside it")
+    if given.keep:
+        os.makedirs(given.keep, exist_ok=True)
+    with contextlib.ExitStack() as stack:
+        folder = given.keep or stack.enter_context(tempfile.TemporaryDirectory(prefix="trace-diff-"))
+        progress = stack.enter_context(Progress("diff"))
+        comparison = interleaved.record(given, options, folder, progress)
+        if given.html:
+            page(comparison, given.html, progress)
+    write(comparison, wanted, given.all)
+    return comparison.verdict
+
+
+def page(comparison: compare.Comparison, output: str, progress: Progress) -> None:
+    progress.say(f"writing '{output}'")
+    pages.write(comparison, [compare.median_run(side).path for side in (comparison.base, comparison.other)], output)
+
+
 def main(argv: list[str]) -> int:
     parser = arguments.Parser(prog="trace diff")
-    parser.add_argument("--base", action="append", required=True)
-    parser.add_argument("--other", action="append", required=True)
+    parser.add_argument("--base", action="append", default=[])
+    parser.add_argument("--other", action="append", default=[])
+    parser.add_argument("--run", action="append", default=[])
+    parser.add_argument("--runs", type=sequential.runs, default=sequential.Runs(statistics.EXACT_RUNS, 30))
+    parser.add_argument("--trace-options", type=arguments.words, default=[])
+    parser.add_argument("--keep")
+    sequential.see(parser)
     parser.add_argument("--format", action="append")
     parser.add_argument("--html")
     parser.add_argument("--alpha", type=arguments.probability, default=compare.Options.alpha)
@@ -78,6 +122,8 @@ def main(argv: list[str]) -> int:
     given = parser.parse_args(argv)
     wanted = targets(given.format)
     options = compare.Options(given.alpha, given.min_effect / 100, given.force)
+    if given.run:
+        return run(given, options, wanted)
     with Progress("diff") as progress:
         profiles, notes = read_profiles(given.base + given.other, given.merge_numbers, progress)
         progress.say(f"comparing {max(len(p.items) for p in profiles)} items of {len(profiles)} runs")
@@ -85,7 +131,6 @@ def main(argv: list[str]) -> int:
         comparison = compare.compare(base, other, options, progress=progress.say)
         comparison.notes[:0] = notes
         if given.html:
-            progress.say(f"writing '{given.html}'")
-            pages.write(comparison, [compare.median_run(side).path for side in (base, other)], given.html)
+            page(comparison, given.html, progress)
     write(comparison, wanted, given.all)
     return comparison.verdict

@@ -9,8 +9,8 @@ import math
 import xml.etree.ElementTree as xml
 from typing import Callable
 
-from . import functions, terminal
-from .compare import VERDICTS, Comparison, Finding, title
+from . import functions, sequential, terminal
+from .compare import VERDICTS, WORSE, Comparison, Finding, title
 from .profile import KINDS
 
 SHOWN = 40  # rows of a table that text, Markdown and HTML print unless all rows are requested
@@ -139,6 +139,9 @@ def head(comparison: Comparison) -> list[str]:
         lines.append(
             "smaller changes than these cannot be detected: " + "; ".join(floor_text(f, least) for f in floors)
         )
+    planned = sequential.plan_text(comparison, sequential.SEE)
+    if planned and comparison.verdict != WORSE:
+        lines.append(planned)
     return lines
 
 
@@ -218,6 +221,10 @@ def json_of(comparison: Comparison, chosen: list[Finding]) -> str:
                 "differences": [d._asdict() for d in comparison.differences],
                 "problems": [{"side": s, "path": p, "text": t} for s, p, t in comparison.problems],
                 "notes": comparison.notes,
+                "plan": [
+                    {"kind": f.key.kind, "path": f.key.path, "name": f.key.name, "metric": f.metric, "runs": runs}
+                    for f, runs in sequential.plans(comparison, sequential.SEE, comparison.options.alpha)
+                ],
                 "findings": findings,
             },
             indent=1,

@@ -19,7 +19,7 @@ import tempfile
 import time
 from typing import Any, Callable
 
-from . import Failure, compare, convert, fingerprint, formats, pages, profile, store
+from . import Failure, compare, convert, fingerprint, formats, pages, profile, sequential, store
 from .compare import Comparison
 from .store import Row
 
@@ -38,14 +38,18 @@ def baseline_of(nights: list[Row], count: int) -> list[Row]:
     return good[-count:]
 
 
-def compare_night(given: argparse.Namespace, kept: store.Store, night: int, baseline: list[Row]) -> Comparison | None:
-    """Return the comparison with the baseline; None if there is no baseline, or nothing to compare."""
+def compare_night(
+    given: argparse.Namespace, kept: store.Store, night: int, baseline: list[Row], alpha: float | None = None
+) -> Comparison | None:
+    """Return the comparison with the baseline; None if there is no baseline, or nothing to compare. alpha: that of a
+    look, if the night looks at its runs several times.
+    """
     base = [kept.profiles(n["id"]) for n in baseline]
     other = kept.profiles(night)
     if not any(base) or not other:
         return None
     options = compare.Options(force=given.force)
-    options.alpha = given.alpha or options.alpha
+    options.alpha = alpha or given.alpha or options.alpha
     options.min_effect = given.min_effect / 100 if given.min_effect is not None else options.min_effect
     return compare.compare([p for n in base for p in n], other, options, [len(n) for n in base if n])
 
@@ -339,6 +343,25 @@ class Night:
             )
         return wall_ns if outcome == "ok" else None
 
+    def record_runs(self, kept: store.Store, night: int, baseline: list[Row]) -> tuple[list[int | None], float | None]:
+        """Record the runs: all of them, or with bounds until the verdict is sure. The first night records all, since
+        later ones are compared with it. Return the time of each run, and the alpha of the last look.
+        """
+        bounds: sequential.Runs = self.given.runs
+        walls: list[int | None] = []
+        alpha = None
+        whole = self.given.alpha or compare.Options.alpha
+        for count, alpha in sequential.looks(bounds, whole) if baseline else [(bounds.last, None)]:
+            while len(walls) < count:
+                walls.append(self.record_run(kept, night, len(walls) + 1))
+            if count == bounds.last or any(r["outcome"] != "ok" for r in kept.runs(night)):
+                break
+            comparison = compare_night(self.given, kept, night, baseline, alpha)
+            if comparison and sequential.is_sure(comparison, self.given.see / 100, comparison.options.alpha):
+                self.notes.append(f"stopped after {count} of at most {bounds.last} runs: the verdict is sure")
+                break
+        return walls, alpha
+
     def read(self, path: str, outcome: str) -> tuple[profile.Profile | None, str]:
         """Read the reports of a run. Returns (profile or None, outcome)."""
         try:
@@ -371,14 +394,14 @@ class Night:
     # ---- the verdict ----
 
     def verdict(
-        self, kept: store.Store, night: int, baseline: list[Row], complete: bool
+        self, kept: store.Store, night: int, baseline: list[Row], complete: bool, alpha: float | None
     ) -> tuple[int, str, Comparison | None, bool]:
         """Return (verdict, reason, comparison, whether this night joins the baseline)."""
         if not complete:
             return compare.CANNOT_TELL, "not all runs are complete: " + "; ".join(self.notes[:3]), None, False
         if not baseline:
             return compare.CANNOT_TELL, "first night: no earlier nights to compare with", None, True
-        comparison = compare_night(self.given, kept, night, baseline)
+        comparison = compare_night(self.given, kept, night, baseline, alpha)
         if not comparison:
             return compare.CANNOT_TELL, "no runs to compare", None, False
         return (
@@ -473,12 +496,11 @@ class Night:
         if nights and nights[-1]["begun"] > begun:
             self.notes.append(f"the clock went back: the previous night began {nights[-1]['begun']}")
         night = kept.night_begin(self.given.name, self.given.host, begun, self.commit, self.folder)
-        walls = [self.record_run(kept, night, n) for n in range(1, self.given.runs + 1)]
+        baseline = baseline_of(nights, self.given.baseline_nights)
+        walls, alpha = self.record_runs(kept, night, baseline)
         overhead = self.record_untraced(kept, night, [w for w in walls if w is not None])
         complete = all(r["outcome"] == "ok" for r in kept.runs(night) if r["is_traced"])
-        verdict, reason, comparison, is_baseline = self.verdict(
-            kept, night, baseline_of(nights, self.given.baseline_nights), complete
-        )
+        verdict, reason, comparison, is_baseline = self.verdict(kept, night, baseline, complete, alpha)
         if self.given.page:
             try:
                 write_page(self.given, kept, night, comparison, os.path.join(self.folder, PAGE))

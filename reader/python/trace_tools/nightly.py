@@ -10,20 +10,12 @@ import configparser
 import datetime
 import os
 import re
-import shlex
 import shutil
 import socket
 import sys
+from typing import Callable
 
 from . import Failure, arguments, bisection, night, nights_report, sequential, statistics, store
-
-
-def words(text: str) -> list[str]:
-    """Split a text into words, as a shell does."""
-    try:
-        return shlex.split(text)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(f"'{text}' is not a list of shell words: {str(error).lower()}") from None
 
 
 def ranks(text: str) -> set[int]:
@@ -96,7 +88,7 @@ def recording(sub: argparse.ArgumentParser) -> None:
     )
     sub.add_argument(
         "--trace-options",
-        type=words,
+        type=arguments.words,
         default=[],
         metavar="TEXT",
         help="options of 'trace run' as one argument, such as '-t nvtx,osrt --osrt-threshold 0'",
@@ -185,8 +177,13 @@ def parser() -> tuple[arguments.Parser, dict[str, arguments.Parser]]:
         )
     )
     run.add_argument(
-        "--runs", type=arguments.count(1), default=10, metavar="N", help="number of recorded runs; default 10"
+        "--runs",
+        type=sequential.runs,
+        default=sequential.Runs(10, 10),
+        metavar="N|N..M",
+        help="number of recorded runs, or N..M: at least N, then until the verdict is sure, at most M; default 10",
     )
+    sequential.see(run)
     run.add_argument(
         "--untraced",
         type=arguments.count(0),
@@ -448,7 +445,7 @@ def main(argv: list[str]) -> int:
     if given.command == "report":
         return nights_report.write(given)
     if given.command == "bisect":
-        return bisection.main(given, program, time_of(given))
+        return with_files(given, lambda: bisection.main(given, program, time_of(given)))
     if given.command == "page":
         return write_page(given)
     if given.command == "prune":
@@ -463,8 +460,13 @@ def main(argv: list[str]) -> int:
         return 0
     if not program:
         raise Failure("run: no COMMAND given after --; see 'trace nightly run --help'")
+    return with_files(given, lambda: night.Night(given, program, time_of(given)).record(prune))
+
+
+def with_files(given: argparse.Namespace, action: Callable[[], int]) -> int:
+    """Run a command that writes files; report their errors."""
     try:
-        return night.Night(given, program, time_of(given)).record(prune)
+        return action()
     except OSError as error:
         print(f"trace: nightly: {error.filename or given.folder}: {error.strerror}", file=sys.stderr)
         return 2

@@ -112,6 +112,17 @@ class Profile:
     samples: int = 0  # CPU samples of all functions
 
 
+def copy_of(found: Profile) -> Profile:
+    """Return a copy of a profile, since a comparison changes its profiles."""
+    return dataclasses.replace(
+        found,
+        items={key: dataclasses.replace(item) for key, item in found.items.items()},
+        summed=set(found.summed),
+        facts=dict(found.facts),
+        problems=list(found.problems),
+    )
+
+
 class Database:
     """A database of ours or of nsys, opened read-only. Its content is considered hostile: nothing of its schema is
     trusted.

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Iterator, NamedTuple
 import numpy
 
 from . import arguments, functions, statistics
-from .compare import COUNT, FIELDS, OK, TYPICAL, WORSE
+from .compare import COUNT, FIELDS, OK, TYPICAL, WORSE, title
 from .profile import Item, Key, Profile
 from .statistics import Reals
 
@@ -42,6 +42,9 @@ class Runs(NamedTuple):
     first: int
     last: int
 
+    def __str__(self) -> str:
+        return f"{self.first}" if self.first == self.last else f"{self.first} to {self.last}"
+
 
 def runs(text: str) -> Runs:
     """Parse a number of runs, '10', or its bounds, '5..30'."""
@@ -55,6 +58,17 @@ def runs(text: str) -> Runs:
             f"invalid value '{text}': a night that may stop early needs at least {statistics.EXACT_RUNS} runs"
         )
     return Runs(least, most)
+
+
+def see(sub: argparse.ArgumentParser) -> None:
+    """Add the option --see."""
+    sub.add_argument(
+        "--see",
+        type=arguments.amount,
+        default=100 * SEE,
+        metavar="PERCENT",
+        help=f"with --runs N..M: stop when a change of this size would have been seen; default {100 * SEE:g}",
+    )
 
 
 def looks(bounds: Runs, alpha: float) -> Iterator[tuple[int, float]]:
@@ -154,6 +168,25 @@ def plans(comparison: Comparison, change: float, alpha: float) -> list[tuple[Fin
         needed = runs_needed(spread_of(sides[0], sides[1]), change, alpha, tests, not of_functions)
         found.append((f, needed))
     return found
+
+
+def note(comparison: Comparison, bounds: Runs, alpha: float) -> str:
+    """Return the note about the look at which a comparison was made."""
+    count = max(len(comparison.base), len(comparison.other))
+    numbers = [number for number, _ in looks(bounds, alpha)]
+    return (
+        f"looked at after {', '.join(str(n) for n in numbers if n <= count)} runs of at most {bounds.last}; alpha "
+        f"{comparison.options.alpha:g} is the part of {alpha:g} that belongs to this look"
+    )
+
+
+def plan_text(comparison: Comparison, change: float) -> str:
+    """Return how many runs of a side show a change; "" if nothing can be planned."""
+    found = plans(comparison, change, comparison.options.alpha)
+    if not found:
+        return ""
+    most = [f"{title(f.key)}: {n or f'more than {MOST_RUNS}'}" for f, n in found]
+    return f"runs a side to see {100 * change:g} % in {100 * POWER:.0f} of 100 tries: {'; '.join(most[:4])}"
 
 
 def is_sure(comparison: Comparison, change: float, alpha: float) -> bool:
