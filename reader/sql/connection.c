@@ -166,6 +166,8 @@ int sql_open(struct sql *s, const char *path)
 	sqlite3 *c = NULL;
 	char *address = address_of(path), *pragmas = NULL;
 	*s = (struct sql){0};
+	/* no lock for each allocation; refused, without harm, after the first connection */
+	sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
 	int code = address
 		? sqlite3_open_v2(address, &c,
 			  SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_URI, NULL)
@@ -203,7 +205,7 @@ void sql_close(struct sql *s)
 	s->connection = NULL;
 }
 
-static struct sql_value value_of(sqlite3_stmt *statement, int column)
+static struct sql_value value_of(sqlite3_stmt *statement, int column, bool is_number)
 {
 	struct sql_value v = {0};
 	switch (sqlite3_column_type(statement, column)) {
@@ -215,6 +217,8 @@ static struct sql_value value_of(sqlite3_stmt *statement, int column)
 	case SQLITE_FLOAT:
 		v.type = SQL_REAL;
 		v.real = sqlite3_column_double(statement, column);
+		if (is_number)
+			return v;
 		break;
 	case SQLITE_TEXT:
 		v.type = SQL_TEXT;
@@ -257,9 +261,10 @@ static int steps(struct sql *s, sqlite3_stmt *statement, const struct sql_visito
 		if (!visitor)
 			continue;
 		for (int i = 0; i < count; i++) {
-			values[i] = value_of(statement, i);
+			bool is_number = i < 64 && s->numbers >> i & 1;
+			values[i] = value_of(statement, i, is_number);
 			if (values[i].type > SQL_NULL && values[i].type != SQL_BLOB &&
-				!values[i].text)
+				!values[i].text && !(is_number && values[i].type == SQL_REAL))
 				return failed(s);
 		}
 		error = visitor->row(visitor->user, values, count);

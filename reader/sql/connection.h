@@ -25,6 +25,7 @@ struct sql {
 	void *connection;                  /* sqlite3 */
 	const volatile sig_atomic_t *stop; /* a statement ends soon after it is set; NULL = none */
 	const char *arguments; /* arguments of the current report, "base:rows=10"; or NULL */
+	uint64_t numbers;      /* bit n: column n needs no `text` for SQL_REAL, so it is NULL */
 	bool lacks_column; /* the last statement failed because a column is not in the database */
 	char cause[SQL_CAUSE_BYTES];
 };

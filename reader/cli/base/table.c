@@ -47,6 +47,18 @@ void table_cell(struct table *t, const char *format, ...)
 	va_end(arguments);
 }
 
+void table_text(struct table *t, const char *text)
+{
+	char *copy = strdup(text);
+	if (!copy || t->broken ||
+		array_room(&t->cells, t->count, &t->capacity, sizeof(*t->cells))) {
+		free(copy);
+		t->broken = true;
+	} else {
+		t->cells[t->count++] = copy;
+	}
+}
+
 void table_null(struct table *t)
 {
 	if (t->broken || array_room(&t->cells, t->count, &t->capacity, sizeof(*t->cells)))
@@ -88,8 +100,8 @@ enum table_format table_format_named(const char *name)
 static bool is_time(const struct table *t, size_t column)
 {
 	const char *title = t->columns[column].title;
-	size_t length = strlen(title);
-	return t->time != TABLE_NS && length > 4 && !strcmp(title + length - 4, "(ns)");
+	size_t length = t->time != TABLE_NS ? strlen(title) : 0;
+	return length > 4 && !strcmp(title + length - 4, "(ns)");
 }
 
 /* Return a column's title with the unit that is printed. */
@@ -315,18 +327,21 @@ static int print_aligned(struct table *t, FILE *out)
 
 static void print_separated(const char *text, char separator, FILE *out)
 {
-	bool quote = separator == ',' ? strpbrk(text, ",\"\n\r") != NULL : false;
-	if (quote)
-		fputc('"', out);
-	for (; *text; text++) {
-		if (quote && *text == '"')
-			fputc('"', out);
-		fputc(separator == '\t' && (*text == '\t' || *text == '\n' || *text == '\r')
-				? ' '
-				: *text,
-			out);
+	const bool is_csv = separator == ',';
+	size_t plain = strcspn(text, is_csv ? ",\"\n\r" : "\t\n\r");
+	if (!text[plain]) {
+		fwrite(text, 1, plain, out);
+		return;
 	}
-	if (quote)
+	if (is_csv)
+		fputc('"', out);
+	for (size_t bytes; *text; text += bytes + (text[bytes] != 0)) {
+		bytes = strcspn(text, is_csv ? "\"" : "\t\n\r");
+		fwrite(text, 1, bytes, out);
+		if (text[bytes])
+			fputs(is_csv ? "\"\"" : " ", out);
+	}
+	if (is_csv)
 		fputc('"', out);
 }
 

@@ -59,6 +59,9 @@ void table_release(struct table *t);
 /* Append a cell, formatted as by printf; the text is copied. */
 __attribute__((format(printf, 2, 3))) void table_cell(struct table *t, const char *format, ...);
 
+/* Append a cell with a copy of the text. */
+void table_text(struct table *t, const char *text);
+
 /* Append a cell without a value: empty, or null in JSON. */
 void table_null(struct table *t);
 

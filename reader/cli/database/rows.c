@@ -36,7 +36,7 @@ static void blob_cell(struct table *t, const struct sql_value *v)
 	for (size_t i = 0; i < v->bytes; i++)
 		at += sprintf(at, "%02X", bytes[i]);
 	strcpy(at, "'");
-	table_cell(t, "%s", text);
+	table_text(t, text);
 	free(text);
 }
 
@@ -47,7 +47,7 @@ static void value_cell(struct table *t, const struct sql_value *v)
 	else if (v->type == SQL_BLOB)
 		blob_cell(t, v);
 	else
-		table_cell(t, "%s", v->text);
+		table_text(t, v->text);
 }
 
 /* ---- statements of the user ---- */
@@ -280,8 +280,11 @@ int sql_report_print(struct sql *s, const struct sql_report *r, const char *argu
 	table_init(&p.table, columns.column, columns.count);
 	p.table.time = form->time;
 	p.table.width = form->width;
+	for (size_t i = 0; i < columns.count; i++)
+		s->numbers |= columns.column[i].is_text ? 0 : UINT64_C(1) << i;
 	if (!error)
 		error = sql_report_run(s, r, arguments, &visitor, &skipped);
+	s->numbers = 0;
 	if (!error && (p.rows || form->format != TABLE_ALIGNED))
 		error = table_print(&p.table, form->format, out);
 	*ret_outcome = (struct sql_outcome){p.rows, skipped};
