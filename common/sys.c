@@ -170,7 +170,7 @@ static struct tables *tables_map(void)
 static void *table_take(uint64_t bytes)
 {
 	struct tables *now = __atomic_load_n(&tables, __ATOMIC_ACQUIRE);
-	for (;;) {
+	while (bytes <= TABLES_BYTES - 64) {
 		uint64_t at = now ? __atomic_fetch_add(&now->used, bytes, __ATOMIC_RELAXED)
 				  : TABLES_BYTES;
 		if (at + bytes <= TABLES_BYTES)
@@ -185,6 +185,7 @@ static void *table_take(uint64_t bytes)
 		else
 			sys_munmap(more, TABLES_BYTES);
 	}
+	return NULL;
 }
 
 void sys_unlock_tables(void)

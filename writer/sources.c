@@ -22,6 +22,7 @@
 #include "writer/nvtx/named.h"
 #include "writer/nvtx/open.h"
 #include "writer/nvtx/runs.h"
+#include "writer/mpi/rows.h"
 #include "writer/opencl/rows.h"
 #include "writer/osrt/open.h"
 #include "writer/osrt/records.h"

@@ -18,9 +18,14 @@ static const struct library_call calls[] = {
 #include "common/schema/libraries.def"
 };
 
-static bool matches(const char *text, const char *pattern)
+static bool matches(const char *text, const char *patterns)
 {
-	return text_matches(text, pattern, pattern + text_length(pattern));
+	for (const char *end; patterns; patterns = library_pattern_next(end)) {
+		end = library_pattern_end(patterns);
+		if (text_matches(text, patterns, end))
+			return true;
+	}
+	return false;
 }
 
 const char *library_arguments(enum library_row library, const char *function)

@@ -5,6 +5,7 @@
 #ifndef COMMON_LIBRARIES_H
 #define COMMON_LIBRARIES_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 enum library_row {
@@ -26,6 +27,20 @@ struct library_call {
 };
 
 extern const struct library library_rows[LIBRARY_ROWS] __attribute__((visibility("hidden")));
+
+/* Return the end of the first of several patterns with | between them. */
+static inline const char *library_pattern_end(const char *patterns)
+{
+	while (*patterns && *patterns != '|')
+		patterns++;
+	return patterns;
+}
+
+/* Return the pattern after the one that ends at `end`; NULL = that was the last. */
+static inline const char *library_pattern_next(const char *end)
+{
+	return *end ? end + 1 : NULL;
+}
 
 /* Return the arguments to keep of a function of the library; NULL = none. Any thread,
  * async-signal-safe. */

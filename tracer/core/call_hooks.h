@@ -12,6 +12,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "common/schema/libraries.h"
+
 #define CALL_SCRATCH_WORDS 4u
 #define CALL_REGISTER_WORDS 6u /* arguments in registers */
 
@@ -25,8 +27,10 @@ struct hooked_call {
 	bool is_recorded;    /* false = the call itself is not recorded now */
 	uint64_t begin_tick, end_tick; /* end_tick: after the call only */
 	uint64_t *scratch;             /* kept from before to after; all 0 at first */
-	uint64_t *last_kept; /* the last argument that is recorded with the call; NULL = none is */
-	uint64_t real;       /* the function */
+	uint64_t *kept; /* the arguments that are recorded with the call, in the order of the
+			   prototype; NULL = none is */
+	uint32_t kept_count;
+	uint64_t real; /* the function */
 };
 
 /* Return argument number `index`, from 0; it must be less than count. */
@@ -37,15 +41,19 @@ static inline uint64_t *call_argument(const struct hooked_call *call, uint32_t i
 }
 
 struct call_hooks {
-	/* Return the number of the hook of a function of a LIBRARY row; 0 = it has none. */
-	uint32_t (*find)(uint32_t row, const char *name);
+	/* Return the number of the hook of a function of the library, at most CALL_HOOK_MASK; 0 =
+	 * it has none. */
+	uint32_t (*find)(const char *name);
 	/* Called before and after each call, also of calls that are not recorded. Not called after
 	 * a call that ends by an exception or longjmp. Not yet busy. */
 	void (*before)(uint32_t hook, struct hooked_call *call);
 	void (*after)(uint32_t hook, struct hooked_call *call);
 };
 
-/* NULL = no source has hooks. Set before functions_start(). */
-extern const struct call_hooks *call_hooks __attribute__((visibility("hidden")));
+/* The hooks of each LIBRARY row; NULL = it has none. Set before functions_start(). */
+extern const struct call_hooks *call_hooks[LIBRARY_ROWS] __attribute__((visibility("hidden")));
+
+#define CALL_HOOK_BITS 16 /* a traced function has row << CALL_HOOK_BITS | number of the hook */
+#define CALL_HOOK_MASK 0xffffu
 
 #endif

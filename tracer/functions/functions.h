@@ -30,7 +30,8 @@ struct link_map; /* declared in <link.h> */
 
 #define FUNCTIONS_MAX 8192u
 #define FUNCTION_STUB_BYTES 16u
-#define FUNCTION_PATTERNS_MAX (256u + LIBRARY_ROWS)
+#define LIBRARY_PATTERNS_MAX (4u * LIBRARY_ROWS) /* of all rows of libraries.def */
+#define FUNCTION_PATTERNS_MAX (256u + LIBRARY_PATTERNS_MAX)
 #define FUNCTION_PATTERNS_BYTES 16384u
 #define FUNCTION_ARGUMENTS_BYTES_MAX 4096u /* of a call, on the stack */
 
@@ -41,7 +42,7 @@ struct traced_function {
 	uint64_t real;
 	struct name *name;  /* its domain is the name of the library */
 	uint32_t prototype; /* index in `prototypes`; 0 = no word is kept */
-	uint32_t hook;      /* of call_hooks; 0 = none */
+	uint32_t hook;      /* as CALL_HOOK_BITS says; 0 = none */
 };
 
 /* A prototype, from `text` to `end`, and the words that it keeps. */

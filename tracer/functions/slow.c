@@ -122,13 +122,14 @@ void function_hook_slow(struct function_frame *f, uint64_t end_tick)
 		.begin_tick = f->tick,
 		.end_tick = end_tick,
 		.scratch = f->scratch,
-		.last_kept =
-			words && words_count(words) ? &words->word[words_count(words) - 1] : NULL,
+		.kept = words ? words->word : NULL,
+		.kept_count = words ? words_count(words) : 0,
 		.real = function_tables->functions[f->number].real};
+	const struct call_hooks *hooks = call_hooks[f->hook >> CALL_HOOK_BITS];
 	if (!end_tick)
-		call_hooks->before(f->hook, &call);
+		hooks->before(f->hook & CALL_HOOK_MASK, &call);
 	else if (own_words.alive)
-		call_hooks->after(f->hook, &call);
+		hooks->after(f->hook & CALL_HOOK_MASK, &call);
 }
 
 uint32_t function_rule_slow(uint64_t address, uint64_t from)

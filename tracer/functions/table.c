@@ -15,7 +15,7 @@
 
 struct function_tables *function_tables;
 struct function_counts function_counts;
-const struct call_hooks *call_hooks;
+const struct call_hooks *call_hooks[LIBRARY_ROWS];
 const char *function_stubs_begin;
 int (*function_find_object)(void *address, void *ret_object);
 
@@ -174,7 +174,7 @@ static bool patterns_read(const char *list)
 		if (begin < s && !pattern_read(begin, s))
 			return false;
 	}
-	return f->pattern_count <= FUNCTION_PATTERNS_MAX - LIBRARY_ROWS;
+	return f->pattern_count <= FUNCTION_PATTERNS_MAX - LIBRARY_PATTERNS_MAX;
 }
 
 static const char *text_end(const char *text)
@@ -182,18 +182,29 @@ static const char *text_end(const char *text)
 	return text + text_length(text);
 }
 
-/* Add a pattern for each library whose calls are requested. */
-static void libraries_add(void)
+/* Add a row of libraries.def: a pattern for each pair of a file and a function. */
+static void library_add(const struct library *l, uint32_t row)
 {
 	struct function_tables *f = function_tables;
-	for (uint32_t i = 0; i < LIBRARY_ROWS; i++) {
-		const struct library *l = &library_rows[i];
-		if (!session.config.libraries[i])
-			continue;
-		f->patterns[f->pattern_count++] = (struct function_pattern){l->files,
-			text_end(l->files), l->functions, text_end(l->functions), 0, i + 1};
-		f->prototype_count += !f->prototype_count; /* its threads have room for words */
+	for (const char *files = l->files, *end; files; files = library_pattern_next(end)) {
+		end = library_pattern_end(files);
+		for (const char *names = l->functions, *names_end; names;
+			names = library_pattern_next(names_end)) {
+			names_end = library_pattern_end(names);
+			if (f->pattern_count < FUNCTION_PATTERNS_MAX)
+				f->patterns[f->pattern_count++] = (struct function_pattern){
+					files, end, names, names_end, 0, row};
+		}
 	}
+	f->prototype_count += !f->prototype_count; /* its threads have room for words */
+}
+
+/* Add the libraries whose calls are requested. */
+static void libraries_add(void)
+{
+	for (uint32_t i = 0; i < LIBRARY_ROWS; i++)
+		if (session.config.libraries[i])
+			library_add(&library_rows[i], i + 1);
 }
 
 uint32_t function_library_row(const char *library)
@@ -289,8 +300,9 @@ static uint32_t prototype_name(uint32_t prototype)
 /* Return the hook of a function; 0 = it has none. */
 static uint32_t hook_of(const char *name, const char *library)
 {
-	uint32_t row = call_hooks ? function_library_row(library) : 0;
-	return row ? call_hooks->find(row - 1, name) : 0;
+	uint32_t row = function_library_row(library);
+	uint32_t hook = row && call_hooks[row - 1] ? call_hooks[row - 1]->find(name) : 0;
+	return hook ? (row - 1) << CALL_HOOK_BITS | hook : 0;
 }
 
 void *function_stub(uint64_t real, const char *name, const char *library)

@@ -31,9 +31,9 @@ static const struct {
 #include "common/schema/opencl_calls.def"
 };
 
-static uint32_t hook_find(uint32_t row, const char *name)
+static uint32_t hook_find(const char *name)
 {
-	for (size_t i = 0; row == LIBRARY_opencl && i < sizeof(hooked) / sizeof(hooked[0]); i++)
+	for (size_t i = 0; i < sizeof(hooked) / sizeof(hooked[0]); i++)
 		if (text_equal(name, hooked[i].name))
 			return hooked[i].hook;
 	return 0;
@@ -122,7 +122,7 @@ static void before_change(uint32_t hook, struct hooked_call *call)
 
 static void before(uint32_t hook, struct hooked_call *call)
 {
-	struct opencl_guard guard;
+	struct muted guard;
 	call->scratch[0] = call->words[0];
 	call->scratch[1] = call->words[1];
 	if (hook == OPENCL_BUILD || hook == OPENCL_LINK)
@@ -136,12 +136,12 @@ static void before(uint32_t hook, struct hooked_call *call)
 	if (hook == OPENCL_AFTER || hook == OPENCL_EVENT_INFO)
 		return;
 	/* What is hidden from the program is hidden also where nothing can be recorded. */
-	bool entered = opencl_enter(&guard);
+	bool entered = muted_enter(&guard);
 	if ((entered || hook == OPENCL_QUEUE_INFO || hook == OPENCL_PROFILING_INFO) &&
 		opencl_driver_find(call->real))
 		before_change(hook, call);
 	if (entered)
-		opencl_leave(&guard);
+		muted_leave(&guard);
 }
 
 /* ---- after ---- */
@@ -183,7 +183,7 @@ static void after_record(uint32_t hook, struct hooked_call *call)
 
 static void after(uint32_t hook, struct hooked_call *call)
 {
-	struct opencl_guard guard;
+	struct muted guard;
 	if (hook == OPENCL_QUEUE_CREATE_LIST)
 		opencl_queue_list_end(call);
 	if (!opencl_driver_find(call->real))
@@ -196,9 +196,9 @@ static void after(uint32_t hook, struct hooked_call *call)
 		opencl_event_info_hide(call);
 	if (hook < OPENCL_QUEUE_CREATE)
 		opencl_command_end(&enqueues[hook], call);
-	if (hook != OPENCL_BEFORE && opencl_enter(&guard)) {
+	if (hook != OPENCL_BEFORE && muted_enter(&guard)) {
 		after_record(hook, call);
-		opencl_leave(&guard);
+		muted_leave(&guard);
 	}
 }
 
@@ -208,7 +208,7 @@ void opencl_start(void)
 	if (!session.config.opencl)
 		return;
 	if (opencl_queues_start() && opencl_commands_start())
-		call_hooks = &hooks;
+		call_hooks[LIBRARY_opencl] = &hooks;
 	else
 		diagnostic_line(
 			"no memory for the commands of OpenCL; only its calls are recorded");

@@ -91,8 +91,8 @@ void opencl_command_begin(const struct opencl_enqueue *e, struct hooked_call *ca
 		return;
 	uint64_t *place = call_argument(call, e->event);
 	call->scratch[SCRATCH_PLACE] = *place;
-	if (call->last_kept)
-		*call->last_kept = 0;
+	if (call->kept_count)
+		call->kept[call->kept_count - 1] = 0;
 	if (!*place && call->is_recorded && table && opencl_driver_find(call->real) &&
 		__atomic_load_n(&states.known, __ATOMIC_RELAXED) < COMMANDS_MAX - 64)
 		*place = (uint64_t)(uintptr_t)&call->scratch[SCRATCH_EVENT];
@@ -204,8 +204,8 @@ void opencl_command_note(const struct opencl_enqueue *e, struct hooked_call *cal
 	command_fill(c, e, call);
 	c->event = event;
 	c->record.number = __atomic_add_fetch(&states.number, 1, __ATOMIC_RELAXED);
-	if (call->last_kept)
-		*call->last_kept = c->record.number;
+	if (call->kept_count)
+		call->kept[call->kept_count - 1] = c->record.number;
 	__atomic_add_fetch(&states.known, 1, __ATOMIC_RELAXED);
 	state_set(at, COMMAND_KNOWN);
 }

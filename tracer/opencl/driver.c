@@ -76,25 +76,6 @@ struct name *opencl_text(opencl_query *query, uint64_t object, uint32_t what)
 	return names_intern(false, NULL, text, (uint32_t)text_length(text), false, NULL);
 }
 
-bool opencl_enter(struct opencl_guard *ret_guard)
-{
-	struct thread *t = &thread_self;
-	*ret_guard = (struct opencl_guard){.thread = t};
-	if (!session.spool || session.restricted || t->vfork_pid || t->shared ||
-		!session_is_ours() || !thread_try_enter(t))
-		return false;
-	ret_guard->signals = sys_signals_block();
-	ret_guard->lane = thread_mute(t);
-	return true;
-}
-
-void opencl_leave(const struct opencl_guard *guard)
-{
-	thread_unmute(guard->thread, guard->lane);
-	sys_signals_set(guard->signals);
-	thread_give(guard->thread);
-}
-
 /* ---- records ---- */
 
 static uint32_t lane_lock;        /* bounded */

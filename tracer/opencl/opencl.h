@@ -7,8 +7,7 @@
  * is known to have ended, within a later call of the program, its times are asked of the driver and
  * recorded. Nothing waits for a command, no thread is created, and no callback is registered.
  *
- * The driver is called with the thread muted, so that what it calls of the C library is not taken
- * for the program's, and with signals blocked.
+ * The driver is called within muted_enter(), which is called the guard here.
  */
 #ifndef TRACER_OPENCL_OPENCL_H
 #define TRACER_OPENCL_OPENCL_H
@@ -20,6 +19,7 @@
 #include "common/opencl_spool.h"
 #include "common/spool.h"
 #include "tracer/core/call_hooks.h"
+#include "tracer/core/muted.h"
 #include "tracer/core/names.h"
 #include "tracer/core/thread.h"
 
@@ -121,18 +121,6 @@ uint64_t opencl_number(opencl_query *query, uint64_t object, uint32_t what);
 
 /* Return the text, interned; NULL = the driver does not tell. */
 struct name *opencl_text(opencl_query *query, uint64_t object, uint32_t what);
-
-/* ---- the driver is called with the thread muted ---- */
-
-struct opencl_guard {
-	struct thread *thread;
-	struct lane *lane;
-	uint64_t signals;
-};
-
-/* Return false if the tracer runs on this thread already: nothing may be recorded. */
-bool opencl_enter(struct opencl_guard *ret_guard);
-void opencl_leave(const struct opencl_guard *guard);
 
 /* ---- queues ---- */
 

@@ -284,6 +284,8 @@ static void changed_set(enum how how, int64_t number, struct cell *v)
 					    * number */
 	if ((how == HOW_NUMBER_OR_NULL || how == HOW_LESS_ONE_OR_NULL) && !value)
 		return;
+	if (how == HOW_NATURAL_OR_NULL && number < 0)
+		return;
 	switch (how) {
 	case HOW_ADD_ONE:
 		value++;

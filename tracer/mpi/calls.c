@@ -1,0 +1,417 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * calls.c - the hooks: what is recorded of calls of MPI.
+ */
+#include "tracer/mpi/mpi.h"
+
+#include "common/schema/prototype.h"
+#include "common/sys.h"
+#include "common/text.h"
+#include "tracer/core/diagnostic.h"
+#include "tracer/core/lane.h"
+#include "tracer/core/names.h"
+#include "tracer/core/state.h"
+#include "tracer/mpi/hooks.h"
+
+/* ---- what the functions and their arguments are ---- */
+
+enum mpi_rule {
+#define MPI_RULE(id, text) RULE_##id,
+#include "common/schema/mpi_calls.def"
+};
+
+enum hook_class { CLASS_P2P = MPI_P2P, CLASS_COLLECTIVE, CLASS_WAIT, CLASS_OTHER, CLASS_COMM, CLASS_FREE };
+
+static const struct {
+	const char *name;
+	enum hook_class class;
+	enum mpi_rule rule;
+} rows[] = {
+#define MPI_HOOK(name, class, rule) {#name, CLASS_##class, RULE_##rule},
+#include "common/schema/mpi_calls.def"
+};
+#define HOOKS (sizeof(rows) / sizeof(rows[0]))
+
+/* Arguments by the names that they have in libraries/mpi.def. */
+enum mpi_role {
+	ROLE_BUFFER,
+	ROLE_COUNT,
+	ROLE_COUNTS,
+	ROLE_TYPE,
+	ROLE_RECEIVE_COUNT,
+	ROLE_RECEIVE_COUNTS,
+	ROLE_RECEIVE_TYPE,
+	ROLE_PEER,
+	ROLE_TAG,
+	ROLE_ROOT,
+	ROLE_COMM,
+	ROLE_NEW_COMM, /* address */
+	ROLE_OLD_COMM, /* address */
+	ROLE_REQUEST,  /* address */
+	ROLE_REQUESTS, /* address of `count`, or of one */
+	ROLE_FLAG,     /* address */
+	ROLE_STATUS,   /* address */
+	ROLES
+};
+static const char *const role_names[ROLES] = {"buffer", "count", "counts", "type", "receive_count", "receive_counts",
+	"receive_type", "peer", "tag", "root", "comm", "new_comm", "old_comm", "request", "requests", "flag",
+	"status"};
+
+#define REQUESTS_MAX 4096u /* of one call; rows of further ones are counted as dropped */
+#define RANKS_MAX 65536   /* of a communicator whose counts are added */
+
+struct hook_state {
+	struct name *name; /* NULL until the first call */
+	uint8_t place[ROLES]; /* 1 + index among the words that are kept; 0 = it has none */
+	uint8_t status;       /* index of the argument */
+	bool is_read;
+};
+
+struct state {
+	struct hook_state hooks[1 + HOOKS];
+	uint64_t *requests[SPOOL_LANES_MAX]; /* of the call of each lane's thread; NULL = none yet */
+};
+static struct state *state;
+
+static uint32_t role_find(const struct prototype_word *word)
+{
+	uint32_t role = 0;
+	for (; role < ROLES; role++) {
+		const char *name = role_names[role];
+		uint32_t i = 0;
+		while (i < word->name_bytes && name[i] == word->name[i])
+			i++;
+		if (i == word->name_bytes && !name[i])
+			break;
+	}
+	return role;
+}
+
+static void hook_read(uint32_t hook)
+{
+	struct hook_state *h = &state->hooks[hook];
+	const char *text = library_arguments(LIBRARY_mpi, rows[hook - 1].name);
+	struct prototype p = {0};
+	if (h->is_read || (text && !prototype_read(text, text + text_length(text), &p)))
+		return;
+	for (uint32_t i = 0; i < p.count; i++) {
+		uint32_t role = role_find(&p.words[i]);
+		if (role < ROLES)
+			h->place[role] = (uint8_t)(i + 1);
+		if (role == ROLE_STATUS)
+			h->status = p.words[i].index;
+	}
+	h->is_read = true;
+}
+
+static uint32_t hook_find(const char *name)
+{
+	name += name[0] == 'P';
+	for (uint32_t i = 0; state && i < HOOKS; i++)
+		if (text_equal(name, rows[i].name)) {
+			hook_read(i + 1);
+			return i + 1;
+		}
+	return 0;
+}
+
+/* A call that has ended, and its arguments. */
+struct ended {
+	const struct hooked_call *call;
+	const struct hook_state *hook;
+	enum mpi_rule rule;
+	struct mpi_call out;
+};
+
+static bool has(const struct ended *e, enum mpi_role role)
+{
+	return e->hook->place[role] && e->hook->place[role] <= e->call->kept_count;
+}
+
+/* Return the argument; 0 = it has none. */
+static uint64_t word(const struct ended *e, enum mpi_role role)
+{
+	return has(e, role) ? e->call->kept[e->hook->place[role] - 1] : 0;
+}
+
+static int32_t number(const struct ended *e, enum mpi_role role)
+{
+	return (int32_t)(uint32_t)word(e, role);
+}
+
+static uint64_t handle(const struct ended *e, enum mpi_role role)
+{
+	return mpi_handle(word(e, role));
+}
+
+/* ---- records ---- */
+
+void mpi_record(uint64_t tick, uint32_t kind, uint64_t a, uint64_t b, const void *payload, uint64_t bytes)
+{
+	struct thread *t = &thread_self;
+	if (!t->lane || !thread_try_enter(t)) {
+		session_count_drop(DROP_NESTED);
+		return;
+	}
+	lane_put(t, tick, kind, a, b, payload, bytes);
+	thread_give(t);
+}
+
+static uint32_t name_of(uint32_t hook)
+{
+	struct thread *t = &thread_self;
+	const char *text = rows[hook - 1].name;
+	struct name *name = __atomic_load_n(&state->hooks[hook].name, __ATOMIC_ACQUIRE);
+	if (!thread_try_enter(t))
+		return 0;
+	if (!name) {
+		name = names_intern(false, NULL, text, (uint32_t)text_length(text), false, NULL);
+		__atomic_store_n(&state->hooks[hook].name, name, __ATOMIC_RELEASE);
+	}
+	uint32_t ref = names_ref(name);
+	thread_give(t);
+	return ref;
+}
+
+static void call_record(const struct ended *e, enum mpi_class class)
+{
+	const struct hooked_call *call = e->call;
+	mpi_record(call->begin_tick, REC_MPI_CALL, class, call->end_tick - call->begin_tick, &e->out, sizeof(e->out));
+}
+
+/* ---- sizes ---- */
+
+/* Return the bytes of one item; -1 = unknown. */
+static int64_t item_bytes(const struct ended *e, enum mpi_role type)
+{
+	int bytes = 0;
+	return has(e, type) && !mpi_library.type_size(handle(e, type), &bytes) ? bytes : -1;
+}
+
+static int64_t sum(const struct ended *e, enum mpi_role counts, int ranks)
+{
+	const int *values = (const int *)(uintptr_t)word(e, counts);
+	int64_t all = 0;
+	for (int i = 0; values && i < ranks && ranks <= RANKS_MAX; i++)
+		all += values[i];
+	return all;
+}
+
+/* Return the bytes that a collective moves of `counts`, or `ranks` times those of `count`. */
+static int64_t total(
+	const struct ended *e, enum mpi_role count, enum mpi_role counts, enum mpi_role type, int ranks, int times)
+{
+	int64_t bytes = item_bytes(e, type);
+	if (bytes < 0)
+		return -1;
+	return bytes * (has(e, counts) ? sum(e, counts, ranks) : (int64_t)number(e, count) * times);
+}
+
+static int64_t sent(const struct ended *e, int ranks, int times)
+{
+	return total(e, ROLE_COUNT, ROLE_COUNTS, ROLE_TYPE, ranks, times);
+}
+
+/* The receive side has a count and a type of its own, or those of the send side. */
+static int64_t received(const struct ended *e, int ranks, int times)
+{
+	return has(e, ROLE_RECEIVE_TYPE)
+		? total(e, ROLE_RECEIVE_COUNT, ROLE_RECEIVE_COUNTS, ROLE_RECEIVE_TYPE, ranks, times)
+		: sent(e, ranks, times);
+}
+
+static void sizes_set(struct ended *e, int ranks, int rank)
+{
+	bool is_root = rank == e->out.root;
+	int others = word(e, ROLE_BUFFER) == mpi_library.in_place && has(e, ROLE_BUFFER) ? ranks - 1 : ranks;
+	switch (e->rule) {
+	case RULE_BCAST:
+		e->out.size = is_root ? sent(e, ranks, ranks) : -1;
+		e->out.received = is_root ? -1 : received(e, ranks, 1);
+		break;
+	case RULE_REDUCE:
+	case RULE_GATHER:
+		e->out.size = sent(e, ranks, 1);
+		e->out.received = is_root ? received(e, ranks, ranks) : -1;
+		break;
+	case RULE_SCATTER:
+		e->out.size = is_root ? sent(e, ranks, ranks) : -1;
+		e->out.received = received(e, ranks, 1);
+		break;
+	case RULE_ALL:
+		e->out.size = sent(e, ranks, others);
+		e->out.received = received(e, ranks, others);
+		break;
+	case RULE_SCAN:
+		e->out.size = sent(e, ranks, ranks - rank);
+		e->out.received = received(e, ranks, rank + 1);
+		break;
+	default:
+		break;
+	}
+}
+
+/* ---- after a call ---- */
+
+static void point_to_point(struct ended *e)
+{
+	const struct mpi_library *m = &mpi_library;
+	int64_t bytes = item_bytes(e, ROLE_TYPE);
+	int32_t peer = number(e, ROLE_PEER);
+	const int32_t *status = (const int32_t *)(uintptr_t)word(e, ROLE_STATUS);
+	if ((uintptr_t)status <= 1) /* ignored: see before() */
+		status = (const int32_t *)(const void *)e->call->scratch;
+	e->out.tag = number(e, ROLE_TAG);
+	if (has(e, ROLE_STATUS)) {
+		peer = status[m->status_source];
+		e->out.tag = status[m->status_tag];
+	}
+	e->out.peer = peer == m->any_source ? -1 : peer;
+	e->out.size = bytes < 0 ? -1 : bytes * number(e, ROLE_COUNT);
+	e->out.request = mpi_handle_at(word(e, ROLE_REQUEST));
+	if (peer != m->proc_null) {
+		call_record(e, MPI_P2P);
+		return;
+	}
+	e->out = (struct mpi_call){.name = e->out.name, .tag = -1, .peer = -1, .root = -1, .size = -1, .received = -1};
+	call_record(e, MPI_OTHER);
+}
+
+static void collective(struct ended *e)
+{
+	int ranks = 1, rank = 0;
+	e->out.root = has(e, ROLE_ROOT) ? number(e, ROLE_ROOT) : -1;
+	if (e->rule != RULE_NONE && !mpi_library.comm_size(e->out.comm, &ranks) &&
+		!mpi_library.comm_rank(e->out.comm, &rank))
+		sizes_set(e, ranks, rank);
+	e->out.request = mpi_handle_at(word(e, ROLE_REQUEST));
+	call_record(e, MPI_COLLECTIVE);
+}
+
+static uint32_t request_count(const struct ended *e)
+{
+	return has(e, ROLE_COUNT) ? (uint32_t)number(e, ROLE_COUNT) : 1;
+}
+
+/* Return where the requests of the thread's call are kept; NULL = no memory, or it has no lane. */
+static uint64_t *requests_of_thread(void)
+{
+	const struct lane *lane = thread_self.lane;
+	if (!lane)
+		return NULL;
+	uint64_t **requests = &state->requests[lane->index % SPOOL_LANES_MAX];
+	if (!*requests)
+		*requests = sys_mmap_beyond_data(REQUESTS_MAX * sizeof(**requests));
+	return *requests;
+}
+
+/* Keep the requests of a call that begins: when it ends, the program's are those of calls that have ended. */
+static void requests_keep(const struct ended *e)
+{
+	uint64_t *requests = requests_of_thread();
+	uint32_t bytes = mpi_library.implementation == MPI_MPICH ? 4 : 8;
+	for (uint32_t i = 0; requests && i < request_count(e) && i < REQUESTS_MAX; i++)
+		requests[i] = mpi_handle_at(word(e, ROLE_REQUESTS) + i * bytes);
+}
+
+static void waited(struct ended *e)
+{
+	const int *flag = (const int *)(uintptr_t)word(e, ROLE_FLAG);
+	const uint64_t *requests = requests_of_thread();
+	uint32_t count = request_count(e);
+	if ((has(e, ROLE_FLAG) && (!flag || !*flag)) || !requests || (int32_t)count <= 0)
+		return;
+	for (uint32_t i = 0; i < count && i < REQUESTS_MAX; i++) {
+		e->out.request = requests[i];
+		call_record(e, MPI_WAIT);
+	}
+	for (uint32_t i = REQUESTS_MAX; i < count; i++)
+		session_count_drop(DROP_NO_LANE);
+}
+
+static void ended_record(struct ended *e, enum hook_class class)
+{
+	uint64_t tick = e->call->begin_tick;
+	e->out.comm = has(e, ROLE_COMM) ? handle(e, ROLE_COMM) : 0;
+	switch (class) {
+	case CLASS_P2P:
+		mpi_communicator_note(e->out.comm, 0, tick);
+		point_to_point(e);
+		break;
+	case CLASS_COLLECTIVE:
+		mpi_communicator_note(e->out.comm, 0, tick);
+		collective(e);
+		break;
+	case CLASS_WAIT:
+		waited(e);
+		break;
+	case CLASS_COMM:
+		mpi_communicator_note(mpi_handle_at(word(e, ROLE_NEW_COMM)), e->out.comm, tick);
+		break;
+	case CLASS_OTHER:
+		call_record(e, MPI_OTHER);
+		break;
+	case CLASS_FREE:
+		break;
+	}
+}
+
+static struct ended ended_of(uint32_t hook, const struct hooked_call *call)
+{
+	return (struct ended){.call = call,
+		.hook = &state->hooks[hook],
+		.rule = rows[hook - 1].rule,
+		.out = {.name = name_of(hook), .tag = -1, .peer = -1, .root = -1, .size = -1, .received = -1}};
+}
+
+/* ---- the hooks ---- */
+
+static bool is_initialization(uint32_t hook)
+{
+	return text_begins(rows[hook - 1].name, "MPI_Init");
+}
+
+static void before(uint32_t hook, struct hooked_call *call)
+{
+	const struct hook_state *h = &state->hooks[hook];
+	struct ended e = {.call = call, .hook = h};
+	if (!call->is_recorded || !h->is_read || !mpi_library_find(call->real))
+		return;
+	if (rows[hook - 1].class == CLASS_FREE)
+		mpi_communicator_forget(mpi_handle_at(word(&e, ROLE_OLD_COMM)));
+	if (rows[hook - 1].class == CLASS_WAIT && has(&e, ROLE_REQUESTS))
+		requests_keep(&e);
+	/* A receive whose status is ignored (0 or 1) gets one of ours, for the sender and the tag. */
+	if (rows[hook - 1].class == CLASS_P2P && has(&e, ROLE_STATUS) && word(&e, ROLE_STATUS) <= 1 &&
+		h->status < call->count)
+		*call_argument(call, h->status) = (uint64_t)(uintptr_t)call->scratch;
+}
+
+static void after(uint32_t hook, struct hooked_call *call)
+{
+	if (!call->is_recorded || !state->hooks[hook].is_read || (uint32_t)call->words[0] ||
+		!mpi_library_find(call->real))
+		return;
+	struct ended e = ended_of(hook, call);
+	if (is_initialization(hook))
+		mpi_communicator_note(mpi_library.world, 0, call->begin_tick);
+	ended_record(&e, rows[hook - 1].class);
+}
+
+void mpi_start(void)
+{
+	static const struct call_hooks hooks = {hook_find, before, after};
+	static void *place;
+	if (!session.config.mpi)
+		return;
+	state = sys_mmap_table(&place, sizeof(*state));
+	if (state && mpi_communicators_start())
+		call_hooks[LIBRARY_mpi] = &hooks;
+	else
+		diagnostic_line("no memory for the messages of MPI; only its calls are recorded");
+}
+
+void mpi_forked(void)
+{
+	mpi_communicators_forked();
+}

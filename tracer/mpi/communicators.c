@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * communicators.c - communicators that were recorded, and the rank of the process.
+ *
+ * A communicator is the same one in all its ranks if its members are, and if it is the same one of those with these
+ * members: creation is collective. So no message is needed to number it.
+ */
+#include "tracer/mpi/mpi.h"
+
+#include "common/clock.h"
+#include "common/sys.h"
+#include "tracer/core/bounded_lock.h"
+#include "tracer/core/muted.h"
+#include "tracer/core/names.h"
+
+#define KNOWN_MAX 1024u /* of the table, which is never filled to more than half */
+#define MEMBERS_MAX 4096u
+#define FORGOTTEN UINT64_MAX /* in place of a handle: the place is free, the search goes on */
+
+struct known_group {
+	uint64_t members; /* hash */
+	uint32_t count;   /* communicators with these members so far */
+};
+
+struct communicators {
+	uint64_t known[KNOWN_MAX]; /* handles, by a hash; 0 = free */
+	struct known_group groups[KNOWN_MAX];
+	uint32_t known_count, group_count;
+	uint32_t lock;  /* bounded: of additions */
+	uint32_t epoch; /* names_epoch of the spool that has the rank and these communicators */
+	int ranks[2][MEMBERS_MAX];
+};
+static struct communicators *table;
+
+bool mpi_communicators_start(void)
+{
+	static void *place;
+	table = sys_mmap_table(&place, sizeof(*table));
+	return table != NULL;
+}
+
+void mpi_communicators_forked(void)
+{
+	if (table)
+		table->lock = LOCK_FREE;
+}
+
+/* ---- the table ---- */
+
+static uint32_t first_of(uint64_t handle)
+{
+	return (uint32_t)(handle * UINT64_C(0x9e3779b97f4a7c15) >> 40);
+}
+
+static bool is_known(uint64_t comm)
+{
+	for (uint32_t i = 0; i < KNOWN_MAX; i++) {
+		uint64_t known = __atomic_load_n(&table->known[(first_of(comm) + i) % KNOWN_MAX], __ATOMIC_RELAXED);
+		if (known == comm || !known)
+			return known == comm;
+	}
+	return false;
+}
+
+/* Under the lock. */
+static void known_add(uint64_t comm)
+{
+	for (uint32_t i = 0; i < KNOWN_MAX && table->known_count < KNOWN_MAX / 2; i++) {
+		uint64_t *place = &table->known[(first_of(comm) + i) % KNOWN_MAX];
+		if (*place && *place != FORGOTTEN)
+			continue;
+		table->known_count += !*place;
+		__atomic_store_n(place, comm, __ATOMIC_RELAXED);
+		return;
+	}
+}
+
+void mpi_communicator_forget(uint64_t comm)
+{
+	for (uint32_t i = 0; table && comm && i < KNOWN_MAX; i++) {
+		uint64_t *place = &table->known[(first_of(comm) + i) % KNOWN_MAX], known = comm;
+		if (!*place || __atomic_compare_exchange_n(
+				       place, &known, FORGOTTEN, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+			return;
+	}
+}
+
+static void known_clear(void)
+{
+	for (uint32_t i = 0; i < KNOWN_MAX; i++)
+		table->known[i] = 0;
+	table->known_count = 0;
+	table->epoch = names_epoch;
+}
+
+/* Return the number of communicators with these members before this one. */
+static uint32_t ordinal_of(uint64_t members)
+{
+	uint32_t i = 0;
+	while (i < table->group_count && table->groups[i].members != members)
+		i++;
+	if (i == KNOWN_MAX)
+		return 0;
+	table->groups[i].members = members;
+	table->group_count += i == table->group_count;
+	return table->groups[i].count++;
+}
+
+/* ---- what the implementation says ---- */
+
+static uint64_t hash_of(const int *members, int count)
+{
+	uint64_t hash = UINT64_C(1469598103934665603);
+	for (int i = 0; i < count; i++)
+		hash = (hash ^ (uint32_t)members[i]) * UINT64_C(1099511628211);
+	return hash;
+}
+
+/* Find the ranks in MPI_COMM_WORLD of the members. */
+static void members_find(struct mpi_communicator *c)
+{
+	const struct mpi_library *m = &mpi_library;
+	uint64_t world = 0, group = 0;
+	int is_inter = 1;
+	if (c->size <= 0 || (uint32_t)c->size > MEMBERS_MAX || m->comm_test_inter(c->comm, &is_inter) || is_inter)
+		return;
+	if (m->comm_group(m->world, &world))
+		return;
+	for (int i = 0; i < c->size; i++)
+		table->ranks[0][i] = i;
+	if (!m->comm_group(c->comm, &group)) {
+		if (!m->translate(group, c->size, table->ranks[0], world, table->ranks[1])) {
+			c->group_root = table->ranks[1][0];
+			c->members = hash_of(table->ranks[1], c->size);
+		}
+		m->group_free(&group);
+	}
+	m->group_free(&world);
+}
+
+static bool communicator_ask(struct mpi_communicator *c)
+{
+	const struct mpi_library *m = &mpi_library;
+	int size = 0, local_rank = -1, rank = -1;
+	if (m->comm_size(c->comm, &size) || m->comm_rank(c->comm, &local_rank) || m->comm_rank(m->world, &rank))
+		return false;
+	c->size = size;
+	c->local_rank = local_rank;
+	c->rank = rank;
+	members_find(c);
+	c->ordinal = c->members ? ordinal_of(c->members) : 0;
+	return true;
+}
+
+/* Return what is to be recorded of a communicator that is not known; false = nothing. */
+static bool communicator_add(struct mpi_communicator *c)
+{
+	struct muted muted;
+	bool added = false;
+	if (!muted_enter(&muted))
+		return false;
+	if (bounded_lock_take(&table->lock)) {
+		if (table->epoch != names_epoch)
+			known_clear();
+		if (!is_known(c->comm) && communicator_ask(c)) {
+			known_add(c->comm);
+			added = true;
+		}
+		bounded_lock_give(&table->lock);
+	}
+	muted_leave(&muted);
+	return added;
+}
+
+static void record(uint64_t comm, uint64_t parent, uint64_t tick)
+{
+	struct mpi_communicator c = {.comm = comm, .parent = parent, .rank = -1, .local_rank = -1, .group_root = -1};
+	if (!communicator_add(&c))
+		return;
+	if (comm == mpi_library.world)
+		mpi_record(tick, REC_MPI_RANK, (uint64_t)(uint32_t)c.rank << 32 | (uint32_t)c.size,
+			mpi_library.implementation, NULL, 0);
+	mpi_record(tick, REC_MPI_COMMUNICATOR, 0, 0, &c, sizeof(c));
+}
+
+void mpi_communicator_note(uint64_t comm, uint64_t parent, uint64_t tick)
+{
+	if (!table || !comm || comm == mpi_library.null)
+		return;
+	bool is_old = table->epoch != names_epoch; /* of a forked child's parent */
+	if (is_old || !is_known(mpi_library.world))
+		record(mpi_library.world, 0, tick);
+	if (comm != mpi_library.world && !is_known(comm))
+		record(comm, parent, tick);
+}
