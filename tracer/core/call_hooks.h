@@ -48,6 +48,9 @@ struct call_hooks {
 	 * a call that ends by an exception or longjmp. Not yet busy. */
 	void (*before)(uint32_t hook, struct hooked_call *call);
 	void (*after)(uint32_t hook, struct hooked_call *call);
+	/* No function with a hook has an argument or result in a vector or x87 register, so that
+	 * these need not be saved. */
+	bool is_plain;
 };
 
 /* The hooks of each LIBRARY row; NULL = it has none. Set before functions_start(). */

@@ -116,6 +116,15 @@ static __attribute__((noinline, cold)) uint64_t slow(
 	return path == SLOW_RULE ? RULE_REFUSED : 0;
 }
 
+/* Call the hook before the call (end_tick 0), or after it. */
+static void hook_run(struct function_frame *f, uint64_t end_tick)
+{
+	if (!call_hooks[f->hook >> CALL_HOOK_BITS]->is_plain)
+		slow(SLOW_HOOK, f, end_tick);
+	else if (stack_has(&thread_self, SLOW_STACK_BYTES))
+		function_hook_slow(f, end_tick);
+}
+
 static inline uint64_t ticks_now(struct function_frame *f)
 {
 	return __builtin_expect(clock_is_tsc, 1) ? clock_ticks() : slow(SLOW_CLOCK, f, 0);
@@ -251,7 +260,7 @@ static __attribute__((noinline, cold)) void hook_before(
 	f->traced = is_recorded;
 	for (uint32_t i = 0; i < CALL_SCRATCH_WORDS; i++)
 		f->scratch[i] = 0;
-	slow(SLOW_HOOK, f, 0);
+	hook_run(f, 0);
 }
 
 /* Begin a call that is not recorded now. Return the address to call. */
@@ -311,7 +320,7 @@ void function_leave(struct function_frame *f)
 	struct lane *lane = t->fast;
 	struct function_open *open = f->open;
 	if (__builtin_expect(f->hook, 0)) {
-		slow(SLOW_HOOK, f, f->tick + ticks);
+		hook_run(f, f->tick + ticks);
 		if (f->traced == TRACED_BY_HOOK)
 			return;
 	}

@@ -290,7 +290,8 @@ static void collective(struct ended *e)
 
 static uint32_t request_count(const struct ended *e)
 {
-	return has(e, ROLE_COUNT) ? (uint32_t)number(e, ROLE_COUNT) : 1;
+	int32_t count = has(e, ROLE_COUNT) ? number(e, ROLE_COUNT) : 1;
+	return count > 0 ? (uint32_t)count : 0;
 }
 
 /* Return where the requests of the thread's call are kept; NULL = no memory, or it has no lane. */
@@ -310,8 +311,9 @@ static void requests_keep(const struct ended *e)
 {
 	uint64_t *requests = requests_of_thread();
 	uint32_t bytes = mpi_library.implementation == MPI_MPICH ? 4 : 8;
-	for (uint32_t i = 0; requests && i < request_count(e) && i < REQUESTS_MAX; i++)
-		requests[i] = mpi_handle_at(word(e, ROLE_REQUESTS) + i * bytes);
+	uint64_t array = word(e, ROLE_REQUESTS);
+	for (uint32_t i = 0; requests && array && i < request_count(e) && i < REQUESTS_MAX; i++)
+		requests[i] = mpi_handle_at(array + i * bytes);
 }
 
 static void waited(struct ended *e)
@@ -319,7 +321,7 @@ static void waited(struct ended *e)
 	const int *flag = (const int *)(uintptr_t)word(e, ROLE_FLAG);
 	const uint64_t *requests = requests_of_thread();
 	uint32_t count = request_count(e);
-	if ((has(e, ROLE_FLAG) && (!flag || !*flag)) || !requests || (int32_t)count <= 0)
+	if ((has(e, ROLE_FLAG) && (!flag || !*flag)) || !requests)
 		return;
 	for (uint32_t i = 0; i < count && i < REQUESTS_MAX; i++) {
 		e->out.request = requests[i];
@@ -400,7 +402,7 @@ static void after(uint32_t hook, struct hooked_call *call)
 
 void mpi_start(void)
 {
-	static const struct call_hooks hooks = {hook_find, before, after};
+	static const struct call_hooks hooks = {hook_find, before, after, .is_plain = true};
 	static void *place;
 	if (!session.config.mpi)
 		return;

@@ -204,7 +204,7 @@ static void after(uint32_t hook, struct hooked_call *call)
 
 void opencl_start(void)
 {
-	static const struct call_hooks hooks = {hook_find, before, after};
+	static const struct call_hooks hooks = {hook_find, before, after, .is_plain = false};
 	if (!session.config.opencl)
 		return;
 	if (opencl_queues_start() && opencl_commands_start())

@@ -1,0 +1,147 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# timeout: 300
+"""MPI (--trace=mpi): messages, collectives, requests and communicators of programs that know them, under Open MPI and MPICH; who was late; mpi4py;
+a rank that hangs."""
+import csv
+import io
+import os
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import lib  # noqa: E402
+from lib import BUILD, TRACE, Report, clean_env, folder, main, receipts_agree, run, tap, trace  # noqa: E402
+
+RANKS, LATE = 3, 1
+ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+# Columns of each table that a line of the program's log has; the order of the tables is that of the log's words.
+TABLES = {"p2p": ("MPI_P2P_EVENTS", "tag, remoteRank, size"), "collective": ("MPI_COLLECTIVES_EVENTS", "rootRank, size, recvSize"),
+          "wait": ("MPI_START_WAIT_EVENTS", ""), "other": ("MPI_OTHER_EVENTS", "")}
+MPI4PY = """
+from mpi4py import MPI
+comm = MPI.COMM_WORLD
+rank, size = comm.Get_rank(), comm.Get_size()
+comm.Send([bytearray(100 + rank), MPI.BYTE], dest=(rank + 1) % size, tag=3)
+got = bytearray(200)
+comm.Recv([got, MPI.BYTE], source=MPI.ANY_SOURCE, tag=MPI.ANY_TAG)
+print(comm.allreduce(rank))
+"""
+
+
+def launchers():
+    """Return name, command and the end of the programs' names of each implementation; the command is None where it is missing."""
+    open_mpi = shutil.which("mpirun.openmpi") or shutil.which("orterun")
+    hydra = shutil.which("mpiexec.hydra")
+    return [("Open MPI", open_mpi and [open_mpi, "--oversubscribe", "-n", str(RANKS)], "_open"), ("MPICH", hydra and [hydra, "-n", str(RANKS)], "")]
+
+
+def program(name):
+    path = os.path.join(BUILD, "tests", "apps", name)
+    return path if os.path.exists(path) else None
+
+
+def record(launcher, command, *options):
+    """Record a command under the launcher, all ranks in one report. Return its output, the report, and the database that it is exported to."""
+    place = folder()
+    path = os.path.join(place, "all.rep")
+    result = trace("run", "-o", path, "-t", "mpi", *options, "--", *launcher, *command, cwd=place, env=clean_env(HOME=place, **ROOT))
+    report, base = Report(path), os.path.join(place, "all.sqlite")
+    sound = result.status == 0 and report.exists() and report.check().status == 0 and not receipts_agree(report) and not report.dropped()
+    tap.ok(sound, f"{os.path.basename(command[0])} is recorded", (result.status, result.err[-2000:]))
+    trace("export", "-t", "sqlite", "-o", base, path)
+    return result.out, report, sqlite3.connect(base)
+
+
+def rows_of(base, process):
+    """Return the rows of a process as lines of the program's log, by table, in the order of the calls."""
+    lines = {}
+    for word, (table, columns) in TABLES.items():
+        more = f", {columns}" if columns else ""
+        query = f"SELECT s.value{more} FROM {table} AS e JOIN StringIds AS s ON s.id = e.textId WHERE e.globalTid >> 24 = ? ORDER BY e.start, e.rowid"
+        lines[word] = [" ".join([word, row[0], *(str(-1 if x is None else x) for x in row[1:])]) for row in base.execute(query, (process,))]
+    return lines
+
+
+def messages(name, launcher, end):
+    """Compare every row of every rank with what the program says of its calls, and the program with itself untraced."""
+    place = folder()
+    app = program("mpi_messages" + end)
+    plain = run([*launcher, app, os.path.join(place, "plain")], env=clean_env(HOME=place, **ROOT))
+    out, _, base = record(launcher, [app, os.path.join(place, "log")])
+    processes = dict(base.execute("SELECT rank, globalTid >> 24 FROM MPI_RANKS"))
+    tap.ok(plain.status == 0 and plain.out == out and sorted(processes) == list(range(RANKS)), f"{name}: the ranks are known", (plain, processes))
+    for rank in range(RANKS):
+        with open(os.path.join(place, f"log.{rank}"), encoding="ascii") as log, open(os.path.join(place, f"plain.{rank}"), encoding="ascii") as before:
+            told = log.read().splitlines()
+            tap.ok(told == before.read().splitlines(), f"{name}: rank {rank} sees what it sees untraced", told)
+        have = rows_of(base, processes.get(rank))
+        for word, rows in have.items():
+            wanted = [line for line in told if line.split()[0] == word]
+            tap.ok(wanted and rows == wanted, f"{name}: rank {rank}: {len(wanted)} rows of {TABLES[word][0]}", (rows, wanted))
+        made = base.execute("SELECT size, localRank, groupRoot FROM MPI_COMMUNICATORS WHERE rank = ? ORDER BY timestamp", (rank,)).fetchall()
+        wanted = [tuple(map(int, line.split()[1:])) for line in told if line.startswith("communicator")]
+        tap.ok(made == wanted, f"{name}: rank {rank}: its communicators", (made, wanted))
+    same = base.execute("SELECT count(*), count(DISTINCT membersHash) FROM LIBTRACE_MPI_COMMUNICATOR GROUP BY size, groupRoot, ordinal").fetchall()
+    tap.ok(sorted(same) == [(2, 1), (3, 1), (3, 1)], f"{name}: a communicator has the same members and number in all its ranks", same)
+    base.execute("UPDATE MPI_P2P_EVENTS SET size = size + 1 WHERE rowid = 1")
+    changed = [r for r in range(RANKS) if rows_of(base, processes[r])["p2p"] != [x for x in open(os.path.join(place, f"log.{r}"), encoding="ascii").read().splitlines()
+                                                                               if x.startswith("p2p")]]
+    tap.ok(len(changed) == 1, f"{name}: the comparison would see a wrong size", changed)
+
+
+def late(name, launcher, end):
+    """Check that the rank that was late is named."""
+    _, report, _ = record(launcher, [program("mpi_late" + end), str(LATE), "12"])
+    rows = list(csv.DictReader(io.StringIO(trace("stats", "-r", "mpi_late_sum", "-f", "csv", report.path).out.decode())))
+    waits = {}
+    for row in rows:
+        waits[int(row["Rank"])] = waits.get(int(row["Rank"]), 0) + int(row["Total Wait (ns)"])
+    tap.ok(sum(int(r["Times Last"]) for r in rows) == 12 and max(waits, key=waits.get) == LATE, f"{name}: stats mpi_late_sum names the late rank", rows)
+
+
+def hangs(name, launcher, end):
+    """Check that the report of a rank that hangs, and is killed, says in which call."""
+    place = folder()
+    path, told = os.path.join(place, "hung.rep"), os.path.join(place, "pid")
+    with subprocess.Popen([TRACE, "run", "-o", path, "-t", "mpi", "--", *launcher, program("mpi_late" + end), "0", "1", told], cwd=place,
+                          env=clean_env(HOME=place, **ROOT), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as job:
+        lib.wait_until(lambda: os.path.exists(told) and os.path.getsize(told))
+        time.sleep(0.5)  # until the call; a machine that needs longer makes the test fail, not pass
+        with open(told, encoding="ascii") as pid:
+            os.kill(int(pid.read()), signal.SIGKILL)
+        job.wait()
+    calls = [e for e in Report(path).events("--kind", "function_call") if e["function"] == "MPI_Recv"]
+    tap.ok([(c["arguments"]["tag"], "unfinished" in str(c["flags"])) for c in calls] == [(5, True)], f"{name}: a rank that was killed says where it hung", calls)
+
+
+def python():
+    if run(["/usr/bin/python3", "-c", "import mpi4py.MPI"], env=clean_env(**ROOT)).status:
+        tap.skip("mpi4py", "not installed (Debian: python3-mpi4py)")
+        return
+    launcher = launchers()[0][1]
+    if not launcher:
+        tap.skip("mpi4py", "Open MPI is not installed")
+        return
+    out, _, base = record(launcher, ["/usr/bin/python3", "-c", MPI4PY])
+    query = "SELECT s.value, p.tag, p.remoteRank, p.size, r.rank FROM MPI_P2P_EVENTS AS p JOIN StringIds AS s ON s.id = p.textId JOIN MPI_RANKS AS r USING (globalTid) WHERE p.tag = 3"
+    have = sorted(base.execute(query).fetchall())
+    wanted = sorted([("MPI_Send", 3, (r + 1) % RANKS, 100 + r, r) for r in range(RANKS)] + [("MPI_Recv", 3, (r + RANKS - 1) % RANKS, 200, r) for r in range(RANKS)])
+    tap.ok(have == wanted and out == b"3\n" * RANKS, "mpi4py: messages of a module that is loaded by Python", (have, out))
+
+
+def each():
+    for name, launcher, end in launchers():
+        if not launcher or not program("mpi_messages" + end):
+            tap.skip(name, "it is not installed, or what builds its programs is not")
+            continue
+        messages(name, launcher, end)
+        late(name, launcher, end)
+        hangs(name, launcher, end)
+
+
+main(each, python)
