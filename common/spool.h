@@ -177,10 +177,10 @@ enum record_kind {
 	REC_OPENCL_ROW = 0xf25,     /* a = number of the event << 32 | columns that are names: bit i
 				       = the i-th word of the payload; b = ticks; payload uint64_t
 				       columns[] */
-	/* MPI: see mpi_spool.h */
+	/* MPI: see schema/mpi_spool.h */
 	REC_MPI_CALL = 0xf26,         /* a = enum mpi_class, b = ticks; payload struct mpi_call */
 	REC_MPI_COMMUNICATOR = 0xf27, /* payload struct mpi_communicator */
-	REC_MPI_RANK = 0xf29, /* a = rank << 32 | number of ranks, b = MPI_RANK.implementation */
+	REC_MPI_RANK = 0xf29,   /* a = rank << 32 | number of ranks, b = MPI_RANK.implementation */
 	REC_GIL_WAIT = 0xf28,   /* a wait for Python's GIL, after its last call: a = ticks | enum
 				   callchain_method << 48 | interpreter << 56, b = tid of the holder
 				   << 32 | node */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 // CC: mpicc.mpich
 /*
- * mpi_late.c LATE ROUNDS [FILE] - rank LATE sleeps for 20 ms before each of ROUNDS collectives, by turns an all-reduce and a barrier. With FILE,
- * rank 0 then writes its process id there, and waits for a message that nobody sends.
+ * mpi_late.c LATE ROUNDS [FILE] - rank LATE sleeps for 20 ms before each of ROUNDS collectives, by
+ * turns an all-reduce and a barrier. With FILE, rank 0 then writes its process id there, and waits
+ * for a message that nobody sends.
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -11,7 +12,8 @@
 
 int main(int argc, char **argv)
 {
-	int rank = -1, late = argc > 1 ? atoi(argv[1]) : 0, rounds = argc > 2 ? atoi(argv[2]) : 0, sum = 0;
+	int rank = -1, late = argc > 1 ? atoi(argv[1]) : 0, rounds = argc > 2 ? atoi(argv[2]) : 0,
+	    sum = 0;
 	MPI_Init(&argc, &argv);
 	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
 	for (int i = 0; i < rounds; i++) {

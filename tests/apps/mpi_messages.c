@@ -2,11 +2,16 @@
 // CC: mpicc.mpich
 // CFLAGS: -Wno-stringop-overflow
 /*
- * mpi_messages.c LOG - an MPI program of 3 ranks that knows what its calls move. Rank R writes to LOG.R a line for each
- * row that is expected in the tables of nsys, in the order of the calls:
- *   p2p FUNCTION TAG PEER SIZE | collective FUNCTION ROOT SIZE RECEIVED | wait FUNCTION COUNT | other FUNCTION
+ * mpi_messages.c LOG - an MPI program of 3 ranks that knows what its calls move. Rank R writes to
+ * LOG.R a line for each row that is expected in the tables of nsys, in the order of the calls:
+ *
+ *   p2p FUNCTION TAG PEER SIZE
+ *   collective FUNCTION ROOT SIZE RECEIVED
+ *   wait FUNCTION
+ *   other FUNCTION
  *   communicator SIZE LOCAL_RANK GROUP_ROOT
- * -1 = NULL. The sizes of collectives are those that nsys 2023.4 shows of the same calls.
+ *
+ * -1 is NULL. The sizes of collectives are those that nsys 2023.4 shows of the same calls.
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -50,15 +55,16 @@ static void messages(void)
 		MPI_Ssend(sent, 3, MPI_DOUBLE, 1, 8, MPI_COMM_WORLD);
 		p2p("MPI_Ssend", 8, 1, 3 * S);
 	} else if (rank == 1) { /* whoever sends, whatever the tag is, and nobody wants to know */
-		MPI_Recv(received, 5, MPI_DOUBLE, MPI_ANY_SOURCE, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+		MPI_Recv(received, 5, MPI_DOUBLE, MPI_ANY_SOURCE, 7, MPI_COMM_WORLD,
+			MPI_STATUS_IGNORE);
 		p2p("MPI_Recv", 7, 0, 5 * S);
 		MPI_Recv(received, 3, MPI_DOUBLE, 0, MPI_ANY_TAG, MPI_COMM_WORLD, &status);
 		p2p("MPI_Recv", 8, 0, 3 * S);
 		if (status.MPI_SOURCE != 0 || status.MPI_TAG != 8)
 			fprintf(out, "the status is wrong\n");
 	}
-	MPI_Sendrecv(sent, 2, MPI_DOUBLE, next, 9, received, 2, MPI_DOUBLE, previous, 9, MPI_COMM_WORLD,
-		MPI_STATUS_IGNORE);
+	MPI_Sendrecv(sent, 2, MPI_DOUBLE, next, 9, received, 2, MPI_DOUBLE, previous, 9,
+		MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 	p2p("MPI_Sendrecv", 9, next, 2 * S);
 	MPI_Send(sent, 1, MPI_DOUBLE, MPI_PROC_NULL, 1, MPI_COMM_WORLD);
 	other("MPI_Send");

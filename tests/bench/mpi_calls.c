@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 // CC: mpicc.mpich
-/* mpi_calls.c ROUNDS - print the ns that a call of MPI takes: a send to nobody, and a barrier of one. Run it with and without the tracer:
- *   mpi_calls 200000; trace run -t mpi -- mpi_calls 200000 */
+/* mpi_calls.c ROUNDS - print the ns that a call of MPI takes: a send to nobody, a barrier of one.
+ * Run it with and without the tracer: mpi_calls 200000; trace run -t mpi -- mpi_calls 200000 */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -12,6 +12,7 @@
 #include <sys/resource.h>
 
 #include "common/cuda_spool.h"
+#include "common/schema/mpi_spool.h"
 #include "common/schema/cuda_columns.h"
 #include "common/varint.h"
 #include "writer/follow.h"
@@ -475,7 +476,8 @@ static void random_record(uint64_t limit)
 	static const uint32_t kinds[] = {REC_THREAD_START, REC_THREAD_END, REC_THREAD_NAME,
 		REC_SUMMARY, REC_GAP, REC_CHILD, REC_EXEC, REC_PATH, REC_CALLCHAIN, REC_MODULE_LOAD,
 		REC_MODULE_UNLOAD, REC_NVTX_MARK, REC_NVTX_RANGE, REC_NVTX_START_END, REC_NVTX_NAME,
-		REC_NVTX_EXT, REC_OPENMP, REC_CUDA_API, REC_CUDA_ROW, REC_CUDA_CUBIN, 1, 20, 100};
+		REC_NVTX_EXT, REC_OPENMP, REC_CUDA_API, REC_CUDA_ROW, REC_CUDA_CUBIN, REC_MPI_CALL,
+		REC_MPI_COMMUNICATOR, REC_MPI_RANK, 1, 20, 100};
 	uint64_t words = random_next() % 8 ? random_next() % 8 : random_next() % 1024;
 	uint64_t a = random_word(limit), b = random_word(limit);
 	uint32_t kind = kinds[random_next() % (sizeof(kinds) / sizeof(kinds[0]))];
@@ -483,6 +485,12 @@ static void random_record(uint64_t limit)
 		payload[i] = random_word(limit);
 	if (kind == REC_CUDA_ROW)
 		a = (uint64_t)(NUMBER_CUDA_KERNEL + random_next() % 20) << 32 | random_next() % 9;
+	if (kind == REC_MPI_CALL) {
+		a = random_next() % 6;
+		words = random_next() % 8 ? sizeof(struct mpi_call) / 8 : words;
+	}
+	if (kind == REC_MPI_COMMUNICATOR && random_next() % 8)
+		words = sizeof(struct mpi_communicator) / 8;
 	if (kind == REC_NVTX_EXT)
 		b = NVTX_EXT_WORD(
 			random_next() % EVENT_KINDS, random_next() % 8, random_next() % 3);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * muted.h - calls that the tracer makes of a library, within a call of the program: what the library then calls of
- * the C library is not taken for the program's.
+ * muted.h - calls that the tracer makes of a library, within a call of the program: what the
+ * library then calls of the C library is not taken for the program's.
  */
 #ifndef TRACER_CORE_MUTED_H
 #define TRACER_CORE_MUTED_H
@@ -17,8 +17,8 @@ struct muted {
 	uint64_t signals;
 };
 
-/* Take the guard of the calling thread, mute the thread, and block its signals, until muted_leave(). Return false if
- * the tracer runs on this thread already, or nothing may be recorded. */
+/* Take the guard of the calling thread, mute it, and block its signals, until muted_leave().
+ * Return false if the tracer runs on this thread already, or nothing may be recorded. */
 bool muted_enter(struct muted *ret_muted);
 void muted_leave(const struct muted *muted);
 

@@ -8,7 +8,6 @@
 #include "common/sys.h"
 #include "common/text.h"
 #include "tracer/core/diagnostic.h"
-#include "tracer/core/lane.h"
 #include "tracer/core/names.h"
 #include "tracer/core/state.h"
 #include "tracer/mpi/hooks.h"
@@ -20,7 +19,14 @@ enum mpi_rule {
 #include "common/schema/mpi_calls.def"
 };
 
-enum hook_class { CLASS_P2P = MPI_P2P, CLASS_COLLECTIVE, CLASS_WAIT, CLASS_OTHER, CLASS_COMM, CLASS_FREE };
+enum hook_class {
+	CLASS_P2P = MPI_P2P,
+	CLASS_COLLECTIVE,
+	CLASS_WAIT,
+	CLASS_OTHER,
+	CLASS_COMM,
+	CLASS_FREE
+};
 
 static const struct {
 	const char *name;
@@ -53,15 +59,15 @@ enum mpi_role {
 	ROLE_STATUS,   /* address */
 	ROLES
 };
-static const char *const role_names[ROLES] = {"buffer", "count", "counts", "type", "receive_count", "receive_counts",
-	"receive_type", "peer", "tag", "root", "comm", "new_comm", "old_comm", "request", "requests", "flag",
-	"status"};
+static const char *const role_names[ROLES] = {"buffer", "count", "counts", "type", "receive_count",
+	"receive_counts", "receive_type", "peer", "tag", "root", "comm", "new_comm", "old_comm",
+	"request", "requests", "flag", "status"};
 
 #define REQUESTS_MAX 4096u /* of one call; rows of further ones are counted as dropped */
-#define RANKS_MAX 65536   /* of a communicator whose counts are added */
+#define RANKS_MAX 65536    /* of a communicator whose counts are added */
 
 struct hook_state {
-	struct name *name; /* NULL until the first call */
+	struct name *name;    /* NULL until the first call */
 	uint8_t place[ROLES]; /* 1 + index among the words that are kept; 0 = it has none */
 	uint8_t status;       /* index of the argument */
 	bool is_read;
@@ -69,7 +75,7 @@ struct hook_state {
 
 struct state {
 	struct hook_state hooks[1 + HOOKS];
-	uint64_t *requests[SPOOL_LANES_MAX]; /* of the call of each lane's thread; NULL = none yet */
+	uint64_t *requests[SPOOL_LANES_MAX]; /* of each lane; NULL = none */
 };
 static struct state *state;
 
@@ -146,17 +152,6 @@ static uint64_t handle(const struct ended *e, enum mpi_role role)
 
 /* ---- records ---- */
 
-void mpi_record(uint64_t tick, uint32_t kind, uint64_t a, uint64_t b, const void *payload, uint64_t bytes)
-{
-	struct thread *t = &thread_self;
-	if (!t->lane || !thread_try_enter(t)) {
-		session_count_drop(DROP_NESTED);
-		return;
-	}
-	lane_put(t, tick, kind, a, b, payload, bytes);
-	thread_give(t);
-}
-
 static uint32_t name_of(uint32_t hook)
 {
 	struct thread *t = &thread_self;
@@ -176,7 +171,8 @@ static uint32_t name_of(uint32_t hook)
 static void call_record(const struct ended *e, enum mpi_class class)
 {
 	const struct hooked_call *call = e->call;
-	mpi_record(call->begin_tick, REC_MPI_CALL, class, call->end_tick - call->begin_tick, &e->out, sizeof(e->out));
+	mpi_record(call->begin_tick, REC_MPI_CALL, class, call->end_tick - call->begin_tick,
+		&e->out, sizeof(e->out));
 }
 
 /* ---- sizes ---- */
@@ -198,8 +194,8 @@ static int64_t sum(const struct ended *e, enum mpi_role counts, int ranks)
 }
 
 /* Return the bytes that a collective moves of `counts`, or `ranks` times those of `count`. */
-static int64_t total(
-	const struct ended *e, enum mpi_role count, enum mpi_role counts, enum mpi_role type, int ranks, int times)
+static int64_t total(const struct ended *e, enum mpi_role count, enum mpi_role counts,
+	enum mpi_role type, int ranks, int times)
 {
 	int64_t bytes = item_bytes(e, type);
 	if (bytes < 0)
@@ -223,7 +219,8 @@ static int64_t received(const struct ended *e, int ranks, int times)
 static void sizes_set(struct ended *e, int ranks, int rank)
 {
 	bool is_root = rank == e->out.root;
-	int others = word(e, ROLE_BUFFER) == mpi_library.in_place && has(e, ROLE_BUFFER) ? ranks - 1 : ranks;
+	int others = word(e, ROLE_BUFFER) == mpi_library.in_place && has(e, ROLE_BUFFER) ? ranks - 1
+											 : ranks;
 	switch (e->rule) {
 	case RULE_BCAST:
 		e->out.size = is_root ? sent(e, ranks, ranks) : -1;
@@ -273,7 +270,8 @@ static void point_to_point(struct ended *e)
 		call_record(e, MPI_P2P);
 		return;
 	}
-	e->out = (struct mpi_call){.name = e->out.name, .tag = -1, .peer = -1, .root = -1, .size = -1, .received = -1};
+	e->out = (struct mpi_call){
+		.name = e->out.name, .tag = -1, .peer = -1, .root = -1, .size = -1, .received = -1};
 	call_record(e, MPI_OTHER);
 }
 
@@ -306,7 +304,8 @@ static uint64_t *requests_of_thread(void)
 	return *requests;
 }
 
-/* Keep the requests of a call that begins: when it ends, the program's are those of calls that have ended. */
+/* Keep the requests of a call that begins: when it ends, the program's are those of calls that have
+ * ended. */
 static void requests_keep(const struct ended *e)
 {
 	uint64_t *requests = requests_of_thread();
@@ -363,7 +362,12 @@ static struct ended ended_of(uint32_t hook, const struct hooked_call *call)
 	return (struct ended){.call = call,
 		.hook = &state->hooks[hook],
 		.rule = rows[hook - 1].rule,
-		.out = {.name = name_of(hook), .tag = -1, .peer = -1, .root = -1, .size = -1, .received = -1}};
+		.out = {.name = name_of(hook),
+			.tag = -1,
+			.peer = -1,
+			.root = -1,
+			.size = -1,
+			.received = -1}};
 }
 
 /* ---- the hooks ---- */
@@ -383,9 +387,9 @@ static void before(uint32_t hook, struct hooked_call *call)
 		mpi_communicator_forget(mpi_handle_at(word(&e, ROLE_OLD_COMM)));
 	if (rows[hook - 1].class == CLASS_WAIT && has(&e, ROLE_REQUESTS))
 		requests_keep(&e);
-	/* A receive whose status is ignored (0 or 1) gets one of ours, for the sender and the tag. */
-	if (rows[hook - 1].class == CLASS_P2P && has(&e, ROLE_STATUS) && word(&e, ROLE_STATUS) <= 1 &&
-		h->status < call->count)
+	/* A receive that ignores the status (0 or 1) gets one of ours: the sender and the tag. */
+	if (rows[hook - 1].class == CLASS_P2P && has(&e, ROLE_STATUS) &&
+		word(&e, ROLE_STATUS) <= 1 && h->status < call->count)
 		*call_argument(call, h->status) = (uint64_t)(uintptr_t)call->scratch;
 }
 

@@ -2,8 +2,8 @@
 /*
  * communicators.c - communicators that were recorded, and the rank of the process.
  *
- * A communicator is the same one in all its ranks if its members are, and if it is the same one of those with these
- * members: creation is collective. So no message is needed to number it.
+ * A communicator is the same one in all its ranks if its members are, and if it is the same one of
+ * those with these members: creation is collective. So no message is needed to number it.
  */
 #include "tracer/mpi/mpi.h"
 
@@ -55,7 +55,8 @@ static uint32_t first_of(uint64_t handle)
 static bool is_known(uint64_t comm)
 {
 	for (uint32_t i = 0; i < KNOWN_MAX; i++) {
-		uint64_t known = __atomic_load_n(&table->known[(first_of(comm) + i) % KNOWN_MAX], __ATOMIC_RELAXED);
+		uint64_t known = __atomic_load_n(
+			&table->known[(first_of(comm) + i) % KNOWN_MAX], __ATOMIC_RELAXED);
 		if (known == comm || !known)
 			return known == comm;
 	}
@@ -79,8 +80,9 @@ void mpi_communicator_forget(uint64_t comm)
 {
 	for (uint32_t i = 0; table && comm && i < KNOWN_MAX; i++) {
 		uint64_t *place = &table->known[(first_of(comm) + i) % KNOWN_MAX], known = comm;
-		if (!*place || __atomic_compare_exchange_n(
-				       place, &known, FORGOTTEN, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		if (!*place ||
+			__atomic_compare_exchange_n(place, &known, FORGOTTEN, false,
+				__ATOMIC_RELAXED, __ATOMIC_RELAXED))
 			return;
 	}
 }
@@ -122,7 +124,8 @@ static void members_find(struct mpi_communicator *c)
 	const struct mpi_library *m = &mpi_library;
 	uint64_t world = 0, group = 0;
 	int is_inter = 1;
-	if (c->size <= 0 || (uint32_t)c->size > MEMBERS_MAX || m->comm_test_inter(c->comm, &is_inter) || is_inter)
+	if (c->size <= 0 || (uint32_t)c->size > MEMBERS_MAX ||
+		m->comm_test_inter(c->comm, &is_inter) || is_inter)
 		return;
 	if (m->comm_group(m->world, &world))
 		return;
@@ -142,7 +145,8 @@ static bool communicator_ask(struct mpi_communicator *c)
 {
 	const struct mpi_library *m = &mpi_library;
 	int size = 0, local_rank = -1, rank = -1;
-	if (m->comm_size(c->comm, &size) || m->comm_rank(c->comm, &local_rank) || m->comm_rank(m->world, &rank))
+	if (m->comm_size(c->comm, &size) || m->comm_rank(c->comm, &local_rank) ||
+		m->comm_rank(m->world, &rank))
 		return false;
 	c->size = size;
 	c->local_rank = local_rank;
@@ -174,7 +178,8 @@ static bool communicator_add(struct mpi_communicator *c)
 
 static void record(uint64_t comm, uint64_t parent, uint64_t tick)
 {
-	struct mpi_communicator c = {.comm = comm, .parent = parent, .rank = -1, .local_rank = -1, .group_root = -1};
+	struct mpi_communicator c = {
+		.comm = comm, .parent = parent, .rank = -1, .local_rank = -1, .group_root = -1};
 	if (!communicator_add(&c))
 		return;
 	if (comm == mpi_library.world)

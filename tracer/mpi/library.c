@@ -17,8 +17,8 @@ static void find(void *library, const char *name, void *ret_function)
 	*(void **)ret_function = libc.dlsym(library, name);
 }
 
-/* Return the handle of an object of Open MPI. Programs may have a copy of the object, which is then the one: so it is
- * looked up as they would. */
+/* Return the handle of an object of Open MPI. Programs may have a copy of the object, which is then
+ * the one: so it is looked up as they would. */
 static uint64_t open_mpi_handle(void *library, const char *name)
 {
 	void *object = libc.dlsym(RTLD_DEFAULT, name);
@@ -56,7 +56,8 @@ bool mpi_library_find(uint64_t real)
 	Dl_info info;
 	if (__atomic_load_n(&state, __ATOMIC_ACQUIRE) == 2)
 		return true;
-	if (!__atomic_compare_exchange_n(&state, &none, 1, false, __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE))
+	if (!__atomic_compare_exchange_n(
+		    &state, &none, 1, false, __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE))
 		return none == 2;
 	if (!libc.dladdr || !libc.dlsym || !libc_dlopen() ||
 		!libc.dladdr((const void *)(uintptr_t)real, &info) || !info.dli_fname)
@@ -73,8 +74,8 @@ bool mpi_library_find(uint64_t real)
 	find(library, "PMPI_Comm_group", &m->comm_group);
 	find(library, "PMPI_Group_free", &m->group_free);
 	find(library, "PMPI_Group_translate_ranks", &m->translate);
-	if (!m->implementation || !m->type_size || !m->comm_size || !m->comm_rank || !m->comm_test_inter ||
-		!m->comm_group || !m->group_free || !m->translate)
+	if (!m->implementation || !m->type_size || !m->comm_size || !m->comm_rank ||
+		!m->comm_test_inter || !m->comm_group || !m->group_free || !m->translate)
 		return false;
 	__atomic_store_n(&state, 2, __ATOMIC_RELEASE);
 	return true;
@@ -90,5 +91,6 @@ uint64_t mpi_handle_at(uint64_t address)
 	const void *place = (const void *)(uintptr_t)address;
 	if (!place)
 		return 0;
-	return mpi_library.implementation == MPI_MPICH ? *(const uint32_t *)place : *(const uint64_t *)place;
+	return mpi_library.implementation == MPI_MPICH ? *(const uint32_t *)place
+						       : *(const uint64_t *)place;
 }

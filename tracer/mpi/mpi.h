@@ -2,10 +2,11 @@
 /*
  * mpi.h - the source `mpi`: messages, collectives, requests and communicators of MPI programs.
  *
- * The calls are recorded by the source `functions`. Here the arguments that it kept are read after a call that
- * succeeded, and become a record of the message. One library for all implementations, without their headers: handles
- * are words, and a row of libraries/mpi.def says which argument is what. What an argument does not tell is asked of
- * the implementation, by functions that send no message.
+ * The calls are recorded by the source `functions`. Here the arguments that it kept are read after
+ * a call that succeeded, and become a record of the message. One library for all implementations,
+ * without their headers: handles are words, and a row of libraries/mpi.def says which argument is
+ * what. What an argument does not tell is asked of the implementation, by functions that send no
+ * message.
  */
 #ifndef TRACER_MPI_MPI_H
 #define TRACER_MPI_MPI_H
@@ -13,14 +14,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "common/mpi_spool.h"
+#include "common/schema/mpi_spool.h"
 #include "common/spool.h"
 #include "tracer/core/call_hooks.h"
 #include "tracer/core/thread.h"
 
 enum mpi_implementation { MPI_UNKNOWN, MPI_OPEN_MPI, MPI_MPICH };
 
-/* Functions of the implementation that the program uses, and what differs between implementations. */
+/* Functions of the implementation that the program uses, and what differs between them. */
 struct mpi_library {
 	int (*type_size)(uint64_t type, int *ret_bytes);
 	int (*comm_size)(uint64_t comm, int *ret_size);
@@ -37,8 +38,8 @@ struct mpi_library {
 };
 extern struct mpi_library mpi_library __attribute__((visibility("hidden")));
 
-/* Find the functions in the library that has the function `real`. Return false if it is no implementation that is
- * known. Any thread; may take the loader's lock. */
+/* Find the functions in the library that has the function `real`. Return false if it is no
+ * implementation that is known. Any thread; may take the loader's lock. */
 bool mpi_library_find(uint64_t real);
 
 /* Return the handle in a word of an argument; the handle that a pointer leads to, 0 for NULL. */
@@ -49,14 +50,16 @@ uint64_t mpi_handle_at(uint64_t address);
 bool mpi_communicators_start(void);
 void mpi_communicators_forked(void);
 
-/* Record the rank of the process and the communicator, if that was not done yet. `parent` may be 0. Not within the
- * thread's guard. */
+/* Record the rank of the process and the communicator, if that was not done yet. `parent` may be 0.
+ * Not within the thread's guard. */
 void mpi_communicator_note(uint64_t comm, uint64_t parent, uint64_t tick);
 
 /* Forget a communicator that is about to be freed: its handle may be used again. */
 void mpi_communicator_forget(uint64_t comm);
 
-/* Write a record to the lane of the calling thread. Count it as dropped if the tracer runs on this thread. */
-void mpi_record(uint64_t tick, uint32_t kind, uint64_t a, uint64_t b, const void *payload, uint64_t bytes);
+/* Write a record to the lane of the calling thread. Count it as dropped if the tracer runs on this
+ * thread. */
+void mpi_record(
+	uint64_t tick, uint32_t kind, uint64_t a, uint64_t b, const void *payload, uint64_t bytes);
 
 #endif

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "common/mpi_spool.h"
+#include "common/schema/mpi_spool.h"
 #include "writer/base/names.h"
 
 static uint64_t of_signed(int64_t value)

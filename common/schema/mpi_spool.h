@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * mpi_spool.h - the MPI source's data in a spool, in addition to spool.h. Columns of schema/mpi.def.
+ * mpi_spool.h - the MPI source's data in a spool, in addition to spool.h. See mpi.def.
  */
-#ifndef COMMON_MPI_SPOOL_H
-#define COMMON_MPI_SPOOL_H
+#ifndef COMMON_SCHEMA_MPI_SPOOL_H
+#define COMMON_SCHEMA_MPI_SPOOL_H
 
 #include <stdint.h>
 

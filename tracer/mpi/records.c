@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * records.c - records of the MPI source.
+ */
+#include "tracer/mpi/mpi.h"
+
+#include "tracer/core/lane.h"
+#include "tracer/core/state.h"
+
+void mpi_record(
+	uint64_t tick, uint32_t kind, uint64_t a, uint64_t b, const void *payload, uint64_t bytes)
+{
+	struct thread *t = &thread_self;
+	if (!t->lane || !thread_try_enter(t)) {
+		session_count_drop(DROP_NESTED);
+		return;
+	}
+	lane_put(t, tick, kind, a, b, payload, bytes);
+	thread_give(t);
+}
