@@ -12,7 +12,9 @@ from typing import Callable
 from . import functions, sequential, terminal
 from .compare import VERDICTS, WORSE, Comparison, Finding, title
 from .profile import KINDS
+from .samples import UNDISTURBED
 
+TIMES = ("typical (ns)", UNDISTURBED)
 SHOWN = 40  # rows of a table that text, Markdown and HTML print unless all rows are requested
 
 
@@ -91,7 +93,7 @@ def chosen(comparison: Comparison, everything: bool) -> tuple[list[Finding], int
 def sensitivity(comparison: Comparison) -> list[Finding]:
     """Return the largest items, whose `floor` is the smallest detectable change."""
     known = [f for f in comparison.findings if not math.isnan(f.floor)]
-    times = [f for f in known if f.metric == "typical (ns)" and f.key.kind in ("process", "range", "kernel")]
+    times = [f for f in known if f.metric in TIMES and f.key.kind in ("process", "range", "kernel")]
     sampled = sorted((f for f in known if f.samples), key=lambda f: -f.base)
     return sorted(times, key=lambda f: (f.key.kind != "process", -f.base))[:4] + sampled[:2]
 

@@ -19,6 +19,15 @@ from .profile import NUMBER, PYTHON_FRAME, Item, Key, frame_name
 if TYPE_CHECKING:
     from .profile import Reader, Row
 
+# Metrics of a process that its threads have together (Item.more), where the kernel's counters were read.
+PROCESS_METRICS = (
+    DELAY := "waits for a CPU (ns)",
+    BLOCKED := "waits for events (ns)",
+    FAULTS := "page faults",
+    LOADS := "page faults with input",
+)
+UNDISTURBED = "without waits for a CPU (ns)"  # wall time of a process, without its main thread's waits for a CPU
+RUN_DELAY_KNOWN, FAULTS_KNOWN = 4, 8  # bits of LIBTRACE_THREAD_TIME.which
 FUNCTIONS = 2000  # most functions of a run; those with the fewest samples are left out
 THREADS = 200  # most names of threads of a run
 
@@ -152,8 +161,44 @@ def read_times(reader: Reader, exact: dict[int, int]) -> None:
         reader.profile.items[key] = threads[key]
 
 
+def counters(reader: Reader, which: int, *columns: str) -> list[Row]:
+    """Return the thread, its time from the first to the last reading, and the growth of counters between them."""
+    table = "LIBTRACE_THREAD_TIME"
+    if not all(reader.db.has(table, c) for c in ("timestamp", "which", *columns)):
+        return []
+    grown = ", ".join(f"max({c}) - min({c})" for c in columns)
+    return reader.db.rows(
+        table,
+        f"SELECT globalTid, max(timestamp) - min(timestamp), {grown} FROM {table} "
+        f"WHERE globalTid IS NOT NULL AND which & {which} GROUP BY 1",
+    )
+
+
+def read_waits(reader: Reader) -> None:
+    """Add waits and page faults to the processes: the kernel's counters of their threads."""
+    more: collections.defaultdict[str, collections.Counter[str]] = collections.defaultdict(collections.Counter)
+    main_delay: collections.Counter[str] = collections.Counter()
+    for tid, lived, cpu, delay in counters(reader, RUN_DELAY_KNOWN, "cpuTime", "runDelay"):
+        found, program = more[reader.program(tid >> 24)], reader.program(tid >> 24)
+        found[DELAY] += delay
+        found[BLOCKED] += max(lived - cpu - delay, 0)
+        if tid & 0xFFFFFF == tid >> 24 & 0xFFFFFF:
+            main_delay[program] += delay
+    for tid, _, minor, major in counters(reader, FAULTS_KNOWN, "minorFaults", "majorFaults"):
+        found = more[reader.program(tid >> 24)]
+        found[FAULTS] += minor
+        found[LOADS] += major
+    for program, metrics in more.items():
+        item = reader.profile.items.get(Key("process", program, "", program))
+        if item:
+            item.more = {name: float(value) for name, value in metrics.items()}
+            if program in main_delay:
+                item.more[UNDISTURBED] = max(item.total_ns - main_delay[program], 0) / max(item.count, 1)
+
+
 def read(reader: Reader) -> None:
     """Add functions, threads, and the processor time of processes to the profile, after its processes."""
     exact = exact_ns(reader)
     read_functions(reader, exact)
     read_times(reader, exact)
+    read_waits(reader)
