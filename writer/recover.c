@@ -134,7 +134,7 @@ static const char *end_text(uint32_t state)
 	}
 }
 
-static void line_print(const struct spool *spool, uint64_t events)
+static void line_print(const struct spool *spool)
 {
 	const struct spool_header *h = spool_header(spool);
 	char exe[256] = "?";
@@ -144,22 +144,25 @@ static void line_print(const struct spool *spool, uint64_t events)
 		if ((unsigned char)*p < ' ' || *p == 0x7f)
 			*p = '?';
 	printf("%u %s: %s, %" PRIu64 " events recovered%s\n", spool->pid, exe, end_text(h->state),
-		events, spool->damaged || spool->damaged_lanes ? ", damaged" : "");
+		spool->events, spool->damaged || spool->damaged_lanes ? ", damaged" : "");
 }
 
 static int spools_recover(struct writer *w)
 {
-	uint64_t fullest;
-	tree_look(w, &fullest);
-	for (uint32_t i = 0; i < w->spools.count; i++) {
+	int error = 0;
+	/* A process may have waited for another one, and recorded how that ended. */
+	for (uint32_t i = 0; i < w->spools.count && !error; i++)
+		if (!w->spools.all[i]->finished)
+			error = tree_drain_spool(w, w->spools.all[i]);
+	for (uint32_t i = 0; i < w->spools.count && !error; i++) {
 		struct spool *spool = w->spools.all[i];
-		uint64_t before = w->totals.events;
 		spool->dead = true;
-		int error = spool->finished ? 0 : tree_end_spool(w, spool);
-		if (error)
-			return error;
-		line_print(spool, w->totals.events - before);
+		error = spool->finished ? 0 : tree_end_spool(w, spool);
+		if (!error)
+			line_print(spool);
 	}
+	if (error)
+		return error;
 	return tree_end_dead(w);
 }
 

@@ -17,7 +17,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from lib import Books, HANG_S, LIBRARY, Report, SRC, TRACE, app, clean_env, folder, leftovers, main, program_of, receipts_agree, run, spool_folder, tap, trace, traced_env, wait_spool_gone, wait_until, writer_of  # noqa: E402
+from lib import Books, HANG_S, LIBRARY, Report, SRC, TRACE, app, clean_env, folder, has_pidfd, leftovers, main, program_of, receipts_agree, run, spool_folder, tap, trace, traced_env, wait_spool_gone, wait_until, writer_of  # noqa: E402
 
 
 class Traced:
@@ -291,18 +291,6 @@ def ends_are_told():
         traced = Traced([app("exits"), mode])
         process = traced.report.processes()[0] if traced.report.exists() else {}
         tap.ok(process.get("end") == end and (status is None or process.get("exit_status") == status), f"end by {mode}: {end} {status or ''}", process)
-
-
-def has_pidfd(writer, pid):
-    """Return whether the writer has a pidfd of the process: it has found its spool."""
-    try:
-        for fd in os.listdir(f"/proc/{writer}/fdinfo"):
-            with open(f"/proc/{writer}/fdinfo/{fd}", encoding="ascii") as file:
-                if f"\nPid:\t{pid}\n" in file.read():
-                    return True
-    except OSError:
-        pass
-    return False
 
 
 def killed_children_have_their_signal():
