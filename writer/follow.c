@@ -328,7 +328,6 @@ static int fail(struct writer *w, int error)
 		: error == -EINVAL           ? "not a regular file"
 					     : strerror(-error);
 	snprintf(c->writer_error, sizeof(c->writer_error), "%.*s: %s", 160, w->report.path, cause);
-	fprintf(stderr, "libtrace: writer: %s\n", c->writer_error);
 	__atomic_store_n(&c->writer_state, WRITER_FAILED, __ATOMIC_RELEASE);
 	return 1;
 }

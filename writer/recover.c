@@ -35,6 +35,18 @@ static int complain(const char *what, const char *why)
 	return 1;
 }
 
+/* Report that the report cannot be opened, and what to do: nothing is lost. */
+static int complain_output(const char *path, int error)
+{
+	fprintf(stderr,
+		"libtrace: recover: cannot write '%s': %s; the recording is kept: use --output "
+		"FILE to write the report elsewhere\n",
+		path,
+		error == -EEXIST ? "the file exists and is not the report of this recording"
+				 : strerror(-error));
+	return 1;
+}
+
 static bool same_boot(const struct tree_control *c)
 {
 	char id[64] = "";
@@ -193,9 +205,7 @@ static int prepare(struct writer *w, const char *output)
 		control_guess(w);
 	int error = report_open(w, output);
 	if (error)
-		return complain(output ? output : w->control->output,
-			error == -EEXIST ? "the file exists and is not the report of this recording"
-					 : strerror(-error));
+		return complain_output(output ? output : w->control->output, error);
 	if (tree_discover(w) < 0)
 		return complain(w->dir, "cannot be read");
 	if (!living(w))

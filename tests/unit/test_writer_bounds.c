@@ -473,9 +473,10 @@ static void random_record(uint64_t limit)
 {
 	static uint64_t payload[1024];
 	static const uint32_t kinds[] = {REC_THREAD_START, REC_THREAD_END, REC_THREAD_NAME,
-		REC_SUMMARY, REC_GAP, REC_CHILD, REC_EXEC, REC_WAITED, REC_PATH, REC_CALLCHAIN, REC_MODULE_LOAD,
-		REC_MODULE_UNLOAD, REC_NVTX_MARK, REC_NVTX_RANGE, REC_NVTX_START_END, REC_NVTX_NAME,
-		REC_NVTX_EXT, REC_OPENMP, REC_CUDA_API, REC_CUDA_ROW, REC_CUDA_CUBIN, 1, 20, 100};
+		REC_SUMMARY, REC_GAP, REC_CHILD, REC_EXEC, REC_WAITED, REC_PATH, REC_CALLCHAIN,
+		REC_MODULE_LOAD, REC_MODULE_UNLOAD, REC_NVTX_MARK, REC_NVTX_RANGE,
+		REC_NVTX_START_END, REC_NVTX_NAME, REC_NVTX_EXT, REC_OPENMP, REC_CUDA_API,
+		REC_CUDA_ROW, REC_CUDA_CUBIN, 1, 20, 100};
 	uint64_t words = random_next() % 8 ? random_next() % 8 : random_next() % 1024;
 	uint64_t a = random_word(limit), b = random_word(limit);
 	uint32_t kind = kinds[random_next() % (sizeof(kinds) / sizeof(kinds[0]))];
