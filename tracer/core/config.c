@@ -284,6 +284,12 @@ bool config_wants_functions(char **envp)
 	return wants;
 }
 
+bool config_wants_openmp(char **envp)
+{
+	const char *list = config_lookup(envp, "LIBTRACE_TRACE");
+	return list && list_names(list, "openmp");
+}
+
 void config_read(struct config *c, char **envp)
 {
 	*c = (struct config){

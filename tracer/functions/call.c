@@ -23,7 +23,7 @@
 
 _Static_assert(offsetof(struct function_frame, number) == 64 &&
 		offsetof(struct function_frame, copied) == 80 &&
-		offsetof(struct function_frame, rbp) == 160 &&
+		offsetof(struct function_frame, rbp) == 192 &&
 		offsetof(struct function_frame, traced) == 84,
 	"inject/function_stubs.S knows these offsets");
 
@@ -271,7 +271,8 @@ uint64_t function_enter(struct function_frame *f)
 	struct function_stack *stack = lane ? function_stack_of(lane) : NULL;
 	uint64_t names = names_at_hand(function);
 	f->traced = TRACED_NOT;
-	if (!GATE_LOOKS_OPEN(session_mask) && own_words.alive)
+	if ((!GATE_LOOKS_OPEN(session_mask) && own_words.alive) ||
+		__builtin_expect(function->hook & FUNCTION_HOOK_ONLY, 0))
 		return enter_unrecorded(f, function);
 	if (__builtin_expect(!stack || lane != t->fast || !names || !own_words.alive ||
 			    t->vfork_pid ||

@@ -124,11 +124,14 @@ void function_hook_slow(struct function_frame *f, uint64_t end_tick)
 		.scratch = f->scratch,
 		.last_kept =
 			words && words_count(words) ? &words->word[words_count(words) - 1] : NULL,
-		.real = function_tables->functions[f->number].real};
+		.real = function_tables->functions[f->number].real,
+		.code = f->return_address};
+	uint32_t hook = f->hook & ~FUNCTION_HOOK_ONLY;
+	const struct call_hooks *hooks = call_hooks[hook / CALL_HOOK_NUMBERS];
 	if (!end_tick)
-		call_hooks->before(f->hook, &call);
+		hooks->before(hook % CALL_HOOK_NUMBERS, &call);
 	else if (own_words.alive)
-		call_hooks->after(f->hook, &call);
+		hooks->after(hook % CALL_HOOK_NUMBERS, &call);
 }
 
 uint32_t function_rule_slow(uint64_t address, uint64_t from)

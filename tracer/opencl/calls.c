@@ -31,9 +31,9 @@ static const struct {
 #include "common/schema/opencl_calls.def"
 };
 
-static uint32_t hook_find(uint32_t row, const char *name)
+static uint32_t hook_find(const char *name)
 {
-	for (size_t i = 0; row == LIBRARY_opencl && i < sizeof(hooked) / sizeof(hooked[0]); i++)
+	for (size_t i = 0; i < sizeof(hooked) / sizeof(hooked[0]); i++)
 		if (text_equal(name, hooked[i].name))
 			return hooked[i].hook;
 	return 0;
@@ -204,11 +204,12 @@ static void after(uint32_t hook, struct hooked_call *call)
 
 void opencl_start(void)
 {
-	static const struct call_hooks hooks = {hook_find, before, after};
+	static const struct call_hooks hooks = {
+		.row = LIBRARY_opencl, .find = hook_find, .before = before, .after = after};
 	if (!session.config.opencl)
 		return;
 	if (opencl_queues_start() && opencl_commands_start())
-		call_hooks = &hooks;
+		call_hooks[CALL_HOOKS_OPENCL] = &hooks;
 	else
 		diagnostic_line(
 			"no memory for the commands of OpenCL; only its calls are recorded");
