@@ -11,7 +11,7 @@ from typing import Sequence
 import numpy
 import numpy.typing as npt
 
-from . import fingerprint, functions, renames, statistics
+from . import causes, fingerprint, functions, renames, statistics
 from .fingerprint import Difference
 from .profile import KINDS, Item, Key, Profile, split_path
 from .renames import full_path, median_of, presence
@@ -66,6 +66,7 @@ class Finding:
     exact: bool = False
     impact_ns: float = 0.0
     samples: tuple[int, int] | None = None  # of a function, in all runs of each side
+    cause: str = ""  # in words, of what got worse or better
 
     def has_too_few(self) -> bool:
         """Return whether a function has too few samples for a result."""
@@ -436,6 +437,8 @@ def compare(
     if min(len(base), len(other)) < 2:
         for f in c.findings:
             f.why = f.why or "one run a side"
+    for f in c.of("worse", "better"):
+        f.cause = causes.cause(c, f)
     c.verdict, c.reason = reason_of(c)
     return c
 

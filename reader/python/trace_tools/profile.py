@@ -89,6 +89,9 @@ class Item:
     lines: set[str] = dataclasses.field(default_factory=set)  # of a callchain: "train.py:42", its innermost in Python
     cpu_ns: int = 0  # processor time of a process, thread or function; count is the number of samples of a function
     more: dict[str, float] = dataclasses.field(default_factory=dict)  # of a process: metrics of samples.PROCESS_METRICS
+    code: dict[str, str] = dataclasses.field(
+        default_factory=dict
+    )  # facts of a function's or a kernel's code: causes.py
 
     def add(self, more: Item) -> None:
         """Add the instances of another item. The typical time is weighted by their number."""
@@ -102,6 +105,7 @@ class Item:
         self.bytes += more.bytes
         self.lines |= more.lines
         self.cpu_ns += more.cpu_ns
+        self.code |= more.code
         for metric, value in more.more.items():
             self.more[metric] = self.more.get(metric, 0.0) + value
 
@@ -539,11 +543,29 @@ class Reader:
         is_new = self.db.has(prefix + "SYNCHRONIZATION", "deprecatedSyncType")
         syncs = SYNC_TYPES if is_new else OLD_SYNC_TYPES
         self.read_device(prefix + "KERNEL", "kernel", "demangledName, 0", self.text)
+        self.read_launches(prefix + "KERNEL")
         self.read_device(
             prefix + "MEMCPY", "copy", "copyKind, bytes", lambda n: f"[CUDA memcpy {labels.get(n, n)}]", True
         )
         self.read_device(prefix + "MEMSET", "copy", "0, bytes", lambda n: "[CUDA memset]", True)
         self.read_device(prefix + "SYNCHRONIZATION", "sync", "syncType, 0", lambda n: f"[{syncs.get(n, n)}]")
+
+    def read_launches(self, table: str) -> None:
+        """Add to the kernels what their code needs: registers and local memory of a thread, and the block."""
+        columns = ("registersPerThread", "localMemoryPerThread", "blockX", "blockY", "blockZ")
+        if not all(self.db.has(table, c) for c in columns):
+            return
+        found: collections.defaultdict[str, set[Row]] = collections.defaultdict(set)
+        for name, *facts in self.db.rows(table, f"SELECT DISTINCT demangledName, {', '.join(columns)} FROM {table}"):
+            found[self.text(name)].add(tuple(facts))
+        for key, item in self.profile.items.items():
+            if key.kind == "kernel" and len(found[key.name]) == 1:
+                registers, local, *block = next(iter(found[key.name]))
+                item.code = {
+                    "registers": str(registers),
+                    "local memory": f"{local} bytes",
+                    "block": "x".join(str(n) for n in block),
+                }
 
     # ---- processes ----
 

@@ -14,6 +14,7 @@ import dataclasses
 import os
 from typing import TYPE_CHECKING, Iterable
 
+from . import code
 from .profile import NUMBER, PYTHON_FRAME, Item, Key, frame_name
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ PROCESS_METRICS = (
 )
 UNDISTURBED = "without waits for a CPU (ns)"  # wall time of a process, without its main thread's waits for a CPU
 RUN_DELAY_KNOWN, FAULTS_KNOWN = 4, 8  # bits of LIBTRACE_THREAD_TIME.which
+HASHED = 100  # most functions of a run whose code is hashed
 FUNCTIONS = 2000  # most functions of a run; those with the fewest samples are left out
 THREADS = 200  # most names of threads of a run
 
@@ -112,6 +114,32 @@ def shares(reader: Reader) -> Iterable[Share]:
             )
 
 
+def hashes(reader: Reader) -> dict[Key, str]:
+    """Return the hash of the code of each function that was sampled, of those with most samples."""
+    if "LIBTRACE_MODULE_LOAD" not in reader.db.tables or "SAMPLING_CALLCHAINS" not in reader.db.tables:
+        return {}
+    modules: collections.defaultdict[tuple[int, str], list[tuple[int, int, int, str]]] = collections.defaultdict(list)
+    for tid, begin, end, bias, path, build_id in reader.db.rows(
+        "LIBTRACE_MODULE_LOAD",
+        'SELECT globalTid, begin, "end", bias, pathId, buildId FROM LIBTRACE_MODULE_LOAD WHERE globalTid IS NOT NULL',
+    ):
+        modules[tid >> 24, reader.text(path)].append((begin, end, bias, reader.text(build_id)))
+    known, found = code.Hashes(), {}
+    for tid, symbol, module, address, _ in reader.db.rows(
+        "COMPOSITE_EVENTS",
+        "SELECT c.globalTid, f.symbol, f.module, f.originalIP, count(*) FROM COMPOSITE_EVENTS AS c "
+        "JOIN SAMPLING_CALLCHAINS AS f ON f.id = c.id WHERE f.stackDepth = 0 AND coalesce(f.kernelMode, 0) = 0 "
+        f"AND f.originalIP > 0 GROUP BY c.globalTid >> 24, 2, 3 ORDER BY 5 DESC LIMIT {HASHED}",
+    ):
+        name, _ = function_name(reader.text(symbol), reader.text(module))
+        for begin, end, bias, build_id in modules[tid >> 24, reader.text(module)]:
+            if begin <= address < end:
+                found[Key("function", reader.program(tid >> 24), "", name)] = known.get(
+                    reader.text(module), build_id, address - bias
+                )
+    return found
+
+
 def sampled_ns(reader: Reader) -> dict[int, int]:
     """Return the processor time that the samples of each thread represent."""
     return dict(
@@ -139,6 +167,9 @@ def read_functions(reader: Reader, exact: dict[int, int]) -> None:
     for key in sorted(found, key=lambda k: (-found[k].count, k))[:FUNCTIONS]:
         found[key].lines = {line for line, _ in lines[key].most_common(1)}
         reader.profile.items[key] = found[key]
+    for key, text in hashes(reader).items():
+        if text and key in reader.profile.items:
+            reader.profile.items[key].code["hash"] = text
     reader.profile.samples = sum(
         row[0] or 0 for row in reader.db.rows("COMPOSITE_EVENTS", "SELECT sum(cpuCycles) FROM COMPOSITE_EVENTS")
     )

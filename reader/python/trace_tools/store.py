@@ -318,7 +318,7 @@ class Store:
                         i.typical_ns if i.typical_ns == i.typical_ns else None,
                         i.bytes,
                         i.cpu_ns,
-                        json.dumps(i.more) if i.more else "",
+                        json.dumps({**i.more, "code": i.code}) if i.more or i.code else "",
                     )
                     for key, i in (profile.items.items() if profile else ())
                 ]
@@ -345,20 +345,22 @@ class Store:
         for run in self.runs(night):
             if not run["is_traced"] or run["facts"] is None or (whole_only and run["outcome"] != "ok"):
                 continue
-            items = {
-                Key(*row[:4]): Item(
+            items = {}
+            for row in self.execute(
+                f"SELECT {', '.join(ITEM[1:])} FROM item WHERE run_id = ?",
+                run["id"],
+            ).fetchall():
+                more = json.loads(row[9]) if row[9] else {}
+                code = more.pop("code", {})
+                items[Key(*row[:4])] = Item(
                     row[4],
                     row[5],
                     row[6] if row[6] is not None else float("nan"),
                     row[7],
                     cpu_ns=row[8],
-                    more=json.loads(row[9]) if row[9] else {},
+                    more=more,
+                    code=code,
                 )
-                for row in self.execute(
-                    f"SELECT {', '.join(ITEM[1:])} FROM item WHERE run_id = ?",
-                    run["id"],
-                ).fetchall()
-            }
             found.append(
                 Profile(
                     run["report"],
