@@ -146,6 +146,8 @@ enum record_kind {
 				state stays SPOOL_EXEC); a vfork child has no state of its own: a
 				second REC_EXEC, with CHILD_EXEC_FAILED, says that its exec
 				failed */
+	REC_WAITED = 0xf11,  /* this process has waited for a child that has ended: a = its pid, b =
+				its wait status; tick = when the call returned */
 	REC_PATH = 0xf08, /* file access option, after its call: a = descriptor or -1, b = flags <<
 			     32 | mode; payload path */
 	REC_CALLCHAIN = 0xf09,     /* published together with the event after it: a = node, b = enum

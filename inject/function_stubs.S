@@ -11,7 +11,7 @@
  */
 #if defined(__x86_64__)
 	.set STUBS, 8192	/* FUNCTIONS_MAX */
-	.set FRAME, 160		/* bytes of struct function_frame below rbp */
+	.set FRAME, 192		/* bytes of struct function_frame below rbp */
 
 	.text
 	.p2align 4

@@ -22,7 +22,7 @@ static enum wish wish_find(void)
 {
 	if (!environ)
 		return WISH_UNKNOWN;
-	if (!config_wants_functions(environ))
+	if (!config_wants_functions(environ) && !config_wants_openmp(environ))
 		return WISH_NONE;
 	preload_early();
 	if (session.state == SESSION_NEW)

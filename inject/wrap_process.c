@@ -238,6 +238,86 @@ WRAPPER(FILE *, popen, (const char *t_command, const char *t_mode))
 	return result;
 }
 
+/* ---- waiting for children: the time and the status of their end ---- */
+
+static pid_t wait_end(const struct call *call, unsigned fn, pid_t asked, pid_t pid, int status)
+{
+	if (call->t)
+		osrt_end(call, fn, FN_BITS(pid), osrt_object(FN_BITS(asked), FN_ERRNO(pid)));
+	if (pid > 0 && (WIFEXITED(status) || WIFSIGNALED(status)))
+		child_waited((unsigned long)pid, status);
+	return pid;
+}
+
+WRAPPER(pid_t, wait, (int *t_status))
+{
+	struct call call;
+	int own, *status = t_status ? t_status : &own;
+	if (!call_begin(&call, FN_wait))
+		call.t = NULL;
+	pid_t pid = REAL(wait)(status);
+	return wait_end(&call, FN_wait, 0, pid, pid > 0 ? *status : 0);
+}
+
+WRAPPER(pid_t, wait3, (int *t_status, int t_options, struct rusage *t_usage))
+{
+	struct call call;
+	int own, *status = t_status ? t_status : &own;
+	if (!call_begin(&call, FN_wait3))
+		call.t = NULL;
+	pid_t pid = REAL(wait3)(status, t_options, t_usage);
+	return wait_end(&call, FN_wait3, 0, pid, pid > 0 ? *status : 0);
+}
+
+WRAPPER(pid_t, wait4, (pid_t t_pid, int *t_status, int t_options, struct rusage *t_usage))
+{
+	struct call call;
+	int own, *status = t_status ? t_status : &own;
+	if (!call_begin(&call, FN_wait4))
+		call.t = NULL;
+	pid_t pid = REAL(wait4)(t_pid, status, t_options, t_usage);
+	return wait_end(&call, FN_wait4, t_pid, pid, pid > 0 ? *status : 0);
+}
+
+WRAPPER(pid_t, waitpid, (pid_t t_pid, int *t_status, int t_options))
+{
+	struct call call;
+	int own, *status = t_status ? t_status : &own;
+	if (!call_begin(&call, FN_waitpid))
+		call.t = NULL;
+	pid_t pid = REAL(waitpid)(t_pid, status, t_options);
+	return wait_end(&call, FN_waitpid, t_pid, pid, pid > 0 ? *status : 0);
+}
+
+/* Return the status that waitpid() would have; -1 for a child that has not ended. */
+static int status_of(const siginfo_t *info)
+{
+	switch (info->si_code) {
+	case CLD_EXITED:
+		return (info->si_status & 0xff) << 8;
+	case CLD_KILLED:
+		return info->si_status & 0x7f;
+	case CLD_DUMPED:
+		return (info->si_status & 0x7f) | 0x80;
+	default:
+		return -1;
+	}
+}
+
+WRAPPER(int, waitid, (idtype_t t_type, id_t t_pid, siginfo_t *t_info, int t_options))
+{
+	struct call call;
+	if (!call_begin(&call, FN_waitid))
+		call.t = NULL;
+	int result = REAL(waitid)(t_type, t_pid, t_info, t_options);
+	if (call.t)
+		osrt_end(&call, FN_waitid, FN_BITS(result),
+			osrt_object(FN_BITS(t_pid), FN_ERRNO(result)));
+	if (result == 0 && t_info && t_info->si_pid > 0 && status_of(t_info) >= 0)
+		child_waited((unsigned long)t_info->si_pid, status_of(t_info));
+	return result;
+}
+
 /* ---- ends: functions that do not return ---- */
 
 FORKED_TEXT WRAPPER(void, _exit, (int t_status))

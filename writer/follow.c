@@ -8,7 +8,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -33,8 +32,6 @@
 
 #define PASS_NS UINT64_C(1000000)   /* interval of passes while events arrive */
 #define IDLE_NS UINT64_C(100000000) /* length of a long sleep */
-#define EXIT_POLL_MS 2              /* a process that has announced its end ends very soon */
-#define EXIT_POLLS_MAX 500          /* after these polls, the process is handled as any other */
 #define WOKEN_NS                                                                           \
 	UINT64_C(50000) /* a wake-up came before the sleep: processes that wake the writer \
 			   without end cause no busy loop */
@@ -53,7 +50,7 @@
 	(8u * CHUNK_BYTES) /* above this, it is at once: a producer that touches fresh memory \
 			      loses more than a pass costs */
 #define DRAIN_BYTES (4u * CHUNK_BYTES)
-#define EXIT_POLL_FDS 64
+#define NOTIFIED_MAX 64 /* processes that announced their end, in one pass */
 
 /*
  * A pass is due when a lane holds a chunk (its producer will soon need room), when all lanes
@@ -64,7 +61,7 @@ struct follow {
 	struct writer *w;
 	uint64_t started_ns, looked_ns, checked_ns, waiting_ns, names_ns, stalled_ns;
 	uint64_t backlog; /* bytes in the fullest lane at the last look */
-	uint32_t quiet, wake, exit_requests, exit_polls;
+	uint32_t quiet, wake, notices;
 	bool gate_opened, gate_closed, seen_spool;
 	bool init_ended; /* process 1 of our pid namespace has ended: the kernel then kills all
 			    others, and us */
@@ -114,22 +111,40 @@ static void look_for_spools(struct follow *f, uint64_t now)
 		f->names_ns = now;
 }
 
+/* Return true if the process has ended, or was replaced by another program. */
+static bool has_died(struct follow *f, struct spool *spool, const struct clock_point *point)
+{
+	struct writer *w = f->w;
+	watch_add(&w->watch, spool); /* its pidfd may be known only now */
+	if (f->init_ended /* the process will be dead at once */ ||
+		watch_has_ended(&w->watch, spool) ||
+		spool_is_dead(&w->spools, spool, point->mono_ns))
+		return true;
+	if (!spool->watch && spool->pidfd >= 0) /* without a pidfd a zombie seems to be alive */
+		spool->alive = *point;
+	return false;
+}
+
 /* Find processes that have died. Return true if there are any. */
 static bool check_deaths(struct follow *f, uint64_t now)
 {
 	struct writer *w = f->w;
 	bool died = false;
-	bool due = now - f->checked_ns >= DEATH_CHECK_NS;
+	uint32_t notices = __atomic_load_n(&w->watch.notices, __ATOMIC_ACQUIRE);
+	bool due = now - f->checked_ns >= DEATH_CHECK_NS || notices != f->notices;
+	struct clock_point point = {0};
 	for (uint32_t i = 0; i < w->spools.count; i++) {
 		struct spool *spool = w->spools.all[i];
-		if (!spool->dead && f->init_ended)
-			spool->dead = true; /* the process will be dead at once */
-		else if (!spool->dead && (due || spool->drained))
-			spool->dead = spool_is_dead(&w->spools, spool, now);
+		if (!spool->dead && (due || spool->drained || f->init_ended)) {
+			if (!point.mono_ns)
+				clock_point_take(&point);
+			spool->dead = has_died(f, spool, &point);
+		}
 		died |= spool->dead;
 	}
 	if (due)
 		f->checked_ns = now;
+	f->notices = notices;
 	return died;
 }
 
@@ -152,11 +167,11 @@ static bool any_announced(const struct follow *f)
 static int pass(struct follow *f)
 {
 	struct writer *w = f->w;
-	struct spool *waiting[EXIT_POLL_FDS];
+	struct spool *waiting[NOTIFIED_MAX];
 	uint32_t count = 0;
 	uint64_t fullest;
 	int error = 0;
-	for (uint32_t i = 0; i < w->spools.count && count < EXIT_POLL_FDS; i++)
+	for (uint32_t i = 0; i < w->spools.count && count < NOTIFIED_MAX; i++)
 		if (is_announced(w->spools.all[i]))
 			waiting[count++] = w->spools.all[i];
 	tree_look(w, &fullest);
@@ -213,24 +228,6 @@ static bool tree_has_ended(struct follow *f, uint64_t now)
 		(!f->names_ns || now - f->names_ns > NAMES_NS);
 }
 
-/* Sleep until a process that was notified that it is drained has ended. Return false if there is
- * no such process. */
-static bool sleep_for_exits(struct follow *f)
-{
-	struct pollfd fds[EXIT_POLL_FDS];
-	nfds_t count = 0;
-	for (uint32_t i = 0; i < f->w->spools.count && count < EXIT_POLL_FDS; i++)
-		if (f->w->spools.all[i]->drained && f->w->spools.all[i]->pidfd >= 0)
-			fds[count++] = (struct pollfd){f->w->spools.all[i]->pidfd, POLLIN, 0};
-	if (!count || f->exit_polls >= EXIT_POLLS_MAX) {
-		f->exit_polls = count ? f->exit_polls : 0;
-		return false;
-	}
-	f->exit_polls++;
-	poll(fds, count, EXIT_POLL_MS);
-	return true;
-}
-
 static void sleep_long(struct follow *f, uint64_t now)
 {
 	struct tree_control *c = f->w->control;
@@ -251,7 +248,7 @@ static void sleep_as_due(struct follow *f, uint64_t now)
 {
 	if (f->w->report.is_sealed)
 		sys_sleep_ns(STALLED_NS);
-	else if (sleep_for_exits(f) || f->backlog >= BACKLOG_LONG)
+	else if (f->backlog >= BACKLOG_LONG)
 		return;
 	else if (f->backlog >= BACKLOG_SHORT)
 		sys_sleep_ns(PASS_NS / 20);
@@ -331,7 +328,6 @@ static int fail(struct writer *w, int error)
 		: error == -EINVAL           ? "not a regular file"
 					     : strerror(-error);
 	snprintf(c->writer_error, sizeof(c->writer_error), "%.*s: %s", 160, w->report.path, cause);
-	fprintf(stderr, "libtrace: writer: %s\n", c->writer_error);
 	__atomic_store_n(&c->writer_state, WRITER_FAILED, __ATOMIC_RELEASE);
 	return 1;
 }
@@ -358,6 +354,7 @@ static void start(struct follow *f, struct writer *w)
 	__atomic_store_n(&w->control->sink_state, SINK_OK, __ATOMIC_RELAXED);
 	__atomic_store_n(&w->control->writer_state, WRITER_RUNNING, __ATOMIC_RELEASE);
 	spools_guard(&w->spools);
+	watch_start(&w->watch, w->control);
 	/* A program that cannot be traced may start one that can. */
 	process_watch(w, w->control->root_pid);
 	writer_take_time(w);

@@ -35,6 +35,18 @@ static int complain(const char *what, const char *why)
 	return 1;
 }
 
+/* Report that the report cannot be opened, and what to do: nothing is lost. */
+static int complain_output(const char *path, int error)
+{
+	fprintf(stderr,
+		"libtrace: recover: cannot write '%s': %s; the recording is kept: use --output "
+		"FILE to write the report elsewhere\n",
+		path,
+		error == -EEXIST ? "the file exists and is not the report of this recording"
+				 : strerror(-error));
+	return 1;
+}
+
 static bool same_boot(const struct tree_control *c)
 {
 	char id[64] = "";
@@ -134,7 +146,7 @@ static const char *end_text(uint32_t state)
 	}
 }
 
-static void line_print(const struct spool *spool, uint64_t events)
+static void line_print(const struct spool *spool)
 {
 	const struct spool_header *h = spool_header(spool);
 	char exe[256] = "?";
@@ -144,22 +156,25 @@ static void line_print(const struct spool *spool, uint64_t events)
 		if ((unsigned char)*p < ' ' || *p == 0x7f)
 			*p = '?';
 	printf("%u %s: %s, %" PRIu64 " events recovered%s\n", spool->pid, exe, end_text(h->state),
-		events, spool->damaged || spool->damaged_lanes ? ", damaged" : "");
+		spool->events, spool->damaged || spool->damaged_lanes ? ", damaged" : "");
 }
 
 static int spools_recover(struct writer *w)
 {
-	uint64_t fullest;
-	tree_look(w, &fullest);
-	for (uint32_t i = 0; i < w->spools.count; i++) {
+	int error = 0;
+	/* A process may have waited for another one, and recorded how that ended. */
+	for (uint32_t i = 0; i < w->spools.count && !error; i++)
+		if (!w->spools.all[i]->finished)
+			error = tree_drain_spool(w, w->spools.all[i]);
+	for (uint32_t i = 0; i < w->spools.count && !error; i++) {
 		struct spool *spool = w->spools.all[i];
-		uint64_t before = w->totals.events;
 		spool->dead = true;
-		int error = spool->finished ? 0 : tree_end_spool(w, spool);
-		if (error)
-			return error;
-		line_print(spool, w->totals.events - before);
+		error = spool->finished ? 0 : tree_end_spool(w, spool);
+		if (!error)
+			line_print(spool);
 	}
+	if (error)
+		return error;
 	return tree_end_dead(w);
 }
 
@@ -190,9 +205,7 @@ static int prepare(struct writer *w, const char *output)
 		control_guess(w);
 	int error = report_open(w, output);
 	if (error)
-		return complain(output ? output : w->control->output,
-			error == -EEXIST ? "the file exists and is not the report of this recording"
-					 : strerror(-error));
+		return complain_output(output ? output : w->control->output, error);
 	if (tree_discover(w) < 0)
 		return complain(w->dir, "cannot be read");
 	if (!living(w))

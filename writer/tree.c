@@ -108,6 +108,8 @@ int tree_discover(struct writer *w)
 		clock_points_take(w, spool);
 		spool->dead = spool->dead_when_found =
 			spool_is_dead(&w->spools, spool, clock_monotonic_ns());
+		if (!spool->dead)
+			watch_add(&w->watch, spool);
 	}
 	return found;
 }
@@ -202,27 +204,69 @@ static void lane_evidence(
 	evidence_add(latest, r->tick + ticks, now);
 }
 
-/* Return the tick at which the process ended: the latest tick that is known of it, or now. */
-static uint64_t end_tick(struct writer *w, struct spool *spool)
+/* The end of a process, in ticks: see struct process_end. */
+struct end_ticks {
+	uint64_t tick, earliest, latest; /* earliest: 0 = the end is `tick` */
+};
+
+static uint64_t tick_of(const struct spool *spool, const struct clock_point *point)
+{
+	return spool_header(spool)->clock_kind == CLOCK_KIND_TSC ? point->tick : point->mono_ns;
+}
+
+/* Return the latest tick at which the process is known to have lived. */
+static uint64_t last_life(struct spool *spool, bool announced, uint64_t now)
 {
 	const struct spool_header *h = spool_header(spool);
-	uint64_t now = w->clock.other_boot        ? UINT64_MAX
-		: h->clock_kind == CLOCK_KIND_TSC ? w->clock.now.tick
-						  : w->clock.now.mono_ns;
-	bool announced = h->state == SPOOL_EXITED || h->state == SPOOL_EXEC;
-	if (!announced && !w->recovering && !spool->dead_when_found)
-		return now;
 	uint64_t latest = 0;
 	evidence_add(&latest, h->first.tick, now);
 	evidence_add(&latest, h->last.tick, now);
 	evidence_add(&latest, announced ? h->end_tick : 0, now);
 	evidence_add(&latest, spool->latest_tick, now);
+	evidence_add(&latest, tick_of(spool, &spool->alive), now);
 	for (uint32_t i = 0; i < spool->lane_count; i++)
 		lane_evidence(spool, spool->lanes[i], &latest, now);
 	return latest;
 }
 
-int tree_end_spool(struct writer *w, struct spool *spool)
+/* Find the end of the process. A wait for it returned after its end, so it bounds an end that the
+ * kernel has reported late, or has not. */
+static struct end_ticks end_find(struct writer *w, struct spool *spool)
+{
+	const struct spool_header *h = spool_header(spool);
+	const struct waited *waited = waited_for(w->waited, spool);
+	uint64_t now = w->clock.other_boot ? UINT64_MAX : tick_of(spool, &w->clock.now);
+	bool announced = h->state == SPOOL_EXITED || h->state == SPOOL_EXEC;
+	uint64_t life = last_life(spool, announced, now);
+	uint64_t ended = tick_of(spool, &spool->ended);
+	if (announced)
+		return (struct end_ticks){.tick = life};
+	if (waited && waited->tick >= life && waited->tick <= now)
+		now = waited->tick;
+	if (ended)
+		return (struct end_ticks){.tick = ended < life ? life : ended < now ? ended : now};
+	if (now != UINT64_MAX && waited && now == waited->tick)
+		return (struct end_ticks){now, life, now};
+	if (w->recovering)
+		return (struct end_ticks){life, life, 0};
+	return (struct end_ticks){spool->dead_when_found ? life : now, life, now};
+}
+
+#define END_EXACT_NS UINT64_C(1000000) /* an end that is known to this is given without bounds */
+
+static struct process_end end_convert(
+	struct writer *w, const struct spool *spool, const struct end_ticks *end)
+{
+	struct process_end e = {.ns = writer_ns(w, spool, end->tick)};
+	if (!end->earliest)
+		return e;
+	e.earliest_ns = writer_ns(w, spool, end->earliest);
+	e.latest_ns = end->latest ? writer_ns(w, spool, end->latest) : 0;
+	e.is_bounded = !e.latest_ns || e.latest_ns > e.earliest_ns + END_EXACT_NS;
+	return e;
+}
+
+int tree_drain_spool(struct writer *w, struct spool *spool)
 {
 	uint64_t fullest = 0;
 	int error = 0;
@@ -232,18 +276,25 @@ int tree_end_spool(struct writer *w, struct spool *spool)
 	for (uint32_t i = 0; i < spool->lane_count && !error; i++)
 		if (!lane_in_turn(spool, i)->closed)
 			error = lane_drain(w, spool, lane_in_turn(spool, i), UINT64_MAX);
-	uint64_t tick = end_tick(w, spool);
+	return error;
+}
+
+int tree_end_spool(struct writer *w, struct spool *spool)
+{
+	int error = tree_drain_spool(w, spool);
+	const struct end_ticks ticks = end_find(w, spool);
+	const struct process_end end = end_convert(w, spool, &ticks);
 	for (uint32_t i = 0; i < spool->lane_count && !error; i++)
 		if (!spool->lanes[i]->closed)
-			error = lane_finish(w, spool, spool->lanes[i], tick);
+			error = lane_finish(w, spool, spool->lanes[i], ticks.tick);
 	if (!error)
 		error = sources_process_end(w, spool);
 	if (error)
 		return error;
-	process_end(w, spool, writer_ns(w, spool, tick), sources_unaccounted(spool));
+	process_end(w, spool, &end, sources_unaccounted(spool));
 	capture_end(w->control,
 		__atomic_exchange_n(&spool_header(spool)->capture_ranges, 0, __ATOMIC_ACQ_REL),
-		w->recovering ? tick : 0 /* the other processes have continued until now */);
+		w->recovering ? ticks.tick : 0 /* the other processes have continued until now */);
 	spool->finished = true;
 	/* Between an exec and the spool of the new program, the tree may have no spool without
 	 * having ended. */
@@ -262,9 +313,26 @@ void tree_notify_drained(struct spool *spool)
 	sys_futex_wake(&h->drained, INT_MAX);
 }
 
+/* Return true if a process has died without announcing its end. */
+static bool any_killed(const struct writer *w)
+{
+	for (uint32_t i = 0; i < w->spools.count; i++) {
+		const struct spool *spool = w->spools.all[i];
+		uint32_t state = __atomic_load_n(&spool_header(spool)->state, __ATOMIC_ACQUIRE);
+		if (spool->dead && !spool->finished && state != SPOOL_EXITED && state != SPOOL_EXEC)
+			return true;
+	}
+	return false;
+}
+
 int tree_end_dead(struct writer *w)
 {
+	uint64_t fullest;
 	int error = 0;
+	if (any_killed(w)) { /* who waited for it may know when and how it ended */
+		tree_look(w, &fullest);
+		error = tree_drain(w);
+	}
 	for (uint32_t i = 0; i < w->spools.count && !error; i++)
 		if (w->spools.all[i]->dead && !w->spools.all[i]->finished)
 			error = tree_end_spool(w, w->spools.all[i]);
@@ -273,6 +341,7 @@ int tree_end_dead(struct writer *w)
 	for (uint32_t i = 0; i < w->spools.count && !error;) {
 		if (w->spools.all[i]->finished) {
 			tree_notify_drained(w->spools.all[i]);
+			watch_remove(&w->watch, w->spools.all[i]);
 			spools_drop(&w->spools, i);
 		} else {
 			i++;

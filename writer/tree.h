@@ -26,6 +26,9 @@ uint64_t tree_look(struct writer *w, uint64_t *ret_fullest);
 /* Read the clocks, and add everything that tree_look() saw to blocks. */
 int tree_drain(struct writer *w);
 
+/* Read the clocks, and add all records of one spool to blocks. */
+int tree_drain_spool(struct writer *w, struct spool *spool);
+
 /* Add everything of a dead process to blocks: the rest of its lanes, rows for events without a
  * record, the receipt. Continues at the previous position when called again. */
 int tree_end_spool(struct writer *w, struct spool *spool);

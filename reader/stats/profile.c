@@ -42,15 +42,21 @@ static uint32_t node_new(struct profile *p, uint32_t parent, uint32_t frame, int
 	return p->node_count++;
 }
 
+static const char *const source_names[] = {[PROFILE_OSRT] = "osrt",
+	[PROFILE_NVTX] = "nvtx",
+	[PROFILE_CPU] = "cpu",
+	[PROFILE_OFFCPU] = "offcpu",
+	[PROFILE_WALL] = "wall"};
+
+const char *profile_source_name(enum profile_source source)
+{
+	return source_names[source];
+}
+
 enum profile_source profile_source_named(const char *name)
 {
-	static const char *const names[] = {[PROFILE_OSRT] = "osrt",
-		[PROFILE_NVTX] = "nvtx",
-		[PROFILE_CPU] = "cpu",
-		[PROFILE_OFFCPU] = "offcpu",
-		[PROFILE_WALL] = "wall"};
-	for (size_t i = 0; name && i < sizeof(names) / sizeof(names[0]); i++)
-		if (!strcmp(name, names[i]))
+	for (size_t i = 0; name && i < sizeof(source_names) / sizeof(source_names[0]); i++)
+		if (!strcmp(name, source_names[i]))
 			return (enum profile_source)i;
 	return PROFILE_OSRT;
 }

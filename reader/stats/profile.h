@@ -74,6 +74,9 @@ struct profile {
 /* Return the source with this name: osrt, nvtx, cpu, offcpu or wall; NULL = osrt. */
 enum profile_source profile_source_named(const char *name);
 
+/* Return the name of a source. */
+const char *profile_source_name(enum profile_source source);
+
 /* Return how to record events of a source that are not recorded by default, or NULL. */
 const char *profile_source_advice(enum profile_source source);
 

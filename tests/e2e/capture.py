@@ -17,7 +17,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from lib import Books, HANG_S, LIBRARY, Report, SRC, TRACE, app, clean_env, folder, leftovers, main, program_of, receipts_agree, run, spool_folder, tap, trace, traced_env, wait_spool_gone, wait_until, writer_of  # noqa: E402
+from lib import Books, HANG_S, LIBRARY, Report, SRC, TRACE, app, clean_env, folder, has_pidfd, leftovers, main, program_of, receipts_agree, run, spool_folder, tap, trace, traced_env, wait_spool_gone, wait_until, writer_of  # noqa: E402
 
 
 class Traced:
@@ -293,18 +293,6 @@ def ends_are_told():
         tap.ok(process.get("end") == end and (status is None or process.get("exit_status") == status), f"end by {mode}: {end} {status or ''}", process)
 
 
-def has_pidfd(writer, pid):
-    """Return whether the writer has a pidfd of the process: it has found its spool."""
-    try:
-        for fd in os.listdir(f"/proc/{writer}/fdinfo"):
-            with open(f"/proc/{writer}/fdinfo/{fd}", encoding="ascii") as file:
-                if f"\nPid:\t{pid}\n" in file.read():
-                    return True
-    except OSError:
-        pass
-    return False
-
-
 def killed_children_have_their_signal():
     """Check that a child killed by a signal has it in the report. From Linux 6.15 on the kernel reports it for certain once the writer has found the
     child; before, only until the parent has waited for it.
@@ -483,6 +471,37 @@ def recordings_that_cannot_be_recovered():
         tap.skip("recover: a recording of another user", f"the build's folder is closed: {error}")
         return
     tap.ok(result.status == 2 and b"it belongs to user 0, who must recover it" in result.err, "recover: a recording of another user", result)
+
+
+def recovered_elsewhere():
+    """Check that a recording whose report cannot be written is kept, and that `trace recover` says what to do."""
+    place, spool = os.path.join(folder(), "gone"), spool_folder()
+    os.mkdir(place)
+    run([sys.executable, "-c", "import os; os.kill(os.getpid(), 9)"], env=traced_env(os.path.join(place, "r.rep"), spool, LIBTRACE_HELPER=0))
+    tree = os.path.join(spool, os.listdir(spool)[0])
+    kept = sorted(os.listdir(tree))
+    shutil.rmtree(place)
+    result = run([TRACE, "recover", tree])
+    tap.ok(result.status and b"No such file or directory" in result.err and b"use --output FILE" in result.err and result.err.count(b"\n") == 1 and sorted(os.listdir(tree)) == kept,
+           "recover to a deleted folder says what to do, and keeps the spools", (result, kept))
+    result = run([TRACE, "recover", tree, "--output", "r.rep"], cwd=spool)
+    tap.ok(result.status == 0 and Report(os.path.join(spool, "r.rep")).check().status == 0 and not os.path.exists(tree), "and with --output it recovers them", result)
+
+
+def full_disk():
+    """Check that `trace run` reports a full disk in one line, and keeps the recording."""
+    place, spool = folder(), spool_folder()
+    if run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", place]).status:
+        tap.skip("a full disk", "no mounts here")
+        return
+    try:
+        with open(os.path.join(place, "filler"), "wb") as file:
+            file.write(bytes(64 << 10))
+        result = run([TRACE, "run", "-o", os.path.join(place, "r.rep"), "/bin/true"], env=clean_env(LIBTRACE_SPOOL_DIR=spool))
+    finally:
+        run(["umount", place])
+    tap.ok(result.status == 0 and result.err.count(b"\n") == 1 and b"is incomplete: No space left on device; run 'trace recover'" in result.err and os.listdir(spool),
+           "a full disk is reported once, with what to do", result)
 
 
 def bad_names():
@@ -673,7 +692,16 @@ def numbers_that_are_cut_are_told():
     wait_spool_gone(spool)
     tap.ok(not Report(path).info()["diagnostics"], "the limits themselves are not cut", Report(path).info()["diagnostics"])
     result = run_here("m", place, ("true",), more=("--memory", "1025"))
-    tap.ok(result.status == 2 and b"invalid argument '1025' for --memory: expected an unsigned integer, at most 1024; see 'trace help run'" in result.err, "as an option it is refused", result)
+    tap.ok(result.status == 2 and b"invalid argument '1025' for --memory: expected an unsigned integer, 1 to 1024; see 'trace help run'" in result.err, "as an option it is refused", result)
+    result = run_here("m", place, ("true",), more=("--memory", "0"))
+    tap.ok(result.status == 2 and b"invalid argument '0' for --memory" in result.err and result.err.count(b"\n") == 1, "so is no memory", result)
+    result = run_here("m", place, ("true",), LIBTRACE_TRACE="osrt,foo")
+    tap.ok(result.status == 2 and b"invalid value 'osrt,foo' of LIBTRACE_TRACE: expected a list of: " in result.err and result.err.count(b"\n") == 1 and not os.path.exists(os.path.join(place, "m.rep")),
+           "so is an unknown source in LIBTRACE_TRACE", result)
+    run(["/bin/true"], env=traced_env(path, spool, LIBTRACE_FORCE_OVERWRITE=1, LIBTRACE_TRACE="osrt,foo"))
+    wait_spool_gone(spool)
+    said = Report(path).info()
+    tap.ok("trace=cuda,nvtx,osrt" in said["session"]["options"] and "LIBTRACE_TRACE has an invalid value; using its default" in str(said), "the report has the sources that were recorded, and says why", said)
 
 
 # ---- trees ----
@@ -884,7 +912,7 @@ if __name__ == "__main__":
     main(killed_children_have_their_signal, killers_are_told, working_directory_is_a_trap, counts_of_apps, counts_with_threshold, reasons_of_drops_are_told, storm_is_counted, forks_under_signals_are_counted, left_calls_harm_no_later_ones, calls_hold_results, times_make_sense, holder_is_named, every_lock_on_request, paths_on_request,
          threads_and_names, process_tree, processes_are_described, exec_makes_a_new_process, ends_are_told, verdicts, exec_as_another_user_is_told,
          a_closed_gate_keeps_children_from_the_preload_too, children_not_followed,
-         names_of_reports, refused_programs, recovered_by_name, recordings_that_cannot_be_recovered, bad_names, nothing_is_overwritten, modes_of_files, run_passes_status, closed_standard_descriptors, run_forwards_signals, run_waits_for_the_tree,
+         names_of_reports, refused_programs, recovered_by_name, recordings_that_cannot_be_recovered, recovered_elsewhere, full_disk, bad_names, nothing_is_overwritten, modes_of_files, run_passes_status, closed_standard_descriptors, run_forwards_signals, run_waits_for_the_tree,
          delay_and_duration, run_options_reach_the_library, numbers_that_are_cut_are_told, one_report_per_tree, nothing_left_in_shared_memory, tracing_inside_tracing,
          library_cannot_be_fooled, library_folder_can_be_moved, shell_wrapper, reading_while_it_grows,
          several_files, hints, completion, quickstart)

@@ -145,6 +145,27 @@ def renamed_ranges_cost_what_is_in_them():
            "and what is inside a renamed range moved along")
 
 
+def many_renamed_ranges_are_paired_in_order():
+    """Check that names that differ only in numbers are paired by these where there are many, not compared each with each."""
+    folder = lib.folder()
+    base = made.runs(folder, "base", 1, 1, made.layered_operators)
+    other = made.runs(folder, "other", 1, 1, made.layered_operators, first=123457)
+    compared = []
+    usual = renames.Likeness.compute
+    renames.Likeness.compute = lambda self, a, b: (compared.append(a), usual(self, a, b))[1]
+    try:
+        _, found, err = as_json(base, other, "--no-merge-numbers")
+    finally:
+        renames.Likeness.compute = usual
+    renamed = [(f["formerly"], f["path"] + "/" + f["name"]) for f in found["findings"] if f["presence"] == "renamed" and f["kind"] == "range"]
+    number = lambda text: int(text.rsplit(" ", 1)[1])  # noqa: E731
+    tap.ok(len(set(renamed)) >= 20 * 32 and all(number(new) == number(old) + 123456 for old, new in renamed),
+           "each of 640 renamed ranges is the one with the number of its place", f"{len(set(renamed))} {[p for p in renamed if number(p[1]) != number(p[0]) + 123456][:5]} {err}")
+    tap.ok(0 < len(compared) <= 6 * 20 * 32, f"{len(compared)} pairs of names are compared, of 41,000", len(compared))
+    key = profile.Key("range", "app", "", ":x " + "9" * 5000)
+    tap.ok(renames.numbers_of(key._replace(name=":x 10")) < renames.numbers_of(key), "a number of 5,000 digits has its place in the order")
+
+
 def items_that_become_one_are_added():
     items = [profile.Item(2, 30, 15.0), profile.Item(1, 60, 60.0, lines={"a.py:1"})]
     one, two = (profile.Key("range", "app", "", name) for name in ("old", "new"))
@@ -481,7 +502,7 @@ def holds_its_error_rate():
     tap.ok(agrees == b"True" and never == b"None", "the least number of runs is the one from which a difference can be found", words)
 
 
-lib.main(finds_planted_changes, compares_databases_of_nsys, tells_new_vanished_and_renamed, compares_captures_of_pytorch, renamed_ranges_cost_what_is_in_them,
+lib.main(finds_planted_changes, compares_databases_of_nsys, tells_new_vanished_and_renamed, compares_captures_of_pytorch, renamed_ranges_cost_what_is_in_them, many_renamed_ranges_are_paired_in_order,
          items_that_become_one_are_added, ranges_that_cross_are_beside_each_other, reads_databases_of_old_versions, long_names_have_a_budget,
          shows_progress_after_a_second, fits_the_terminal, equal_means_that_a_change_would_have_been_found, says_what_cannot_be_known, refuses_what_must_not_be_compared, build_ids_differ_where_both_are_known,
          children_have_the_name_of_a_program, prints_five_formats, one_line_for_each_error, finds_counts_in_reports, holds_its_error_rate)

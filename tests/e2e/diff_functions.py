@@ -286,6 +286,7 @@ def compares_nights():
     tap.ok(profiles[0].samples == read.samples and {k: (i.count, i.cpu_ns) for k, i in profiles[0].items.items()} == {k: (i.count, i.cpu_ns) for k, i in read.items.items()}, "the store keeps samples and processor time")
     kept.close()
     with contextlib.closing(sqlite3.connect(url)) as old, old:
+        old.execute("DROP TABLE store")
         old.execute("ALTER TABLE item DROP COLUMN cpu_ns")
         old.execute("ALTER TABLE run DROP COLUMN samples")
         old.execute("DELETE FROM item WHERE kind IN ('function', 'thread')")

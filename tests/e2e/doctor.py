@@ -18,7 +18,7 @@ import libdevice as device  # noqa: E402
 from lib import LIBRARY, PRODUCTS, TRACE, clean_env, folder, main, run, tap  # noqa: E402
 
 PLACE = folder()
-NAMES = ["record", "spool", "callchains", "samples", "functions", "clock", "driver", "cupti", "counters", "ptrace", "perf_event", "mpi", "debuginfod"]
+NAMES = ["record", "spool", "callchains", "samples", "functions", "openmp", "clock", "driver", "cupti", "counters", "fecs", "ptrace", "perf_event", "mpi", "debuginfod"]
 STATES = {"yes", "partly", "no", "absent"}
 SYS_PTRACE, SYS_PERF_EVENT_OPEN = 101, 298
 EPERM = 1
@@ -134,6 +134,7 @@ def old_libc():
     os.chmod(host, 0o755)
     sandbox = asked(LIBTRACE_HOME=home)
     says("functions", "glibc 2.31", "glibc 2.31 is older than 2.35", "no", sandbox)
+    says("openmp", "glibc 2.31", "not GNU's libgomp, which has no OMPT: glibc 2.31 is older than 2.35", "partly", sandbox)
     written("home/libtrace-host", "#!/bin/sh\nexit 1\n")
     sandbox = asked(LIBTRACE_HOME=home)
     says("functions", "no glibc", "there is no glibc here", "no", sandbox, None, 1)
@@ -175,7 +176,9 @@ def cuda():
     says("driver", "no driver", "no libcuda.so.1", "absent", none)
     says("cupti", "no driver", "libcupti.so is not in the loader's path", "absent", none)
     says("counters", "no driver", "no NVIDIA driver in this kernel", "absent", none)
+    says("fecs", "no driver", "no NVIDIA driver in this kernel", "absent", none)
     sandbox = asked(driver(1))
+    says("fecs", "a driver, and no permission", "root alone (this is not root)", "no", sandbox, "trace run -t cuda")
     says("counters", "counters for administrators only", "RmProfilingAdminOnly: 1", "no", sandbox, "NVreg_RestrictProfilingToAdminUsers=0")
     if not glob.glob("/usr/lib/x86_64-linux-gnu/libcuda.so.1"):
         says("driver", "a driver, and no library of it", "580.65.06", "no", sandbox, "docker run --gpus all")
@@ -223,7 +226,7 @@ def every_line():
     """Check that the functions above took away what each check needs. It runs last, and only if all of them ran."""
     left = [name for name in NAMES if name not in seen]
     if not os.path.isdir("/proc/driver"):
-        left = [name for name in left if name not in ("driver", "cupti", "counters")]
+        left = [name for name in left if name not in ("driver", "cupti", "counters", "fecs")]
     tap.ok(not left or len(sys.argv) > 1, "a sandbox takes away what each line depends on", left)
 
 

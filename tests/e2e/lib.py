@@ -140,6 +140,18 @@ def writer_of(spool):
     return None
 
 
+def has_pidfd(writer, pid):
+    """Return whether the writer has a pidfd of the process: it has found its spool."""
+    try:
+        for fd in os.listdir(f"/proc/{writer}/fdinfo"):
+            with open(f"/proc/{writer}/fdinfo/{fd}", encoding="ascii") as file:
+                if f"\nPid:\t{pid}\n" in file.read():
+                    return True
+    except OSError:
+        pass
+    return False
+
+
 # ---- running programs ----
 
 Result = collections.namedtuple("Result", "status out err hung note seconds")

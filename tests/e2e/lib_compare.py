@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Generate runs for comparisons: databases with the tables of nsys and times drawn from known distributions."""
+import itertools
 import os
 import random
 import sqlite3
@@ -160,6 +161,20 @@ def nested_operators(run, names=800, first=1):
 
     for number in range(first, first + names, 40):
         run.inside(f"step {number}", lambda: [operator(0) for _ in range(20)])
+    return run
+
+
+def layered_operators(run, layers=20, first=1):
+    """Add layers of 32 ranges with a number each in their names, each with a second one in it."""
+    numbers = itertools.count(first)
+
+    def operator():
+        number = next(numbers)
+        inner = lambda: run.inside(f"aten::copy_, op_id = {next(numbers)}", lambda: None)  # noqa: E731
+        run.inside(f"aten::{('to', 'add_')[number % 4 // 2]}, op_id = {number}", inner)
+
+    for number in range(layers):
+        run.inside(f"layer {number}", lambda: [operator() for _ in range(32)])
     return run
 
 

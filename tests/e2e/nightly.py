@@ -355,6 +355,10 @@ def many_write(url, name):
     tap.ok(counts == [32, 96, 4800], f"{name}: concurrent writers lose nothing", counts)
     read = kept.profiles(kept.nights("many", "h2")[3]["id"])
     tap.ok(len(read) == 3 and read[0].items[profile.Key("call", "p", "", "f7")] == profile.Item(7, 7, 1.5, 0), f"{name}: the store returns what was written")
+    kept.night_begin("later", "h", "2026-04-01T00:00:00", None, "/none")
+    kept.close()
+    kept = store.Store(url)
+    tap.ok(len(kept.nights("later")) == 1, f"{name}: what is written after a read stays")
     kept.close()
 
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * call_hooks.h - what a source does about calls that the source `functions` records.
+ * call_hooks.h - what a source does about calls that the source `functions` sees.
  *
  * A source that must look at arguments and results of a library's functions, or change them, gives
  * its hooks to `functions` before the first call is recorded. They run on the calling thread,
- * before and after the real function, and may use all registers.
+ * before and after the real function, and may use all registers. The calls are recorded, too, where
+ * the source has a LIBRARY row; where it has patterns of its own, they are only seen by its hooks.
  */
 #ifndef TRACER_CORE_CALL_HOOKS_H
 #define TRACER_CORE_CALL_HOOKS_H
@@ -12,9 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "common/schema/libraries.h"
-
-#define CALL_SCRATCH_WORDS 4u
+#define CALL_SCRATCH_WORDS 8u
 #define CALL_REGISTER_WORDS 6u /* arguments in registers */
 
 /* A call of a function with a hook. */
@@ -31,6 +30,7 @@ struct hooked_call {
 			   prototype; NULL = none is */
 	uint32_t kept_count;
 	uint64_t real; /* the function */
+	uint64_t code; /* its return address */
 };
 
 /* Return argument number `index`, from 0; it must be less than count. */
@@ -40,9 +40,13 @@ static inline uint64_t *call_argument(const struct hooked_call *call, uint32_t i
 					   : &call->arguments[index - CALL_REGISTER_WORDS];
 }
 
+#define CALL_HOOK_NUMBERS 0x10000u
+
 struct call_hooks {
-	/* Return the number of the hook of a function of the library, at most CALL_HOOK_MASK; 0 =
-	 * it has none. */
+	/* The LIBRARY row, or, with LIBRARY_ROWS, the library and its functions: patterns. */
+	uint32_t row;
+	const char *files, *functions[2];
+	/* Return the number of the hook of a function, from 1 on; 0 = it has none. */
 	uint32_t (*find)(const char *name);
 	/* Called before and after each call, also of calls that are not recorded. Not called after
 	 * a call that ends by an exception or longjmp. Not yet busy. */
@@ -53,10 +57,9 @@ struct call_hooks {
 	bool is_plain;
 };
 
-/* The hooks of each LIBRARY row; NULL = it has none. Set before functions_start(). */
-extern const struct call_hooks *call_hooks[LIBRARY_ROWS] __attribute__((visibility("hidden")));
+enum call_hook_source { CALL_HOOKS_MPI, CALL_HOOKS_OPENCL, CALL_HOOKS_OPENMP, CALL_HOOK_SOURCES };
 
-#define CALL_HOOK_BITS 16 /* a traced function has row << CALL_HOOK_BITS | number of the hook */
-#define CALL_HOOK_MASK 0xffffu
+/* NULL = the source has no hooks. Set before functions_start(). */
+extern const struct call_hooks *call_hooks[CALL_HOOK_SOURCES] __attribute__((visibility("hidden")));
 
 #endif

@@ -23,6 +23,8 @@ const char *config_lookup(char **envp, const char *name)
 #define SAMPLE_HZ 97u
 #define SAMPLE_HZ_MAX 10000u
 
+#define MEMORY_BYTES (256u << 20)
+
 /* An option: its variable, kind, unit and member. */
 enum kind {
 	KIND_BOOL,
@@ -282,6 +284,12 @@ bool config_wants_functions(char **envp)
 	return wants;
 }
 
+bool config_wants_openmp(char **envp)
+{
+	const char *list = config_lookup(envp, "LIBTRACE_TRACE");
+	return list && list_names(list, "openmp");
+}
+
 void config_read(struct config *c, char **envp)
 {
 	*c = (struct config){
@@ -298,7 +306,7 @@ void config_read(struct config *c, char **envp)
 		.threshold_ns = 1000,
 		.backtrace_ns = {80000, [1 ... CHAIN_CLASSES - 1] = UINT64_MAX},
 		.backtrace_depth = 64,
-		.memory_bytes = 256u << 20,
+		.memory_bytes = MEMORY_BYTES,
 		.flush_interval_ns = 1000000000u,
 		.exit_wait_ns = 2000000000u};
 	c->backtrace_ns[CHAIN_OPENMP] = 80000;
@@ -315,6 +323,10 @@ void config_read(struct config *c, char **envp)
 	if (!c->sample_hz) {
 		c->sample_hz = SAMPLE_HZ;
 		c->bad = c->bad ? c->bad : "LIBTRACE_SAMPLING_FREQUENCY";
+	}
+	if (!c->memory_bytes) {
+		c->memory_bytes = MEMORY_BYTES;
+		c->bad = c->bad ? c->bad : "LIBTRACE_MEMORY";
 	}
 }
 

@@ -109,6 +109,9 @@ bool config_cut_text(const struct config *c, uint32_t n, char *ret_text, size_t 
 /* Return true if the environment asks for calls of libraries' functions. */
 bool config_wants_functions(char **envp);
 
+/* Return true if the environment asks for OpenMP, which looks at calls of libgomp's functions. */
+bool config_wants_openmp(char **envp);
+
 /* Return the value of `name` in the environment, or NULL. */
 const char *config_lookup(char **envp, const char *name);
 

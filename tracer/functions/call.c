@@ -23,7 +23,7 @@
 
 _Static_assert(offsetof(struct function_frame, number) == 64 &&
 		offsetof(struct function_frame, copied) == 80 &&
-		offsetof(struct function_frame, rbp) == 160 &&
+		offsetof(struct function_frame, rbp) == 192 &&
 		offsetof(struct function_frame, traced) == 84,
 	"inject/function_stubs.S knows these offsets");
 
@@ -119,7 +119,8 @@ static __attribute__((noinline, cold)) uint64_t slow(
 /* Call the hook before the call (end_tick 0), or after it. */
 static void hook_run(struct function_frame *f, uint64_t end_tick)
 {
-	if (!call_hooks[f->hook >> CALL_HOOK_BITS]->is_plain)
+	uint32_t source = (f->hook & ~FUNCTION_HOOK_ONLY) / CALL_HOOK_NUMBERS;
+	if (!call_hooks[source]->is_plain)
 		slow(SLOW_HOOK, f, end_tick);
 	else if (stack_has(&thread_self, SLOW_STACK_BYTES))
 		function_hook_slow(f, end_tick);
@@ -280,7 +281,8 @@ uint64_t function_enter(struct function_frame *f)
 	struct function_stack *stack = lane ? function_stack_of(lane) : NULL;
 	uint64_t names = names_at_hand(function);
 	f->traced = TRACED_NOT;
-	if (!GATE_LOOKS_OPEN(session_mask) && own_words.alive)
+	if ((!GATE_LOOKS_OPEN(session_mask) && own_words.alive) ||
+		__builtin_expect(function->hook & FUNCTION_HOOK_ONLY, 0))
 		return enter_unrecorded(f, function);
 	if (__builtin_expect(!stack || lane != t->fast || !names || !own_words.alive ||
 			    t->vfork_pid ||

@@ -30,19 +30,27 @@ struct link_map; /* declared in <link.h> */
 
 #define FUNCTIONS_MAX 8192u
 #define FUNCTION_STUB_BYTES 16u
-#define LIBRARY_PATTERNS_MAX (4u * LIBRARY_ROWS) /* of all rows of libraries.def */
-#define FUNCTION_PATTERNS_MAX (256u + LIBRARY_PATTERNS_MAX)
+/* Patterns that are not the user's: of libraries.def, of hooks. */
+#define OWN_PATTERNS_MAX (4u * LIBRARY_ROWS + 2u * CALL_HOOK_SOURCES)
+#define FUNCTION_PATTERNS_MAX (256u + OWN_PATTERNS_MAX)
 #define FUNCTION_PATTERNS_BYTES 16384u
 #define FUNCTION_ARGUMENTS_BYTES_MAX 4096u /* of a call, on the stack */
 
 #define FUNCTION_PROTOTYPES_MAX 512u
+
+/* The hook of a source (enum call_hook_source), by its number there. */
+#define FUNCTION_HOOK(source, number) ((source)*CALL_HOOK_NUMBERS + (number))
+#define FUNCTION_HOOK_ONLY 0x80000000u /* the calls are not recorded, but for the hook */
+
+/* The row of patterns of call_hooks that is no LIBRARY row, plus 1. */
+#define FUNCTION_HOOK_ROW (LIBRARY_ROWS + 1u)
 
 /* A function that has a stub. Never changed or freed. */
 struct traced_function {
 	uint64_t real;
 	struct name *name;  /* its domain is the name of the library */
 	uint32_t prototype; /* index in `prototypes`; 0 = no word is kept */
-	uint32_t hook;      /* as CALL_HOOK_BITS says; 0 = none */
+	uint32_t hook;      /* FUNCTION_HOOK(), and FUNCTION_HOOK_ONLY; 0 = none */
 };
 
 /* A prototype, from `text` to `end`, and the words that it keeps. */
@@ -58,7 +66,7 @@ struct kept_words {
 struct function_pattern {
 	const char *library, *library_end, *function, *function_end;
 	uint32_t prototype; /* as in struct traced_function */
-	uint32_t row;       /* 1 + enum library_row; 0 = none */
+	uint32_t row;       /* 1 + enum library_row; FUNCTION_HOOK_ROW; 0 = none */
 };
 
 /* All memory of the source, mapped when functions are wanted. */
@@ -115,8 +123,8 @@ bool function_name_is_wanted(const char *name);
 /* Return true if some pattern matches both. `library` is a path. */
 bool function_is_wanted(const char *name, const char *library);
 
-/* Return the row of libraries.def that `library`, a path, belongs to, plus 1; 0 = none, or its
- * calls are not requested. */
+/* Return the row of libraries.def that `library`, a path, belongs to, plus 1, or
+ * FUNCTION_HOOK_ROW; 0 = none, or its calls are not requested. */
 uint32_t function_library_row(const char *library);
 
 /* Return true if a function must never be recorded: it returns twice, has a calling convention of

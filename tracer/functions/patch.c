@@ -3,8 +3,9 @@
  * patch.c - replacement of the entries of a module's tables (GOT) that lead to wanted functions.
  *
  * Only entries for calls (R_X86_64_JUMP_SLOT) are replaced: a program may compare an address that
- * it has taken (R_X86_64_GLOB_DAT) with another one. An entry that is not bound yet is bound first,
- * as the loader would bind it; otherwise the loader would overwrite it.
+ * it has taken (R_X86_64_GLOB_DAT) with another one. Nobody compares functions that are only seen
+ * by a hook: their entries of both kinds are replaced. An entry that is not bound yet is bound
+ * first, as the loader would bind it; otherwise the loader would overwrite it.
  */
 #define _GNU_SOURCE
 #include "tracer/functions/functions.h"
@@ -268,8 +269,8 @@ static void slot_patch(struct patched_module *m, const Elf64_Rela *r)
 	function_counts.patched++;
 }
 
-/* Count the imports of a wanted function's address. */
-static void address_count(const struct patched_module *m, const Elf64_Rela *r)
+/* Count the imports of a wanted function's address, or replace them. */
+static void address_count(struct patched_module *m, const Elf64_Rela *r)
 {
 	const Elf64_Sym *symbol = &m->symbols[ELF64_R_SYM(r->r_info)];
 	if (ELF64_R_TYPE(r->r_info) != R_X86_64_GLOB_DAT || symbol->st_shndx != SHN_UNDEF ||
@@ -278,7 +279,11 @@ static void address_count(const struct patched_module *m, const Elf64_Rela *r)
 	const char *name = m->strings + symbol->st_name;
 	uint64_t real = *(const uint64_t *)(uintptr_t)(m->map->l_addr + r->r_offset);
 	const struct home *home = function_name_is_wanted(name) ? home_find(real) : NULL;
-	if (home && home->is_wanted && home->map != m->map && !function_is_excluded(name))
+	if (!home || !home->is_wanted || home->map == m->map || function_is_excluded(name))
+		return;
+	if (home->row == FUNCTION_HOOK_ROW)
+		slot_patch(m, r);
+	else
 		function_counts.addresses++;
 }
 

@@ -124,12 +124,14 @@ void function_hook_slow(struct function_frame *f, uint64_t end_tick)
 		.scratch = f->scratch,
 		.kept = words ? words->word : NULL,
 		.kept_count = words ? words_count(words) : 0,
-		.real = function_tables->functions[f->number].real};
-	const struct call_hooks *hooks = call_hooks[f->hook >> CALL_HOOK_BITS];
+		.real = function_tables->functions[f->number].real,
+		.code = f->return_address};
+	uint32_t hook = f->hook & ~FUNCTION_HOOK_ONLY;
+	const struct call_hooks *hooks = call_hooks[hook / CALL_HOOK_NUMBERS];
 	if (!end_tick)
-		hooks->before(f->hook & CALL_HOOK_MASK, &call);
+		hooks->before(hook % CALL_HOOK_NUMBERS, &call);
 	else if (own_words.alive)
-		hooks->after(f->hook & CALL_HOOK_MASK, &call);
+		hooks->after(hook % CALL_HOOK_NUMBERS, &call);
 }
 
 uint32_t function_rule_slow(uint64_t address, uint64_t from)

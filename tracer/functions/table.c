@@ -15,7 +15,7 @@
 
 struct function_tables *function_tables;
 struct function_counts function_counts;
-const struct call_hooks *call_hooks[LIBRARY_ROWS];
+const struct call_hooks *call_hooks[CALL_HOOK_SOURCES];
 const char *function_stubs_begin;
 int (*function_find_object)(void *address, void *ret_object);
 
@@ -99,6 +99,25 @@ bool function_name_is_wanted(const char *name)
 	return false;
 }
 
+/* Return the hook of a function of a library of the row; 0 = it has none. */
+static uint32_t hook_of_row(uint32_t row, const char *name)
+{
+	for (uint32_t i = 0; row && i < CALL_HOOK_SOURCES; i++) {
+		uint32_t hook = call_hooks[i] && call_hooks[i]->row + 1 == row
+			? call_hooks[i]->find(name)
+			: 0;
+		if (hook)
+			return FUNCTION_HOOK(i, hook);
+	}
+	return 0;
+}
+
+static bool pattern_has(const struct function_pattern *p, const char *name)
+{
+	return text_matches(name, p->function, p->function_end) &&
+		(p->row != FUNCTION_HOOK_ROW || hook_of_row(p->row, name));
+}
+
 /* Return the file name of a library. The program has an empty path. */
 static const char *library_name(const char *library)
 {
@@ -111,7 +130,19 @@ bool function_is_wanted(const char *name, const char *library)
 	for (uint32_t i = 0; i < function_tables->pattern_count; i++) {
 		const struct function_pattern *p = &function_tables->patterns[i];
 		if (text_matches(base, p->library, p->library_end) &&
-			(!name || text_matches(name, p->function, p->function_end)))
+			(!name || pattern_has(p, name)))
+			return true;
+	}
+	return false;
+}
+
+/* Return true if calls of the function are recorded, not only seen by a hook. */
+static bool is_recorded(const char *name, const char *base)
+{
+	for (uint32_t i = 0; i < function_tables->pattern_count; i++) {
+		const struct function_pattern *p = &function_tables->patterns[i];
+		if (p->row != FUNCTION_HOOK_ROW && text_matches(base, p->library, p->library_end) &&
+			text_matches(name, p->function, p->function_end))
 			return true;
 	}
 	return false;
@@ -174,7 +205,7 @@ static bool patterns_read(const char *list)
 		if (begin < s && !pattern_read(begin, s))
 			return false;
 	}
-	return f->pattern_count <= FUNCTION_PATTERNS_MAX - LIBRARY_PATTERNS_MAX;
+	return f->pattern_count <= FUNCTION_PATTERNS_MAX - OWN_PATTERNS_MAX;
 }
 
 static const char *text_end(const char *text)
@@ -207,6 +238,19 @@ static void libraries_add(void)
 			library_add(&library_rows[i], i + 1);
 }
 
+/* Add the patterns of the sources that look at calls without recording them. */
+static void hooks_add(void)
+{
+	struct function_tables *f = function_tables;
+	for (uint32_t i = 0; i < CALL_HOOK_SOURCES; i++) {
+		const struct call_hooks *h = call_hooks[i];
+		for (uint32_t n = 0; n < 2 && h && h->row == LIBRARY_ROWS; n++)
+			f->patterns[f->pattern_count++] = (struct function_pattern){h->files,
+				text_end(h->files), h->functions[n], text_end(h->functions[n]), 0,
+				FUNCTION_HOOK_ROW};
+	}
+}
+
 uint32_t function_library_row(const char *library)
 {
 	const char *base = text_base_name(library);
@@ -227,7 +271,9 @@ static uint32_t prototype_of(const char *name, const char *library)
 		if ((!p->prototype && !p->row) || !text_matches(base, p->library, p->library_end) ||
 			!text_matches(name, p->function, p->function_end))
 			continue;
-		const char *text = p->row ? library_arguments(p->row - 1, name) : NULL;
+		const char *text = p->row && p->row != FUNCTION_HOOK_ROW
+			? library_arguments(p->row - 1, name)
+			: NULL;
 		return text ? prototype_find(text, text_end(text)) : p->prototype;
 	}
 	return 0;
@@ -300,9 +346,8 @@ static uint32_t prototype_name(uint32_t prototype)
 /* Return the hook of a function; 0 = it has none. */
 static uint32_t hook_of(const char *name, const char *library)
 {
-	uint32_t row = function_library_row(library);
-	uint32_t hook = row && call_hooks[row - 1] ? call_hooks[row - 1]->find(name) : 0;
-	return hook ? (row - 1) << CALL_HOOK_BITS | hook : 0;
+	uint32_t hook = hook_of_row(function_library_row(library), name);
+	return hook && !is_recorded(name, library) ? hook | FUNCTION_HOOK_ONLY : hook;
 }
 
 void *function_stub(uint64_t real, const char *name, const char *library)
@@ -359,12 +404,15 @@ void functions_start(void)
 {
 	static void *place;
 	const char *list = session.config.function_patterns;
-	if (!session.config.functions)
+	const bool is_asked = session.config.functions;
+	if (!is_asked && !call_hooks[CALL_HOOKS_OPENMP])
 		return;
 	*(void **)(void *)&function_find_object = libc.dlsym(RTLD_DEFAULT, "_dl_find_object");
 	if (!function_stubs_begin || !function_find_object || !can_save_registers() ||
 		!(rules_cache || rules_open())) {
-		refuse("calls of library functions need x86-64 and glibc 2.35 or later");
+		refuse(is_asked ? "calls of library functions need x86-64 and glibc 2.35 or later"
+				: "OpenMP of GNU's libgomp, which has no interface for tools "
+				  "(OMPT), is recorded on x86-64 with glibc 2.35 or later only");
 		return;
 	}
 	function_tables = sys_mmap_table(&place, sizeof(*function_tables));
@@ -373,7 +421,8 @@ void functions_start(void)
 		return;
 	}
 	libraries_add();
-	function_counts.is_on = 1;
+	hooks_add();
+	function_counts.is_on = is_asked;
 	functions_describe(session.spool);
 }
 

@@ -406,13 +406,17 @@ static void after(uint32_t hook, struct hooked_call *call)
 
 void mpi_start(void)
 {
-	static const struct call_hooks hooks = {hook_find, before, after, .is_plain = true};
+	static const struct call_hooks hooks = {.row = LIBRARY_mpi,
+		.find = hook_find,
+		.before = before,
+		.after = after,
+		.is_plain = true};
 	static void *place;
 	if (!session.config.mpi)
 		return;
 	state = sys_mmap_table(&place, sizeof(*state));
 	if (state && mpi_communicators_start())
-		call_hooks[LIBRARY_mpi] = &hooks;
+		call_hooks[CALL_HOOKS_MPI] = &hooks;
 	else
 		diagnostic_line("no memory for the messages of MPI; only its calls are recorded");
 }

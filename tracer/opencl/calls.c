@@ -204,11 +204,12 @@ static void after(uint32_t hook, struct hooked_call *call)
 
 void opencl_start(void)
 {
-	static const struct call_hooks hooks = {hook_find, before, after, .is_plain = false};
+	static const struct call_hooks hooks = {
+		.row = LIBRARY_opencl, .find = hook_find, .before = before, .after = after};
 	if (!session.config.opencl)
 		return;
 	if (opencl_queues_start() && opencl_commands_start())
-		call_hooks[LIBRARY_opencl] = &hooks;
+		call_hooks[CALL_HOOKS_OPENCL] = &hooks;
 	else
 		diagnostic_line(
 			"no memory for the commands of OpenCL; only its calls are recorded");

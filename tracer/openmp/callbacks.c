@@ -9,18 +9,13 @@
  */
 #include <stddef.h>
 
-#include "tracer/openmp/openmp.h"
-#include "tracer/session/entry.h"
-#include "tracer/session/fork.h"
+#include "tracer/openmp/entry.h"
+#include "tracer/openmp/ompt_abi.h"
 
 #define TASK_SHIFT 8
 
-static uint64_t threads, parallels, tasks; /* numbers given; shared by all runtimes */
-
-static uint64_t number_give(uint64_t *last)
-{
-	return __atomic_add_fetch(last, 1, __ATOMIC_RELAXED);
-}
+uint64_t omp_parallels, omp_tasks; /* shared by all runtimes */
+static uint64_t threads;
 
 static inline uint64_t number_of(const union ompt_data *data)
 {
@@ -34,37 +29,7 @@ static inline uint64_t task_of(const union ompt_data *data)
 
 static void task_number(union ompt_data *data, uint32_t kind)
 {
-	data->value = number_give(&tasks) << TASK_SHIFT | kind;
-}
-
-/* ---- regions and events in general ---- */
-
-static inline struct thread *event_enter_if_open(void)
-{
-	return gate_is_open() ? event_enter() : NULL;
-}
-
-static void event(struct omp_region_data d)
-{
-	struct thread *t = event_enter_if_open();
-	if (!t)
-		return;
-	omp_event(t, &d);
-	thread_leave(t);
-}
-
-static void region(int endpoint, struct omp_region_data d)
-{
-	struct thread *t = endpoint == OMPT_BEGIN ? event_enter_if_open() : event_enter();
-	if (!t)
-		return;
-	if (endpoint == OMPT_BEGIN) {
-		omp_begin(t, &d);
-	} else if (endpoint == OMPT_END) {
-		d.parallel = d.object = 0; /* a runtime need not repeat them */
-		omp_end(t, &d);
-	}
-	thread_leave(t);
+	data->value = omp_number(&omp_tasks) << TASK_SHIFT | kind;
 }
 
 /* ---- threads, teams, tasks ---- */
@@ -72,7 +37,7 @@ static void region(int endpoint, struct omp_region_data d)
 static void thread_begin(int type, union ompt_data *thread)
 {
 	struct thread *t = event_enter();
-	thread->value = number_give(&threads);
+	thread->value = omp_number(&threads);
 	if (!t)
 		return;
 	omp_begin(t,
@@ -95,7 +60,7 @@ static void parallel_begin(union ompt_data *task, const void *frame, union ompt_
 {
 	struct thread *t = event_enter();
 	(void)frame, (void)flags;
-	parallel->value = number_give(&parallels);
+	parallel->value = omp_number(&omp_parallels);
 	if (!t)
 		return;
 	omp_begin(t,
@@ -127,7 +92,7 @@ static void implicit_task(int endpoint, union ompt_data *parallel, union ompt_da
 		(uint32_t)flags & OMPT_TASK_INITIAL ? OMPT_TASK_INITIAL : OMPT_TASK_IMPLICIT;
 	if (endpoint == OMPT_BEGIN) {
 		if (kind == OMPT_TASK_INITIAL && parallel && !parallel->value)
-			parallel->value = number_give(&parallels);
+			parallel->value = omp_number(&omp_parallels);
 		task_number(task, kind);
 		number = kind == OMPT_TASK_INITIAL ? 0 : number;
 	}
@@ -150,7 +115,7 @@ static void task_create(union ompt_data *task, const void *frame, union ompt_dat
 	task_number(new_task, (uint32_t)flags & OMPT_TASK_KINDS);
 	if (flags & OMPT_TASK_INITIAL)
 		return;
-	event((struct omp_region_data){.region = OMP_TASK_CREATE,
+	omp_event_put((struct omp_region_data){.region = OMP_TASK_CREATE,
 		.kind = (uint32_t)flags & OMPT_TASK_KINDS,
 		.task = task_of(task),
 		.object = task_of(new_task),
@@ -172,14 +137,16 @@ static void task_schedule(union ompt_data *prior, int status, union ompt_data *n
 				.object = task_of(next)});
 	if (status != OMPT_TASK_EARLY_FULFILL && status != OMPT_TASK_LATE_FULFILL &&
 		status != OMPT_TASKWAIT_COMPLETE)
-		omp_switch(t, task_of(prior), is_over, task_of(next),
-			(uint32_t)number_of(next) & OMPT_TASK_KINDS);
+		omp_switch(t, task_of(prior), is_over,
+			&(struct omp_region_data){.region = OMP_TASK,
+				.kind = (uint32_t)number_of(next) & OMPT_TASK_KINDS,
+				.task = task_of(next)});
 	thread_leave(t);
 }
 
 static void cancel(union ompt_data *task, int flags, const void *code)
 {
-	event((struct omp_region_data){.region = OMP_CANCEL,
+	omp_event_put((struct omp_region_data){.region = OMP_CANCEL,
 		.task = task_of(task),
 		.object = (uint32_t)flags,
 		.code = code});
@@ -191,7 +158,7 @@ static void work(int type, int endpoint, union ompt_data *parallel, union ompt_d
 	uint64_t count, const void *code)
 {
 	bool is_loop = type >= OMPT_WORK_LOOP_STATIC && type <= OMPT_WORK_LOOP_OTHER;
-	region(endpoint,
+	omp_region(endpoint,
 		(struct omp_region_data){.region = OMP_WORKSHARE,
 			.kind = is_loop ? OMPT_WORK_LOOP : (uint32_t)type,
 			.parallel = number_of(parallel),
@@ -205,7 +172,7 @@ static void wait(uint32_t what, int kind, int endpoint, const union ompt_data *p
 {
 	if (kind >= OMPT_SYNC_BARRIER_IMPLICIT_WORKSHARE && kind <= OMPT_SYNC_BARRIER_TEAMS)
 		kind = OMPT_SYNC_BARRIER_IMPLICIT;
-	region(endpoint,
+	omp_region(endpoint,
 		(struct omp_region_data){.region = what,
 			.kind = (uint32_t)kind,
 			.parallel = number_of(parallel),
@@ -225,7 +192,7 @@ WAIT(reduction, OMP_REDUCTION)
 
 static void masked(int endpoint, union ompt_data *parallel, union ompt_data *task, const void *code)
 {
-	region(endpoint,
+	omp_region(endpoint,
 		(struct omp_region_data){.region = OMP_MASTER,
 			.parallel = number_of(parallel),
 			.task = task_of(task),
@@ -235,7 +202,7 @@ static void masked(int endpoint, union ompt_data *parallel, union ompt_data *tas
 static void dispatch(
 	union ompt_data *parallel, union ompt_data *task, int kind, union ompt_data instance)
 {
-	event((struct omp_region_data){.region = OMP_DISPATCH,
+	omp_event_put((struct omp_region_data){.region = OMP_DISPATCH,
 		.kind = (uint32_t)kind,
 		.parallel = number_of(parallel),
 		.task = task_of(task),
@@ -244,7 +211,7 @@ static void dispatch(
 
 static void flush(union ompt_data *thread, const void *code)
 {
-	event((struct omp_region_data){
+	omp_event_put((struct omp_region_data){
 		.region = OMP_FLUSH, .object = number_of(thread), .code = code});
 }
 
@@ -254,7 +221,7 @@ static void mutex_acquire(
 	int kind, uint32_t hint, uint32_t implementation, uint64_t mutex, const void *code)
 {
 	(void)hint, (void)implementation;
-	region(OMPT_BEGIN,
+	omp_region(OMPT_BEGIN,
 		(struct omp_region_data){.region = OMP_MUTEX_WAIT,
 			.kind = (uint32_t)kind,
 			.object = mutex,
@@ -278,7 +245,7 @@ static void mutex_acquired(int kind, uint64_t mutex, const void *code)
 
 static void mutex_event(uint32_t what, int kind, uint64_t mutex, const void *code)
 {
-	event((struct omp_region_data){
+	omp_event_put((struct omp_region_data){
 		.region = what, .kind = (uint32_t)kind, .object = mutex, .code = code});
 }
 

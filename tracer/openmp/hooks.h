@@ -7,6 +7,10 @@
 
 #include "tracer/core/thread.h"
 
+/* Give the hooks of libgomp's functions to the source `functions`. Once, before any event, and
+ * before functions_start(). */
+void openmp_start(void);
+
 /* Reset the stack of open regions of the lane that a thread takes. */
 void openmp_thread_start(struct thread *t);
 

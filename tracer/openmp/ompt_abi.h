@@ -53,7 +53,12 @@ enum ompt_event {
 
 enum { OMPT_BEGIN = 1, OMPT_END = 2 }; /* endpoints of a region */
 
-enum { OMPT_TASK_INITIAL = 1, OMPT_TASK_IMPLICIT = 2, OMPT_TASK_KINDS = 15 };
+enum {
+	OMPT_TASK_INITIAL = 1,
+	OMPT_TASK_IMPLICIT = 2,
+	OMPT_TASK_EXPLICIT = 4,
+	OMPT_TASK_KINDS = 15
+};
 
 enum ompt_task_status {
 	OMPT_TASK_COMPLETE = 1,
@@ -61,6 +66,7 @@ enum ompt_task_status {
 	OMPT_TASK_DETACHED = 4,
 	OMPT_TASK_EARLY_FULFILL = 5,
 	OMPT_TASK_LATE_FULFILL = 6,
+	OMPT_TASK_SWITCH = 7,
 	OMPT_TASKWAIT_COMPLETE = 8
 };
 

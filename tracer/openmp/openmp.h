@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * openmp.h - OpenMP: regions, tasks and waits, as a runtime reports them by OMPT.
+ * openmp.h - OpenMP: regions, tasks and waits, as a runtime reports them by OMPT, or as the calls
+ * of GNU's libgomp, which has no OMPT, show them.
  *
  * A region is a record, written at its end. Until then it is an entry of the thread's stack of open
  * regions, in the spool, where the writer finds it if the process is killed. The regions of a task
@@ -49,8 +50,11 @@ void omp_begin_task(
  * regions and tasks end with all regions within them. Ends without a begin are ignored. */
 void omp_end(struct thread *t, const struct omp_region_data *d);
 
-/* Leave task `prior` for task `next` (0 = the one that is innermost then), of `next_kind`. */
-void omp_switch(struct thread *t, uint64_t prior, bool is_over, uint64_t next, uint32_t next_kind);
+/* Leave task `prior` for the task `next` (of number 0: the one that is innermost then). */
+void omp_switch(struct thread *t, uint64_t prior, bool is_over, const struct omp_region_data *next);
+
+/* Return the task that the thread is in, with the number of its region: 0 = none is known. */
+struct omp_region_data omp_task_now(const struct thread *t);
 
 /* Register the callbacks with a runtime: the `initialize` of a tool. Return 1, or 0 if it has no
  * such function. */

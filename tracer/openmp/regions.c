@@ -297,7 +297,7 @@ static bool resume(struct openmp_stack *stack, uint64_t task, uint64_t now)
 	return true;
 }
 
-void omp_switch(struct thread *t, uint64_t prior, bool is_over, uint64_t next, uint32_t next_kind)
+void omp_switch(struct thread *t, uint64_t prior, bool is_over, const struct omp_region_data *next)
 {
 	uint64_t now = clock_ticks();
 	struct openmp_stack *stack = stack_of(t);
@@ -305,9 +305,19 @@ void omp_switch(struct thread *t, uint64_t prior, bool is_over, uint64_t next, u
 		return;
 	forget_wait(stack);
 	suspend(t, stack, prior, is_over, now);
-	if (!resume(stack, next, now) && next)
-		begin(t,
-			&(struct omp_region_data){
-				.region = OMP_TASK, .kind = next_kind, .task = next},
-			0, 0, now);
+	if (!resume(stack, next->task, now) && next->task)
+		begin(t, next, 0, 0, now);
+}
+
+struct omp_region_data omp_task_now(const struct thread *t)
+{
+	const struct openmp_stack *stack = stack_of(t);
+	const struct openmp_open *task = stack ? task_now(stack) : NULL;
+	struct omp_region_data d = {.region = OMP_TASK};
+	if (task) {
+		d.kind = (uint32_t)(task->what >> OPENMP_KIND_SHIFT & 0xff);
+		d.parallel = task->parallel;
+		d.task = task->event.task;
+	}
+	return d;
 }

@@ -30,6 +30,19 @@ void child_record(
 	thread_leave(t);
 }
 
+void child_waited(unsigned long pid, int status)
+{
+	struct thread *t = &thread_self;
+	if (session.state == SESSION_OFF || session.restricted || !thread_enter_attached(t))
+		return;
+	const struct record r = {clock_ticks(), REC_WAITED, pid, (uint32_t)status};
+	if (t->nested)
+		lane_put_nested(t, &r);
+	else
+		lane_put(t, r.tick, REC_WAITED, r.a, r.b, NULL, 0);
+	thread_leave(t);
+}
+
 void child_exec_failed(void)
 {
 	if (thread_self.vfork_pid)

@@ -14,6 +14,9 @@
 void child_record(
 	unsigned long pid, enum child_how how, enum child_verdict verdict, const char *path);
 
+/* Record that this process has waited for a child that has ended. `status` is that of waitpid(). */
+void child_waited(unsigned long pid, int status);
+
 /* Record that exec has failed in a vfork child, which has no state of its own and continues. */
 void child_exec_failed(void);
 

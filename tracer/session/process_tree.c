@@ -163,10 +163,12 @@ static const char *lookup_environment(const char *name)
 	return config_lookup(environ, name);
 }
 
+/* Return the value of a variable for the report; NULL = its default is used. */
 static const char *option_value(const char *name, void *unused)
 {
+	const char *bad = session.config.bad;
 	(void)unused;
-	return config_lookup(environ, name);
+	return bad && text_equal(name, bad) ? NULL : config_lookup(environ, name);
 }
 
 static bool tree_begin(void)

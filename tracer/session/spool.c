@@ -10,6 +10,7 @@
 #include "common/sys.h"
 #include "common/text.h"
 #include "tracer/core/diagnostic.h"
+#include "tracer/core/lane.h"
 #include "tracer/core/spool_file.h"
 #include "tracer/core/state.h"
 #include "tracer/producers.h"
@@ -62,19 +63,11 @@ static void spool_fill(struct spool_header *spool)
 	__atomic_store_n(&spool->magic, SPOOL_MAGIC, __ATOMIC_RELEASE);
 }
 
-#define SPOOLS_PER_WAKE 16u
-
-/* Count the spool. Wake the writer once per SPOOLS_PER_WAKE spools: it also polls, but many short
- * processes could fill the memory between two of its passes. */
+/* Count the spool, and wake the writer, so that it watches for the end of this process. */
 static void announce(void)
 {
-	struct tree_control *control = session.control;
-	uint32_t spools = __atomic_add_fetch(&control->spools, 1, __ATOMIC_RELEASE);
-	if (spools % SPOOLS_PER_WAKE)
-		return;
-	__atomic_add_fetch(&control->wake, 1, __ATOMIC_RELEASE);
-	if (__atomic_load_n(&control->sleeping, __ATOMIC_ACQUIRE))
-		sys_futex_wake(&control->wake, 1);
+	__atomic_add_fetch(&session.control->spools, 1, __ATOMIC_RELEASE);
+	lane_wake_writer();
 }
 
 static bool create(void)

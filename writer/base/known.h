@@ -20,7 +20,8 @@ struct known_process {
 	bool is_program; /* its parent has started it: neither forked nor a successor by exec */
 	bool is_noted;   /* only known from a note that says why it is not traced */
 	bool is_copy;    /* noted, and a forked child: the next note of its pid is its program's */
-	bool is_claimed; /* an announcement of its parent belongs to it (expected.h) */
+	bool is_unexplained; /* ended without an exit record, and its status is not known */
+	bool is_claimed;     /* an announcement of its parent belongs to it (expected.h) */
 	uint32_t parent_pid;
 	uint64_t start_ns, replaced_ns;
 	char *successor;  /* the file that was executed, allocated; NULL = not certain */

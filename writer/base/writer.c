@@ -22,7 +22,7 @@ int writer_init(struct writer *w, const char *dir)
 {
 	memset(w, 0, sizeof(*w));
 	w->dir = dir;
-	w->report.sink.fd = w->control_fd = -1;
+	w->report.sink.fd = w->control_fd = w->watch.epoll_fd = -1;
 	snprintf(w->report.producer, sizeof(w->report.producer), "libtrace %s", LIBTRACE_VERSION);
 	clockfit_init(&w->clock.fit);
 	clock_init();
@@ -40,6 +40,7 @@ void writer_release(struct writer *w)
 {
 	for (uint32_t kind = 1; kind < EVENT_KINDS; kind++)
 		free(w->rows.batches[kind]);
+	watch_stop(&w->watch);
 	children_release(&w->children);
 	sink_close(&w->report.sink);
 	block_release(&w->report.block);

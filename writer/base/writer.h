@@ -21,8 +21,10 @@
 #include "writer/base/known.h"
 #include "writer/base/names.h"
 #include "writer/base/output.h"
+#include "writer/base/waited.h"
 #include "writer/report/batch.h"
 #include "writer/spool/spools.h"
+#include "writer/spool/watch.h"
 
 /* Conversion of ticks to times. */
 struct writer_clock {
@@ -75,6 +77,8 @@ struct writer {
 	struct known known;
 	struct expectations expected;
 	struct children children;
+	struct waited waited[WAITED_KEPT];
+	struct watch watch;
 	struct adopted adopted;
 	struct control_seen seen;
 	struct totals totals;

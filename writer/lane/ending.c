@@ -90,4 +90,5 @@ void ending_encode(struct ending *e)
 	block_note_events(&w->report.block, e->rows, e->first_ns, e->last_ns);
 	ending_tally(e)->written += e->rows;
 	w->totals.events += e->rows;
+	e->spool->events += e->rows;
 }

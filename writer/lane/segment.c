@@ -39,6 +39,7 @@ void segment_run_end(struct segment *s, uint32_t slot)
 	tally->produced += slot - s->run - s->overhead;
 	tally->written += rows;
 	w->totals.events += rows;
+	s->spool->events += rows;
 	w->rows.first_ns = UINT64_MAX;
 	w->rows.last_ns = 0;
 	s->run = slot;

@@ -140,6 +140,17 @@ uint32_t exec_put(struct segment *s, const struct record_at *at)
 	return at->slots;
 }
 
+uint32_t waited_put(struct segment *s, const struct record_at *at)
+{
+	process_waited(s->w, s->spool,
+		&(struct waited){.pid = (uint32_t)at->r->a,
+			.status = (int32_t)at->r->b,
+			.tick = at->r->tick,
+			.pid_namespace = s->spool->pid_namespace});
+	s->overhead++;
+	return at->slots;
+}
+
 void thread_end_of_dead_put(struct ending *e)
 {
 	if (ending_has_thread(e) && e->lane->state != LANE_PARTING) /* else it has a record */

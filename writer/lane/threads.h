@@ -11,7 +11,7 @@
 #include "writer/lane/ending.h"
 #include "writer/lane/segment.h"
 
-record_put thread_start_put, thread_end_put, thread_name_put, child_put, exec_put;
+record_put thread_start_put, thread_end_put, thread_name_put, child_put, exec_put, waited_put;
 lane_end_put thread_end_of_dead_put;
 
 /* Set the thread of the lane to the thread that the lane names now, for records of a thread whose

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "common/redact.h"
@@ -288,7 +289,53 @@ void process_begin(struct writer *w, struct spool *spool)
 	expected_arrived(&w->expected, known);
 }
 
-static void fill_end(const struct spool *spool, Libtrace__Process *m, char *reason)
+/* Set how a process without an exit record ended. */
+static void fill_status(Libtrace__Process *m, int status)
+{
+	m->has_term_signal = WIFSIGNALED(status);
+	m->term_signal = WIFSIGNALED(status) ? (uint32_t)WTERMSIG(status) : 0;
+	m->has_exit_status = WIFEXITED(status);
+	m->exit_status = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
+}
+
+/* Get the status of a process that has ended: from the kernel, else from who has waited for it. */
+static bool end_status(struct writer *w, const struct spool *spool, int *ret_status)
+{
+	const struct waited *waited = waited_for(w->waited, spool);
+	if (spool_end_status(spool, ret_status))
+		return true;
+	if (waited)
+		*ret_status = waited->status;
+	return waited != NULL;
+}
+
+static void fill_killed(struct writer *w, const struct spool *spool, Libtrace__Process *m)
+{
+	struct known_process *known = known_of_id(&w->known, spool->id);
+	int status;
+	m->end = LIBTRACE__PROCESS_END__END_KILLED;
+	if (end_status(w, spool, &status))
+		fill_status(m, status);
+	else if (known)
+		known->is_unexplained = spool->same_namespace;
+}
+
+void process_waited(struct writer *w, const struct spool *spool, const struct waited *waited)
+{
+	Libtrace__Process message = LIBTRACE__PROCESS__INIT;
+	struct known_process *known = known_of_pid(&w->known, waited->pid);
+	*waited_row(w->waited, waited->pid) = *waited;
+	if (!known || !known->is_unexplained || !spool->same_namespace)
+		return;
+	known->is_unexplained = false;
+	message.has_id = 1;
+	message.id = known->id;
+	fill_status(&message, waited->status);
+	put_process(w, &message);
+}
+
+static void fill_end(
+	struct writer *w, const struct spool *spool, Libtrace__Process *m, char *reason)
 {
 	const struct spool_header *h = spool_header(spool);
 	m->has_end = 1;
@@ -309,9 +356,7 @@ static void fill_end(const struct spool *spool, Libtrace__Process *m, char *reas
 		m->reason = utf8_clean(reason);
 		break;
 	default:
-		m->end = LIBTRACE__PROCESS_END__END_KILLED;
-		m->term_signal = spool_end_signal(spool);
-		m->has_term_signal = m->term_signal != 0;
+		fill_killed(w, spool, m);
 	}
 }
 
@@ -337,15 +382,21 @@ static void missing_chains_note(struct writer *w, const struct spool *spool, uin
 			without_memory);
 }
 
-void process_end(struct writer *w, struct spool *spool, uint64_t end_ns, uint64_t unaccounted)
+void process_end(
+	struct writer *w, struct spool *spool, const struct process_end *end, uint64_t unaccounted)
 {
+	const uint64_t end_ns = end->ns;
 	Libtrace__Process message = LIBTRACE__PROCESS__INIT;
 	char reason[sizeof(spool_header(spool)->off_reason) + 1] = "";
 	message.has_id = message.has_end_ns = 1;
 	message.id = spool->id;
 	message.end_ns = end_ns;
 	w->totals.last_end_ns = end_ns > w->totals.last_end_ns ? end_ns : w->totals.last_end_ns;
-	fill_end(spool, &message, reason);
+	fill_end(w, spool, &message, reason);
+	message.has_end_earliest_ns = end->is_bounded;
+	message.end_earliest_ns = end->earliest_ns;
+	message.has_end_latest_ns = end->is_bounded && end->latest_ns;
+	message.end_latest_ns = end->latest_ns;
 	put_process(w, &message);
 	if (message.end == LIBTRACE__PROCESS_END__END_EXEC)
 		successor_expect(w, spool->id, spool->ppid, &spool->exec);

@@ -19,9 +19,21 @@
  * of a predecessor. */
 void process_begin(struct writer *w, struct spool *spool);
 
+/* The end of a process. */
+struct process_end {
+	uint64_t ns;
+	bool is_bounded; /* it was not observed: it is between `earliest_ns` and `latest_ns` */
+	uint64_t earliest_ns, latest_ns; /* latest_ns: 0 = not known */
+};
+
 /* Add the end of a dead, drained process: Process entry, receipt, clock points. `unaccounted`:
  * events that its sources counted and the report does not have. */
-void process_end(struct writer *w, struct spool *spool, uint64_t end_ns, uint64_t unaccounted);
+void process_end(
+	struct writer *w, struct spool *spool, const struct process_end *end, uint64_t unaccounted);
+
+/* Keep the end of a child that the process of the spool has waited for, and add its status, if the
+ * child is in the report without. */
+void process_waited(struct writer *w, const struct spool *spool, const struct waited *waited);
 
 /* Add a vfork child, which runs on its parent's spool. Return its id. */
 uint32_t process_guest(

@@ -15,7 +15,6 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -241,21 +240,20 @@ static bool status_of_zombie(const struct spool *spool, int *ret_status, char *r
 	return *ret_status != 0;
 }
 
-uint32_t spool_end_signal(const struct spool *spool)
+bool spool_end_status(const struct spool *spool, int *ret_status)
 {
 	const struct timespec pause = {0, STATUS_PAUSE_NS};
-	int status = 0;
 	char state = 'X';
 	bool known = false;
 	/* The parent may be waiting for the process now: for a moment, neither way knows. */
 	for (int n = 0; n < STATUS_TRIES && state == 'X' && !known; n++) {
 		if (n)
 			nanosleep(&pause, NULL);
-		known = status_of_waited(spool->pidfd, &status) ||
-			status_of_zombie(spool, &status, &state) ||
-			status_of_waited(spool->pidfd, &status);
+		known = status_of_waited(spool->pidfd, ret_status) ||
+			status_of_zombie(spool, ret_status, &state) ||
+			status_of_waited(spool->pidfd, ret_status);
 	}
-	return known && WIFSIGNALED(status) ? (uint32_t)WTERMSIG(status) : 0;
+	return known;
 }
 
 static bool has_ended(const struct spool *spool)
@@ -295,5 +293,5 @@ bool spool_is_dead(struct spools *s, struct spool *spool, uint64_t now_ns)
 	bool wait;
 	if (!owner_known(s, spool, now_ns, &wait))
 		return !wait;
-	return has_ended(spool) || pid_is_other(spool, now_ns);
+	return (!spool->watch && has_ended(spool)) || pid_is_other(spool, now_ns);
 }

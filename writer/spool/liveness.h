@@ -14,8 +14,9 @@
 
 #include "writer/spool/spools.h"
 
-/* Return true if the process has ended, or was replaced by another program. `now_ns`
- * (CLOCK_MONOTONIC) limits how often /proc is read. */
+/* Return true if the process has ended, or was replaced by another program. The end of a watched
+ * process is left to watch_has_ended(). `now_ns` (CLOCK_MONOTONIC) limits how often /proc is read.
+ */
 bool spool_is_dead(struct spools *s, struct spool *spool, uint64_t now_ns);
 
 /* Return true if the process has become another program, for use when a spool with the same pid is
@@ -26,10 +27,10 @@ bool spool_is_replaced(const struct spool *spool);
  * container is. When it has ended, the kernel kills all other processes of the namespace. */
 bool spool_is_init(const struct spool *spool);
 
-/* Return the signal that killed the process, which has ended; 0 = none, or not known. The kernel
- * reports it until the parent has waited for the process; from Linux 6.15 on also afterwards, if
- * the spool was found while the process lived. Takes at most 1 ms. */
-uint32_t spool_end_signal(const struct spool *spool);
+/* Get the status of the process, which has ended, as that of waitpid(). Return false if it is not
+ * known. The kernel reports it until the parent has waited for the process; from Linux 6.15 on also
+ * afterwards, if the spool was found while the process lived. Takes at most 1 ms. */
+bool spool_end_status(const struct spool *spool, int *ret_status);
 
 /*
  * Return 1 if host_pid is the process that maps the spool, or did so before an exec, and has not

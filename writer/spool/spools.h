@@ -52,19 +52,23 @@ struct spool {
 	bool looked_for;     /* all processes were searched for the owner */
 	bool seen;           /* the last search found a process that may be the owner */
 	uint64_t checked_ns; /* when /proc was last read */
+	uint32_t watch;      /* 1 + its row in struct watch; 0 = not watched */
 	bool proven;         /* see spool_is_proven() */
 	uint64_t proof_ns;   /* when that was last looked at */
 
 	/* progress */
-	bool dead;            /* its process has ended, or is another program now */
-	bool dead_when_found; /* its time of death is not known */
-	bool announced;       /* its Process entry is in a block */
-	bool drained;         /* the process was notified that all its events are in the report */
+	bool dead;                /* its process has ended, or is another program now */
+	bool dead_when_found;     /* its time of death is not known */
+	struct clock_point alive; /* when its pidfd last showed that it lived; zero = never */
+	struct clock_point ended; /* when the kernel reported its end; zero = it did not */
+	bool announced;           /* its Process entry is in a block */
+	bool drained; /* the process was notified that all its events are in the report */
 	bool finished;
 	bool damaged;
 	uint64_t damaged_lanes;
 	uint64_t start_ns;
 	uint64_t latest_tick;   /* end of the latest call that was read */
+	uint64_t events;        /* rows that were added */
 	uint32_t breaks_before; /* breaks of the clock when the spool was found */
 	struct last_exec exec;
 	bool has_nvtx;            /* ranges or marks were read */

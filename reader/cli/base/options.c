@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <getopt.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -92,16 +93,24 @@ static bool are_classes(const char *words, const char *value)
 	}
 }
 
-/* Check a value by choices of the form "NUMBER", "NUMBER none" or "NUMBER 128", where 128 is the
- * greatest number allowed. */
+/* Get the range of choices "NUMBER 128" (at most 128) or "NUMBER 1-128". Return false for those
+ * without a range: "NUMBER", "NUMBER none". */
+static bool number_range(const char *choices, uint64_t *ret_least, uint64_t *ret_most)
+{
+	const char *more = choices[6] ? choices + 7 : choices + 6, *to = strchr(more, '-');
+	*ret_least = to ? strtoull(more, NULL, 10) : 0;
+	*ret_most = UINT64_MAX;
+	return text_to_number(to ? to + 1 : more, ret_most);
+}
+
+/* Check a value by choices that begin with "NUMBER". */
 static bool is_number_choice(const char *choices, const char *value)
 {
-	uint64_t number, most = UINT64_MAX;
-	const char *more = choices[6] ? choices + 7 : choices + 6;
+	uint64_t number, least, most;
+	number_range(choices, &least, &most);
 	if (!text_to_number(value, &number))
-		return *more && !strcmp(value, more);
-	text_to_number(more, &most);
-	return number <= most;
+		return choices[6] && !strcmp(value, choices + 7);
+	return number >= least && number <= most;
 }
 
 const char *option_words(const struct option_row *row)
@@ -170,7 +179,7 @@ static const char *expected(const struct option_row *option, char *room, size_t 
 		{"CAPABILITY", "a compute capability such as 8.6"},
 		{"PROBABILITY", "a number between 0 and 1, such as 0.005"},
 		{"NUMBER", "an unsigned integer"}};
-	uint64_t most;
+	uint64_t least, most;
 	const char *choices = option->choices ? option->choices : "";
 	if (option_words(option)) {
 		snprintf(room, bytes, "%s: %s",
@@ -184,12 +193,27 @@ static const char *expected(const struct option_row *option, char *room, size_t 
 	if (!strncmp(choices, "CLASSES ", 8))
 		snprintf(room, bytes, "none, or a list of %s, such as kernel:500,memory",
 			choices + 8);
+	else if (!strncmp(choices, "NUMBER ", 7) && !number_range(choices, &least, &most))
+		snprintf(room, bytes, "an unsigned integer, or %s", choices + 7);
+	else if (!strncmp(choices, "NUMBER ", 7) && least)
+		snprintf(room, bytes, "an unsigned integer, %" PRIu64 " to %" PRIu64, least, most);
 	else if (!strncmp(choices, "NUMBER ", 7))
-		snprintf(room, bytes, "an unsigned integer, %s %s",
-			text_to_number(choices + 7, &most) ? "at most" : "or", choices + 7);
+		snprintf(room, bytes, "an unsigned integer, at most %" PRIu64, most);
 	else
 		return option->argument;
 	return room;
+}
+
+bool option_variable_check(const struct option_row *row)
+{
+	const char *value = row->variable ? getenv(row->variable) : NULL;
+	char room[256];
+	if (!value || !*value || !row->choices || strncmp(row->choices, "LIST ", 5) != 0 ||
+		is_choice(row->choices, value))
+		return true;
+	cli_error("invalid value '%s' of %s: expected %s; see 'trace help %s'", value,
+		row->variable, expected(row, room, sizeof(room)), command_rows[row->command].name);
+	return false;
 }
 
 static int option_set(struct options *o, uint32_t row, const char *value)

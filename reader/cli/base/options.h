@@ -56,6 +56,11 @@ const char *option_words(const struct option_row *row);
  * options with the choices "NUMBER", which the parser has checked. */
 uint64_t option_number(const struct options *o, enum option_id id, uint64_t otherwise);
 
+/* Check the variable that stands for an option, if it is a list of words. (The tracer accepts more
+ * words and numbers than an option, and reports those that it does not.) Return false after a
+ * message. */
+bool option_variable_check(const struct option_row *row);
+
 /* Return whether the option was given with this value. */
 bool option_is(const struct options *o, enum option_id id, const char *value);
 

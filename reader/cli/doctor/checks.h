@@ -46,6 +46,7 @@ void check_spool(struct finding *f);
 void check_callchains(struct finding *f);
 void check_samples(struct finding *f);
 void check_functions(struct finding *f);
+void check_openmp(struct finding *f);
 void check_clock(struct finding *f);
 void check_ptrace(struct finding *f);
 void check_perf(struct finding *f);
@@ -54,6 +55,7 @@ void check_perf(struct finding *f);
 void check_driver(struct finding *f);
 void check_cupti(struct finding *f);
 void check_counters(struct finding *f);
+void check_fecs(struct finding *f);
 
 /* tools.c */
 void check_mpi(struct finding *f);

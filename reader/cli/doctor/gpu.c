@@ -94,9 +94,10 @@ static bool has_capability(int number)
 		(strtoull(bits, NULL, 16) >> number & 1);
 }
 
+static const char params[] = "/proc/driver/nvidia/params";
+
 void check_counters(struct finding *f)
 {
-	static const char params[] = "/proc/driver/nvidia/params";
 	char found[8] = "";
 	if (access(params, R_OK)) {
 		finding_set(f, FINDING_ABSENT, "no NVIDIA driver in this kernel");
@@ -114,4 +115,20 @@ void check_counters(struct finding *f)
 	finding_advise(f,
 		"put 'options nvidia NVreg_RestrictProfilingToAdminUsers=0' into a file in "
 		"/etc/modprobe.d, then reload the driver");
+}
+
+void check_fecs(struct finding *f)
+{
+	bool is_root = has_capability(CAP_SYS_ADMIN_BIT);
+	if (access(params, R_OK)) {
+		finding_set(f, FINDING_ABSENT, "no NVIDIA driver in this kernel");
+		return;
+	}
+	finding_set(f, FINDING_NO,
+		"context switches of the GPU (FECS) are not recorded: the driver gives them to "
+		"root alone (this is %s), in a format that is not published",
+		is_root ? "root" : "not root");
+	finding_advise(f,
+		"kernels and copies of each context and stream are recorded without them: "
+		"trace run -t cuda");
 }

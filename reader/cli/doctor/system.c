@@ -172,26 +172,50 @@ void check_samples(struct finding *f)
 		name.release);
 }
 
-void check_functions(struct finding *f)
+/* Look whether calls of libraries can be seen. Set state and text of the finding only if not. */
+static bool calls_are_seen(struct finding *f, const char *what, char ret_glibc[32])
 {
 	const char *const ask[] = {"machine", NULL};
-	char answer[256], glibc[32] = "";
+	char answer[256];
 	unsigned major = 0, minor = 0;
 	companion_ask(ask, PATIENCE_MS, answer, sizeof(answer));
-	bool is_known = answer_find(answer, "glibc", glibc, sizeof(glibc)) &&
-		sscanf(glibc, "%u.%u", &major, &minor) == 2;
+	bool is_known = answer_find(answer, "glibc", ret_glibc, 32) &&
+		sscanf(ret_glibc, "%u.%u", &major, &minor) == 2;
 	if (!FUNCTIONS_SUPPORTED)
-		finding_set(f, FINDING_NO, "trace run --functions is for x86-64 only");
+		finding_set(f, FINDING_NO, "%s is for x86-64 only", what);
 	else if (!is_known)
 		finding_set(f, FINDING_NO, "there is no glibc here");
 	else if (major < 2 || (major == 2 && minor < 35))
-		finding_set(f, FINDING_NO,
-			"glibc %s is older than 2.35, which trace run --functions needs", glibc);
+		finding_set(f, FINDING_NO, "glibc %s is older than 2.35, which %s needs", ret_glibc,
+			what);
 	else
+		return true;
+	return false;
+}
+
+void check_functions(struct finding *f)
+{
+	char glibc[32] = "";
+	if (calls_are_seen(f, "trace run --functions", glibc))
 		finding_set(f, FINDING_YES,
 			"calls of any library but the C library (glibc %s): trace run --functions "
 			"'libz.so*:*'",
 			glibc);
+}
+
+void check_openmp(struct finding *f)
+{
+	struct finding calls = {0};
+	char glibc[32] = "";
+	if (calls_are_seen(&calls, "seeing its calls", glibc))
+		finding_set(f, FINDING_YES,
+			"trace run -t openmp: runtimes with OMPT (LLVM, Intel); GNU's libgomp has "
+			"no OMPT, its calls are seen");
+	else
+		finding_set(f, FINDING_PARTLY,
+			"trace run -t openmp: runtimes with OMPT (LLVM, Intel); not GNU's libgomp, "
+			"which has no OMPT: %s",
+			calls.text);
 }
 
 void check_clock(struct finding *f)

@@ -30,25 +30,32 @@ static bool is_in(const uint32_t *kinds, uint32_t kind)
 	return *kinds;
 }
 
+/* Return whether the report has what the source is computed from. */
+static bool source_is_recorded(const struct contents *c, enum profile_source source)
+{
+	return !wall_has(source) || c->selected[KIND_THREAD_TIME];
+}
+
 /* Print the counts of events that another --source has, and add their kinds to `carried`. */
 static void note_other_sources(
 	const struct cli_report *r, const struct contents *c, uint32_t *carried, uint32_t count)
 {
-	char text[500] = "";
+	char text[600] = "";
 	size_t at = 0;
-	for (size_t source = 0; source < SOURCES; source++)
+	for (enum profile_source source = 0; source < SOURCES; source++)
 		for (const uint32_t *kind = by_callchain[source]; *kind; kind++) {
 			const struct schema_event *event = schema_event(*kind);
-			if (is_in(carried, *kind) || !event)
+			if (is_in(carried, *kind) || !event || !source_is_recorded(c, source))
 				continue;
 			carried[count++] = *kind;
 			if (c->selected[*kind] && at < sizeof(text) - 100)
 				at += (size_t)snprintf(text + at, sizeof(text) - at,
-					"%s%" PRIu64 " %.60s", at ? ", " : "", c->selected[*kind],
-					event->name);
+					"%s%" PRIu64 " %.60s (--source %s)", at ? ", " : "",
+					c->selected[*kind], event->name,
+					profile_source_name(source));
 		}
 	if (at)
-		cli_note("'%s': left out: %s; another --source has them", r->path, text);
+		cli_note("'%s': left out: %s", r->path, text);
 }
 
 static void notes_print(

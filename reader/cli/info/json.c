@@ -188,6 +188,10 @@ static void print_process(FILE *out, const struct process *p)
 	fprintf(out, "], \"arguments_truncated\": %s", f->arguments_truncated ? "true" : "false");
 	number_member(out, "start_ns", f->start_ns);
 	number_member(out, "end_ns", f->end_ns);
+	if (f->has_end_earliest_ns)
+		number_member(out, "end_earliest_ns", f->end_earliest_ns);
+	if (f->has_end_latest_ns)
+		number_member(out, "end_latest_ns", f->end_latest_ns);
 	text_member(out, "end", f->has_end && (unsigned)f->end < 4 ? ends[f->end] : NULL);
 	if (f->has_exit_status)
 		fprintf(out, ", \"exit_status\": %d", f->exit_status);

@@ -260,6 +260,26 @@ static void print_imported(FILE *out, const struct process *p, unsigned indent)
 	fputs(" events\n", out);
 }
 
+static void print_after(FILE *out, const char *words, const Libtrace__Process *f, uint64_t ns)
+{
+	fputs(words, out);
+	info_print_span(out, ns > f->start_ns ? ns - f->start_ns : 0);
+}
+
+/* Print how long the process was traced, or what is known of that. */
+static void print_life(FILE *out, const Libtrace__Process *f)
+{
+	if (f->has_end_earliest_ns) {
+		print_after(out, f->has_end_latest_ns ? " after " : " after at least ", f,
+			f->end_earliest_ns);
+		if (f->has_end_latest_ns)
+			print_after(out, " to ", f, f->end_latest_ns);
+		fputs(" (its end was not observed)", out);
+	} else if (f->has_end_ns && f->end_ns >= f->start_ns) {
+		print_after(out, " after ", f, f->end_ns);
+	}
+}
+
 static void print_process(FILE *out, const struct process *p, unsigned depth, bool verbose)
 {
 	const Libtrace__Process *f = p->facts;
@@ -273,10 +293,7 @@ static void print_process(FILE *out, const struct process *p, unsigned depth, bo
 	fprintf(out, "%*s%u  ", (int)indent, "", f->pid);
 	print_command(out, f, verbose);
 	fprintf(out, verbose ? "\n%*s%s" : "%*s%s", verbose ? (int)indent + 4 : 2, "", end);
-	if (f->has_end_ns && f->end_ns >= f->start_ns) {
-		fputs(" after ", out);
-		info_print_span(out, f->end_ns - f->start_ns);
-	}
+	print_life(out, f);
 	fputs(", ", out);
 	print_grouped(out, events_of(p));
 	fputs(" events", out);

@@ -162,12 +162,24 @@ static int capture_options_read(struct launch *l)
 	return 0;
 }
 
+/* Check the variables that stand for options that were not given. */
+static int variables_check(const struct launch *l)
+{
+	for (uint32_t i = 0; i < OPTIONS; i++)
+		if (option_rows[i].command == CMD_run && !l->options->value[i] &&
+			!option_variable_check(&option_rows[i]))
+			return -EINVAL;
+	return 0;
+}
+
 int launch_check(struct launch *l)
 {
 	const char *pattern = launch_value(l, OPT_run_output);
 	l->lock_fd = -1;
 	l->makes_tree = !pattern || !strstr(pattern, "%p");
-	int error = capture_options_read(l);
+	int error = variables_check(l);
+	if (!error)
+		error = capture_options_read(l);
 	if (!error)
 		error = functions_join(launch_value(l, OPT_run_functions),
 			l->options->value[OPT_run_functions_file], &l->functions);

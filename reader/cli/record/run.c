@@ -313,11 +313,30 @@ static void untraced_message(const struct launch *l)
 			schema_verdict(verdict));
 }
 
+/* Report what the writer could not write, and what to do about it. */
+static void incomplete_message(const struct launch *l)
+{
+	const char *why = l->control->writer_error;
+	const size_t room = sizeof(l->control->writer_error), length = strlen(l->output);
+	char error[sizeof(l->control->writer_error) + 1];
+	snprintf(error, sizeof(error), "%.*s", (int)room, why);
+	/* The writer's message begins with the name of the report. */
+	const bool is_named = !strncmp(error, l->output, length) && error[length] == ':';
+	cli_error("report '%s' is incomplete: %s; run 'trace recover' to add the events left in "
+		  "'%s'",
+		l->output,
+		!*error            ? "nothing was recorded"
+			: is_named ? error + length + 2
+				   : error,
+		l->tree);
+}
+
 /* Print one line about the report on stderr; nothing on stdout. */
 static void end_summary_print(const struct run *r)
 {
 	const struct launch *l = &r->launch;
 	struct info i = {0};
+	struct stat status;
 	if (!l->makes_tree) {
 		fprintf(stderr, "report: one per process, '%s'\n", launch_value(l, OPT_run_output));
 		return;
@@ -338,13 +357,8 @@ static void end_summary_print(const struct run *r)
 		return;
 	}
 	if (l->control->writer_error[0] || access(l->output, F_OK)) {
-		cli_error("report '%s' is incomplete: %.*s; run 'trace recover' to add the events "
-			  "left in '%s'",
-			l->output, (int)sizeof(l->control->writer_error),
-			l->control->writer_error[0] ? l->control->writer_error
-						    : "nothing was recorded",
-			l->tree);
-		if (access(l->output, F_OK))
+		incomplete_message(l);
+		if (stat(l->output, &status) || !status.st_size)
 			return;
 	}
 	if (info_gather(&i, l->output, true))

@@ -389,7 +389,7 @@ def cause_text(f: Finding) -> str:
     path = f" in {f.key.path}" if f.key.path else ""
     return (
         f"{compare.title(f.key)}{path}, {formats.metric_text(f)}: {formats.number(f.base)} -> "
-        f"{formats.number(f.other)} ({formats.percent(f.ratio)})"
+        f"{formats.number(f.other)} ({formats.percent(f.ratio)})" + (f"; {f.cause}" if f.cause else "")
     )
 
 

@@ -11,10 +11,11 @@ from typing import Sequence
 import numpy
 import numpy.typing as npt
 
-from . import fingerprint, functions, renames, statistics
+from . import causes, fingerprint, functions, renames, statistics
 from .fingerprint import Difference
 from .profile import KINDS, Item, Key, Profile, split_path
 from .renames import full_path, median_of, presence
+from .samples import BLOCKED, DELAY, FAULTS, LOADS, PROCESS_METRICS, UNDISTURBED
 from .statistics import Reals
 
 OK, WORSE, CANNOT_TELL = 0, 1, 2
@@ -24,7 +25,8 @@ COUNT, TYPICAL, TOTAL, BYTES = "count", "typical (ns)", "total (ns)", "bytes"
 # Metrics that are compared, by kind of item.
 METRICS: collections.defaultdict[str, tuple[str, ...]] = collections.defaultdict(
     lambda: (COUNT, TYPICAL, TOTAL),
-    process=(COUNT, TYPICAL, functions.CPU),
+    process=(COUNT, TYPICAL, UNDISTURBED, functions.CPU, *PROCESS_METRICS),
+    call=(COUNT, TYPICAL, TOTAL, BYTES),
     thread=(functions.CPU,),
     function=(),  # functions.py compares them
     startup=(TYPICAL,),
@@ -64,6 +66,7 @@ class Finding:
     exact: bool = False
     impact_ns: float = 0.0
     samples: tuple[int, int] | None = None  # of a function, in all runs of each side
+    cause: str = ""  # in words, of what got worse or better
 
     def has_too_few(self) -> bool:
         """Return whether a function has too few samples for a result."""
@@ -123,6 +126,7 @@ def median_run(profiles: list[Profile]) -> Profile:
     return sorted(profiles, key=length_ns)[(len(profiles) - 1) // 2]
 
 
+LEAST_FAULTS = 0.1  # least relevant change of page faults, which the layout of a program changes as well
 FIELDS = {COUNT: "count", TYPICAL: "typical_ns", TOTAL: "total_ns", BYTES: "bytes", functions.CPU: "cpu_ns"}
 
 
@@ -137,6 +141,12 @@ def values_of(profiles: list[Profile], keys: list[Key]) -> dict[str, Reals]:
         places = [index[key] for key in profile.items]
         for metric, field in FIELDS.items():
             found[metric][run, places] = [getattr(item, field) for item in profile.items.values()]
+    for metric in (*PROCESS_METRICS, UNDISTURBED):
+        found[metric] = numpy.full((len(profiles), len(keys)), math.nan)
+        for run, profile in enumerate(profiles):
+            for key, item in profile.items.items():
+                if metric in item.more:
+                    found[metric][run, index[key]] = item.more[metric]
     return found
 
 
@@ -184,7 +194,9 @@ class Table:
                 f.presence = "new" if key in new else "vanished" if key in gone else "renamed" if f.formerly else ""
                 f.why = (
                     "in no run of one side, or only in some runs"
-                    if metric == TYPICAL and partly[metric][i]
+                    if partly[metric][i]
+                    else f"its time {UNDISTURBED.removesuffix(' (ns)')} is compared"
+                    if metric == TYPICAL and key.kind == "process" and not partly[UNDISTURBED][i]
                     else "too small a part of the run"
                     if key.kind not in ("process", "startup")
                     and typical_totals[i] < LEAST_SHARE.get(metric, 0) * whole_ns
@@ -202,7 +214,16 @@ def direction(finding: Finding) -> tuple[str, str]:
     """Return the result of an increase, and that of a decrease, of the metric."""
     if finding.metric == COUNT and finding.key.kind == "range":
         return "changed", "changed"  # an additional range is only an additional annotation
+    if finding.metric in (DELAY, BLOCKED, LOADS):
+        return "changed", "changed"  # causes of other changes; the machine's part in them is unknown
     return "worse", "better"
+
+
+def least_effect(finding: Finding, options: Options) -> float:
+    """Return the least relevant change of a metric."""
+    if finding.metric == FAULTS:
+        return max(options.min_effect, LEAST_FAULTS)
+    return 0.0 if finding.metric == COUNT or finding.key.kind == "copy" else options.min_effect
 
 
 def noise_text(floor: float) -> str:
@@ -228,7 +249,7 @@ def judge(
             f.result, f.why = "untested", noise_text(floor)
         return
     effect = max(f.ratio, 1 / f.ratio) - 1 if f.ratio > 0 else math.inf
-    least = 0.0 if f.metric in (COUNT, BYTES) else options.min_effect
+    least = least_effect(f, options) if f.metric in (COUNT, BYTES, FAULTS) else options.min_effect
     if effect <= max(least, 0.0 if math.isnan(floor) else floor):
         f.why = "less than the noise of the base runs" if effect > least else "less than --min-effect"
         if effect > least and floor > functions.EQUAL:
@@ -249,9 +270,9 @@ def is_cause(f: Finding) -> bool:
 
 def impact(f: Finding, profiles: list[Profile]) -> float:
     """Return the ns of a run that a finding accounts for; the report is ordered by it."""
-    if f.metric == TYPICAL:
+    if f.metric in (TYPICAL, UNDISTURBED):
         return abs(f.other - f.base) * max(median_of(profiles, f.key, "count"), 1)
-    if f.metric in (TOTAL, functions.CPU):
+    if f.metric in (TOTAL, functions.CPU, DELAY, BLOCKED):
         return abs(f.other - f.base)
     total, count = (median_of(profiles, f.key, field) for field in ("total_ns", "count"))
     return total / count * abs(f.other - f.base) if f.metric == COUNT and count else 0.0
@@ -416,6 +437,8 @@ def compare(
     if min(len(base), len(other)) < 2:
         for f in c.findings:
             f.why = f.why or "one run a side"
+    for f in c.of("worse", "better"):
+        f.cause = causes.cause(c, f)
     c.verdict, c.reason = reason_of(c)
     return c
 

@@ -12,7 +12,10 @@ from typing import Callable
 from . import functions, sequential, terminal
 from .compare import VERDICTS, WORSE, Comparison, Finding, title
 from .profile import KINDS
+from .samples import UNDISTURBED
 
+TIMES = ("typical (ns)", UNDISTURBED)
+CAUSES = 10  # most lines about causes
 SHOWN = 40  # rows of a table that text, Markdown and HTML print unless all rows are requested
 
 
@@ -91,7 +94,7 @@ def chosen(comparison: Comparison, everything: bool) -> tuple[list[Finding], int
 def sensitivity(comparison: Comparison) -> list[Finding]:
     """Return the largest items, whose `floor` is the smallest detectable change."""
     known = [f for f in comparison.findings if not math.isnan(f.floor)]
-    times = [f for f in known if f.metric == "typical (ns)" and f.key.kind in ("process", "range", "kernel")]
+    times = [f for f in known if f.metric in TIMES and f.key.kind in ("process", "range", "kernel")]
     sampled = sorted((f for f in known if f.samples), key=lambda f: -f.base)
     return sorted(times, key=lambda f: (f.key.kind != "process", -f.base))[:4] + sampled[:2]
 
@@ -130,6 +133,8 @@ def head(comparison: Comparison) -> list[str]:
         f"{'differs, critical: ' if d.refuses else 'differs: '}{d.name}: {d.base} -> {d.other}"
         for d in comparison.differences
     ]
+    known = [f for f in comparison.of("worse", "better") if f.cause]
+    lines += [f"cause: {title(f.key)}, {f.metric} {percent(f.ratio)}: {f.cause}" for f in known[:CAUSES]]
     lines += [f"{side} run '{path}': {text}" for side, path, text in comparison.problems]
     lines += [f"note: {note}" for note in comparison.notes]
     lines += function_lines(comparison)
@@ -183,6 +188,7 @@ def json_of(comparison: Comparison, chosen: list[Finding]) -> str:
         {
             "result": f.result,
             "why": f.why or None,
+            "cause": f.cause or None,
             "presence": f.presence or None,
             "formerly": f.formerly or None,
             "kind": f.key.kind,
@@ -285,7 +291,11 @@ def junit(comparison: Comparison, everything: bool) -> str:
             xml.SubElement(case, "skipped", message=xml_text(f.why))
         if f.result == "worse":
             failure = xml.SubElement(
-                case, "failure", message=xml_text(f"{number(f.base)} -> {number(f.other)}, {percent(f.ratio)}")
+                case,
+                "failure",
+                message=xml_text(
+                    f"{number(f.base)} -> {number(f.other)}, {percent(f.ratio)}{'; ' * bool(f.cause)}{f.cause}"
+                ),
             )
             failure.text = xml_text(", ".join(f"{c}: {v}" for c, v in zip(COLUMNS, row(f))))
     tree = xml.Element("testsuites")

@@ -141,8 +141,17 @@ def settle_times(runs: list[Profile]) -> list[str]:
     return [f"{timed.count(False)} of {len(runs)} runs have no times of threads, so processor time is not compared"]
 
 
+def settle_bytes(runs: list[Profile]) -> None:
+    """Remove the bytes that calls moved if some runs have none of them: older versions did not store them."""
+    calls = [[i for k, i in p.items.items() if k.kind in ("call", "wait")] for p in runs]
+    if not all(any(i.bytes for i in items) for items in calls):
+        for item in (i for items in calls for i in items):
+            item.bytes = 0
+
+
 def settle(base: list[Profile], other: list[Profile]) -> list[str]:
     """Remove items that cannot be compared, because some runs lack them. Return notes about that."""
+    settle_bytes(base + other)
     return settle_times(base + other) + settle_functions(base + other)
 
 

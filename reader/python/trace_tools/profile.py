@@ -59,6 +59,9 @@ WAITS = re.compile(
     r"|sigwait.*|sigtimedwait|sigsuspend|futex|accept4?|sched_yield)$"
 )
 
+# Functions that return the number of bytes that they read or wrote.
+TRANSFERS = re.compile(r"^(p?(read|write)v?2?(64)?|recv(from|msg)?|send(to|msg|file)?(64)?|copy_file_range|splice)$")
+
 VERSION_SUFFIX = re.compile(r"_v\d{4}$")
 NUMBER = re.compile(r"\d+")
 # Labels for databases without any: up to schema 2.9 there are no ENUM tables.
@@ -85,6 +88,10 @@ class Item:
     bytes: int = 0
     lines: set[str] = dataclasses.field(default_factory=set)  # of a callchain: "train.py:42", its innermost in Python
     cpu_ns: int = 0  # processor time of a process, thread or function; count is the number of samples of a function
+    more: dict[str, float] = dataclasses.field(default_factory=dict)  # of a process: metrics of samples.PROCESS_METRICS
+    code: dict[str, str] = dataclasses.field(
+        default_factory=dict
+    )  # facts of a function's or a kernel's code: causes.py
 
     def add(self, more: Item) -> None:
         """Add the instances of another item. The typical time is weighted by their number."""
@@ -98,6 +105,9 @@ class Item:
         self.bytes += more.bytes
         self.lines |= more.lines
         self.cpu_ns += more.cpu_ns
+        self.code |= more.code
+        for metric, value in more.more.items():
+            self.more[metric] = self.more.get(metric, 0.0) + value
 
 
 @dataclasses.dataclass
@@ -385,11 +395,12 @@ class Reader:
     def read_calls(self) -> None:
         self.db.require("OSRT_API", "start", "end", "globalTid", "nameId", "eventClass")
         chain_column = self.db.optional("OSRT_API", "callchainId", "0")
-        start, end, tid, name, chain = self.db.columns(
+        value_column = self.db.optional("OSRT_API", "returnValue", "0")
+        start, end, tid, name, chain, value = self.db.columns(
             "OSRT_API",
-            f'SELECT start, "end", globalTid, nameId, coalesce({chain_column}, 0) FROM OSRT_API WHERE eventClass = 27 '
-            "AND globalTid IS NOT NULL",
-            5,
+            f'SELECT start, "end", globalTid, nameId, coalesce({chain_column}, 0), coalesce({value_column}, 0) '
+            "FROM OSRT_API WHERE eventClass = 27 AND globalTid IS NOT NULL",
+            6,
         )
         summed = self.db.columns(
             "LIBTRACE_OSRT_SUMMARY",
@@ -403,9 +414,12 @@ class Reader:
             self.profile.summed |= {self.text(int(n)) for n in numpy.unique(name)}
         waits = {int(n): bool(WAITS.match(self.text(int(n)))) for n in numpy.unique(name)}
         is_wait = numpy.array([waits[int(n)] for n in name], bool) if len(name) else numpy.zeros(0, bool)
+        transfers = [int(n) for n in numpy.unique(name) if TRANSFERS.match(self.text(int(n)))]
+        moved = numpy.where(numpy.isin(name, transfers), numpy.maximum(value, 0), 0)
         paths = self.paths_at(tid, start)
         for kind, chosen in (("call", ~is_wait), ("wait", is_wait)):
-            self.add(kind, tid[chosen] >> 24, paths[chosen], (name[chosen], self.text), (end - start)[chosen])
+            names = name[chosen], self.text
+            self.add(kind, tid[chosen] >> 24, paths[chosen], names, (end - start)[chosen], moved[chosen])
         for t, n, count, total in summed.T:
             text = self.text(int(n))
             self.put(
@@ -529,11 +543,29 @@ class Reader:
         is_new = self.db.has(prefix + "SYNCHRONIZATION", "deprecatedSyncType")
         syncs = SYNC_TYPES if is_new else OLD_SYNC_TYPES
         self.read_device(prefix + "KERNEL", "kernel", "demangledName, 0", self.text)
+        self.read_launches(prefix + "KERNEL")
         self.read_device(
             prefix + "MEMCPY", "copy", "copyKind, bytes", lambda n: f"[CUDA memcpy {labels.get(n, n)}]", True
         )
         self.read_device(prefix + "MEMSET", "copy", "0, bytes", lambda n: "[CUDA memset]", True)
         self.read_device(prefix + "SYNCHRONIZATION", "sync", "syncType, 0", lambda n: f"[{syncs.get(n, n)}]")
+
+    def read_launches(self, table: str) -> None:
+        """Add to the kernels what their code needs: registers and local memory of a thread, and the block."""
+        columns = ("registersPerThread", "localMemoryPerThread", "blockX", "blockY", "blockZ")
+        if not all(self.db.has(table, c) for c in columns):
+            return
+        found: collections.defaultdict[str, set[Row]] = collections.defaultdict(set)
+        for name, *facts in self.db.rows(table, f"SELECT DISTINCT demangledName, {', '.join(columns)} FROM {table}"):
+            found[self.text(name)].add(tuple(facts))
+        for key, item in self.profile.items.items():
+            if key.kind == "kernel" and len(found[key.name]) == 1:
+                registers, local, *block = next(iter(found[key.name]))
+                item.code = {
+                    "registers": str(registers),
+                    "local memory": f"{local} bytes",
+                    "block": "x".join(str(n) for n in block),
+                }
 
     # ---- processes ----
 

@@ -3,7 +3,8 @@
 
 Captures of PyTorch have tens of thousands of items that are on one side only. So candidates come from an index by count
 and by path or name, an index entry with too many items of both sides is skipped, and the character-by-character
-comparison of names has a budget. Skipped items are counted.
+comparison of names has a budget. Skipped items are counted. Names that differ only in their numbers are not compared
+where there are many: they are paired in the order of their numbers.
 """
 
 from __future__ import annotations
@@ -16,11 +17,13 @@ import itertools
 import statistics
 from typing import Callable, Iterable, Tuple
 
-from .profile import Item, Key, Profile
+from .profile import NUMBER, Item, Key, Profile
 
 LEAST_LIKENESS = 0.5
 CROWD = 1024  # pairs of items of one count and one path (or name) that are compared, at most
+FEW = 64  # pairs that are compared each with each; of more, names that differ only in numbers are paired in order
 CELLS = 20_000_000  # budget: sum of the products of the lengths of compared names; takes some seconds
+CALL_CELLS = 400  # of the budget, for each comparison: what it costs besides
 NAME_LENGTH = 1000  # characters of a name that are compared, without a common start and end
 OUTER_RENAMES = 16  # renamed ranges whose content moves along, at most
 
@@ -64,10 +67,12 @@ class Likeness:
     def compute(self, a: str, b: str) -> float:
         if not a or not b:
             return float(a == b)
+        if self.spent:
+            return 0.0
         head = common_prefix(a, b)
         tail = common_prefix(a[head:][::-1], b[head:][::-1])
         x, y = (text[head : len(text) - tail][:NAME_LENGTH] for text in (a, b))
-        cells = len(x) * len(y)
+        cells = len(x) * len(y) + CALL_CELLS
         if cells > self.cells:
             self.spent = True
             return 0.0
@@ -92,6 +97,11 @@ def presence(base: list[Profile], other: list[Profile]) -> tuple[set[Key], set[K
 
 def full_path(key: Key) -> str:
     return f"{key.path}/{key.name}" if key.path else key.name
+
+
+def numbers_of(key: Key) -> list[tuple[int, str]]:
+    """Return the numbers in a path, so that lists of them sort by value. A number may have thousands of digits."""
+    return [(len(number), number) for number in NUMBER.findall(full_path(key))]
 
 
 class Moves:
@@ -162,7 +172,18 @@ class Entry:
         return len(self.gone) * len(self.new) > CROWD
 
     def pairs(self) -> Iterable[Pair]:
-        return itertools.product(self.gone, self.new)
+        """Return the pairs to compare: each item with each if they are few. Of many, those that differ only in numbers
+        are paired in the order of these, and the others each with each.
+        """
+        if len(self.gone) * len(self.new) <= FEW:
+            return itertools.product(self.gone, self.new)
+        shapes: collections.defaultdict[str, tuple[list[Key], list[Key]]] = collections.defaultdict(lambda: ([], []))
+        for side, keys in enumerate((self.gone, self.new)):
+            for key in sorted(keys, key=numbers_of):
+                shapes[NUMBER.sub("#", full_path(key))][side].append(key)
+        in_order = [pair for gone, new in shapes.values() for pair in zip(gone, new)]
+        rest = [[key for sides in shapes.values() for key in sides[side][len(sides[1 - side]) :]] for side in (0, 1)]
+        return itertools.chain(in_order, itertools.product(rest[0], rest[1]))
 
 
 class Pairing:

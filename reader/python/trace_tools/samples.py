@@ -14,11 +14,22 @@ import dataclasses
 import os
 from typing import TYPE_CHECKING, Iterable
 
+from . import code
 from .profile import NUMBER, PYTHON_FRAME, Item, Key, frame_name
 
 if TYPE_CHECKING:
     from .profile import Reader, Row
 
+# Metrics of a process that its threads have together (Item.more), where the kernel's counters were read.
+PROCESS_METRICS = (
+    DELAY := "waits for a CPU (ns)",
+    BLOCKED := "waits for events (ns)",
+    FAULTS := "page faults",
+    LOADS := "page faults with input",
+)
+UNDISTURBED = "without waits for a CPU (ns)"  # wall time of a process, without its main thread's waits for a CPU
+RUN_DELAY_KNOWN, FAULTS_KNOWN = 4, 8  # bits of LIBTRACE_THREAD_TIME.which
+HASHED = 100  # most functions of a run whose code is hashed
 FUNCTIONS = 2000  # most functions of a run; those with the fewest samples are left out
 THREADS = 200  # most names of threads of a run
 
@@ -103,6 +114,32 @@ def shares(reader: Reader) -> Iterable[Share]:
             )
 
 
+def hashes(reader: Reader) -> dict[Key, str]:
+    """Return the hash of the code of each function that was sampled, of those with most samples."""
+    if "LIBTRACE_MODULE_LOAD" not in reader.db.tables or "SAMPLING_CALLCHAINS" not in reader.db.tables:
+        return {}
+    modules: collections.defaultdict[tuple[int, str], list[tuple[int, int, int, str]]] = collections.defaultdict(list)
+    for tid, begin, end, bias, path, build_id in reader.db.rows(
+        "LIBTRACE_MODULE_LOAD",
+        'SELECT globalTid, begin, "end", bias, pathId, buildId FROM LIBTRACE_MODULE_LOAD WHERE globalTid IS NOT NULL',
+    ):
+        modules[tid >> 24, reader.text(path)].append((begin, end, bias, reader.text(build_id)))
+    known, found = code.Hashes(), {}
+    for tid, symbol, module, address, _ in reader.db.rows(
+        "COMPOSITE_EVENTS",
+        "SELECT c.globalTid, f.symbol, f.module, f.originalIP, count(*) FROM COMPOSITE_EVENTS AS c "
+        "JOIN SAMPLING_CALLCHAINS AS f ON f.id = c.id WHERE f.stackDepth = 0 AND coalesce(f.kernelMode, 0) = 0 "
+        f"AND f.originalIP > 0 GROUP BY c.globalTid >> 24, 2, 3 ORDER BY 5 DESC LIMIT {HASHED}",
+    ):
+        name, _ = function_name(reader.text(symbol), reader.text(module))
+        for begin, end, bias, build_id in modules[tid >> 24, reader.text(module)]:
+            if begin <= address < end:
+                found[Key("function", reader.program(tid >> 24), "", name)] = known.get(
+                    reader.text(module), build_id, address - bias
+                )
+    return found
+
+
 def sampled_ns(reader: Reader) -> dict[int, int]:
     """Return the processor time that the samples of each thread represent."""
     return dict(
@@ -130,6 +167,9 @@ def read_functions(reader: Reader, exact: dict[int, int]) -> None:
     for key in sorted(found, key=lambda k: (-found[k].count, k))[:FUNCTIONS]:
         found[key].lines = {line for line, _ in lines[key].most_common(1)}
         reader.profile.items[key] = found[key]
+    for key, text in hashes(reader).items():
+        if text and key in reader.profile.items:
+            reader.profile.items[key].code["hash"] = text
     reader.profile.samples = sum(
         row[0] or 0 for row in reader.db.rows("COMPOSITE_EVENTS", "SELECT sum(cpuCycles) FROM COMPOSITE_EVENTS")
     )
@@ -152,8 +192,44 @@ def read_times(reader: Reader, exact: dict[int, int]) -> None:
         reader.profile.items[key] = threads[key]
 
 
+def counters(reader: Reader, which: int, *columns: str) -> list[Row]:
+    """Return the thread, its time from the first to the last reading, and the growth of counters between them."""
+    table = "LIBTRACE_THREAD_TIME"
+    if not all(reader.db.has(table, c) for c in ("timestamp", "which", *columns)):
+        return []
+    grown = ", ".join(f"max({c}) - min({c})" for c in columns)
+    return reader.db.rows(
+        table,
+        f"SELECT globalTid, max(timestamp) - min(timestamp), {grown} FROM {table} "
+        f"WHERE globalTid IS NOT NULL AND which & {which} GROUP BY 1",
+    )
+
+
+def read_waits(reader: Reader) -> None:
+    """Add waits and page faults to the processes: the kernel's counters of their threads."""
+    more: collections.defaultdict[str, collections.Counter[str]] = collections.defaultdict(collections.Counter)
+    main_delay: collections.Counter[str] = collections.Counter()
+    for tid, lived, cpu, delay in counters(reader, RUN_DELAY_KNOWN, "cpuTime", "runDelay"):
+        found, program = more[reader.program(tid >> 24)], reader.program(tid >> 24)
+        found[DELAY] += delay
+        found[BLOCKED] += max(lived - cpu - delay, 0)
+        if tid & 0xFFFFFF == tid >> 24 & 0xFFFFFF:
+            main_delay[program] += delay
+    for tid, _, minor, major in counters(reader, FAULTS_KNOWN, "minorFaults", "majorFaults"):
+        found = more[reader.program(tid >> 24)]
+        found[FAULTS] += minor
+        found[LOADS] += major
+    for program, metrics in more.items():
+        item = reader.profile.items.get(Key("process", program, "", program))
+        if item:
+            item.more = {name: float(value) for name, value in metrics.items()}
+            if program in main_delay:
+                item.more[UNDISTURBED] = max(item.total_ns - main_delay[program], 0) / max(item.count, 1)
+
+
 def read(reader: Reader) -> None:
     """Add functions, threads, and the processor time of processes to the profile, after its processes."""
     exact = exact_ns(reader)
     read_functions(reader, exact)
     read_times(reader, exact)
+    read_waits(reader)

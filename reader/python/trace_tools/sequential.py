@@ -22,6 +22,7 @@ import numpy
 from . import arguments, functions, statistics
 from .compare import COUNT, FIELDS, OK, TYPICAL, WORSE, title
 from .profile import Item, Key, Profile
+from .samples import PROCESS_METRICS, UNDISTURBED
 from .statistics import Reals
 
 if TYPE_CHECKING:
@@ -82,6 +83,8 @@ def looks(bounds: Runs, alpha: float) -> Iterator[tuple[int, float]]:
 
 def values(profiles: list[Profile], key: Key, metric: str) -> Reals:
     """Return the values of a metric in each run; 0 where there is no such item, but NaN for a typical time."""
+    if metric in (*PROCESS_METRICS, UNDISTURBED):
+        return numpy.array([p.items[key].more.get(metric, math.nan) if key in p.items else math.nan for p in profiles])
     field = FIELDS.get(metric, FIELDS[COUNT])
     nothing = Item()
     return numpy.array([getattr(p.items.get(key, nothing), field) for p in profiles], float)

@@ -33,13 +33,20 @@ SCHEMA = (
     """CREATE TABLE IF NOT EXISTS item (
       run_id BIGINT NOT NULL REFERENCES run (id), kind TEXT NOT NULL, program TEXT NOT NULL, path TEXT NOT NULL,
       name TEXT NOT NULL, count BIGINT NOT NULL, total_ns BIGINT NOT NULL, typical_ns DOUBLE PRECISION,
-      bytes BIGINT NOT NULL, cpu_ns BIGINT NOT NULL DEFAULT 0)""",
+      bytes BIGINT NOT NULL, cpu_ns BIGINT NOT NULL DEFAULT 0, more TEXT NOT NULL DEFAULT '')""",
+    "CREATE TABLE IF NOT EXISTS store (version INTEGER NOT NULL)",
     "CREATE INDEX IF NOT EXISTS night_by_benchmark ON night (benchmark, host, id)",
     "CREATE INDEX IF NOT EXISTS run_by_night ON run (night_id)",
     "CREATE INDEX IF NOT EXISTS item_by_run ON item (run_id)",
 )
-# Columns that older stores lack: (table, column).
-ADDED = (("run", "samples"), ("item", "cpu_ns"))
+# Version of the schema: 1 had no table store; 2 has it, and item.more.
+VERSION = 2
+# Columns that older stores lack: (table, column, its type).
+ADDED = (
+    ("run", "samples", "BIGINT NOT NULL DEFAULT 0"),
+    ("item", "cpu_ns", "BIGINT NOT NULL DEFAULT 0"),
+    ("item", "more", "TEXT NOT NULL DEFAULT ''"),
+)
 WAIT_S = 60  # time to wait for other writers
 NIGHT = (
     "id",
@@ -72,7 +79,7 @@ RUN = (
     "summed",
     "samples",
 )
-ITEM = ("run_id", "kind", "program", "path", "name", "count", "total_ns", "typical_ns", "bytes", "cpu_ns")
+ITEM = ("run_id", "kind", "program", "path", "name", "count", "total_ns", "typical_ns", "bytes", "cpu_ns", "more")
 
 
 def is_postgresql(url: str) -> bool:
@@ -93,7 +100,7 @@ class Store:
                 ) from None
             self.errors: tuple[type[Exception], ...] = (psycopg.Error,)
             # An sqlite3.Connection or a psycopg.Connection: both have the methods called here, but with other types.
-            self.connection: Any = self.guard(lambda: psycopg.connect(url, connect_timeout=WAIT_S))
+            self.connection: Any = self.guard(lambda: psycopg.connect(url, autocommit=True, connect_timeout=WAIT_S))
         else:
             self.errors = (sqlite3.Error,)
             self.connection = self.guard(lambda: sqlite3.connect(url, timeout=WAIT_S, isolation_level=None))
@@ -109,6 +116,8 @@ class Store:
             ) from None
 
     def make_tables(self) -> None:
+        if self.version() == VERSION:
+            return
         number = (
             "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY"
             if self.is_postgresql
@@ -119,20 +128,48 @@ class Store:
                 self.connection.execute(
                     "SELECT pg_advisory_xact_lock(1279869524)"
                 )  # otherwise, of two processes that create the tables at once, one fails
+            if self.version() == VERSION:  # by another process meanwhile
+                return
             for statement in SCHEMA:
                 self.connection.execute(statement.format(id=number))
-            for table, column in ADDED:
-                self.add_column(table, column)
+            for table, column, kind in ADDED:
+                if column not in self.columns(table):
+                    self.connection.execute(f"ALTER TABLE {table} ADD COLUMN {column} {kind}")
+            self.connection.execute("DELETE FROM store")
+            self.connection.execute(f"INSERT INTO store VALUES ({VERSION})")
 
-    def add_column(self, table: str, column: str) -> None:
-        """Add a column of numbers, 0 in existing rows, to a table of an older store that lacks it."""
+    def version(self) -> int:
+        """Return the version of the schema; 0 if the database is empty. Raises Failure if the database is not a store,
+        or one of a newer version.
+        """
+        name = without_password(self.url)
+        if not self.columns("night"):
+            if not self.is_postgresql and self.connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+                raise Failure(f"store '{name}': it is a database of something else")
+            return 0
+        lacking = [c for c in ("id", "benchmark", "host", "begun", "verdict") if c not in self.columns("night")]
+        if lacking:
+            raise Failure(
+                f"store '{name}': its table 'night' has no column '{lacking[0]}', so it is no store of nights"
+            )
+        if not self.columns("store"):
+            return 1
+        found = self.connection.execute("SELECT max(version) FROM store").fetchone()[0]
+        if (found or 0) > VERSION:
+            raise Failure(
+                f"store '{name}': a newer libtrace wrote it (schema {found}; this one knows up to {VERSION}): "
+                "update libtrace, or name another --store"
+            )
+        return int(found or 1)
+
+    def columns(self, table: str) -> set[str]:
+        """Return the names of a table's columns; none if there is no such table."""
         if self.is_postgresql:
             there = "information_schema.columns WHERE table_schema = current_schema() AND table_name = %s"
             known = self.connection.execute(f"SELECT column_name FROM {there}", (table,))
         else:
             known = self.connection.execute("SELECT name FROM pragma_table_info(?)", (table,))
-        if column not in {row[0] for row in known.fetchall()}:
-            self.connection.execute(f"ALTER TABLE {table} ADD COLUMN {column} BIGINT NOT NULL DEFAULT 0")
+        return {row[0] for row in known.fetchall()}
 
     def transaction(self) -> ContextManager[object]:
         return self.connection.transaction() if self.is_postgresql else Transaction(self.connection)
@@ -281,6 +318,7 @@ class Store:
                         i.typical_ns if i.typical_ns == i.typical_ns else None,
                         i.bytes,
                         i.cpu_ns,
+                        json.dumps({**i.more, "code": i.code}) if i.more or i.code else "",
                     )
                     for key, i in (profile.items.items() if profile else ())
                 ]
@@ -307,15 +345,22 @@ class Store:
         for run in self.runs(night):
             if not run["is_traced"] or run["facts"] is None or (whole_only and run["outcome"] != "ok"):
                 continue
-            items = {
-                Key(*row[:4]): Item(
-                    row[4], row[5], row[6] if row[6] is not None else float("nan"), row[7], cpu_ns=row[8]
+            items = {}
+            for row in self.execute(
+                f"SELECT {', '.join(ITEM[1:])} FROM item WHERE run_id = ?",
+                run["id"],
+            ).fetchall():
+                more = json.loads(row[9]) if row[9] else {}
+                code = more.pop("code", {})
+                items[Key(*row[:4])] = Item(
+                    row[4],
+                    row[5],
+                    row[6] if row[6] is not None else float("nan"),
+                    row[7],
+                    cpu_ns=row[8],
+                    more=more,
+                    code=code,
                 )
-                for row in self.execute(
-                    f"SELECT {', '.join(ITEM[1:])} FROM item WHERE run_id = ?",
-                    run["id"],
-                ).fetchall()
-            }
             found.append(
                 Profile(
                     run["report"],

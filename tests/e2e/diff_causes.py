@@ -1,0 +1,163 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Check the causes that `trace diff` names: whether the code of a function changed (hashes of compiled functions, which may move), what a kernel needs, numbers of
+calls, a busier machine.
+"""
+import json
+import os
+import random
+import shutil
+import sqlite3
+import subprocess
+
+import lib
+import lib_compare as made
+from lib import tap
+
+made.enter_interpreter("causes")
+from trace_tools import code, compare, convert, formats, profile, store  # noqa: E402
+
+SOURCE = """
+#include <stdio.h>
+#include <stdlib.h>
+int table[100] = {1, 2, 3};
+static int limit = 7;
+%(before)s
+__attribute__((noinline)) int helper(int x) { return table[x %% 100] + limit++; }
+__attribute__((noinline)) int solve(int n)
+{
+	int sum = %(start)s;
+	for (int i = 0; i < n; i++) {
+		sum += helper(i) * 3;
+		if (sum > 100000)
+			printf("%%d\\n", sum);
+		switch (sum %% 7) {
+		case 0: sum += limit; break;
+		case 1: sum ^= n; break;
+		case 2: sum -= 5; break;
+		case 3: sum *= 3; break;
+		case 4: sum += rand(); break;
+		case 5: sum <<= 1; break;
+		}
+	}
+	return sum;
+}
+int main(int argc, char **argv) { (void)argv; return solve(argc) %(more)s > 5; }
+"""
+GROWN = "int grown[333] = {5}; __attribute__((noinline)) int first(int a, int b) { for (int i = 0; i < a; i++) b += grown[i % 333] * a; printf(\"%d\", b); return abs(b) + getenv(\"X\")[0]; }"
+
+
+def hash_of(binary, name="solve"):
+    listed = subprocess.run(["nm", binary], capture_output=True, text=True, check=True).stdout.split("\n")
+    address = next(int(line.split()[0], 16) for line in listed if line.endswith(f" T {name}"))
+    return code.Binary(binary).hash_at(address + 3)
+
+
+def hashes_survive_a_move_and_show_a_change():
+    folder, compilers = lib.folder(), [c for c in ("gcc", "clang") if shutil.which(c)]
+    if not compilers or not shutil.which("nm") or os.uname().machine != "x86_64":
+        tap.skip("hashes of functions", "no compiler, no nm, or another processor")
+        return
+    versions = {"old": ("", "1", ""), "moved": (GROWN, "1", "+ first(2, argc)"), "changed": ("", "2", "")}
+    for compiler in compilers:
+        for level in ("-O0", "-O2"):
+            found = {}
+            for version, (before, start, more) in versions.items():
+                binary = os.path.join(folder, version)
+                subprocess.run([compiler, level, "-g", "-Wno-unused-result", "-x", "c", "-", "-o", binary], input=SOURCE % {"before": before, "start": start, "more": more}, text=True, check=True)
+                found[version] = hash_of(binary)
+            tap.ok(found["old"] and found["old"] == found["moved"], f"{compiler} {level}: a function that only moved has the same hash", found)
+            tap.ok(found["old"] != found["changed"], f"{compiler} {level}: a constant that changed is another hash", found)
+    known, build_id = code.Hashes(), code.Binary(os.path.join(folder, "old")).build_id
+    tap.ok(not build_id or not known.get(os.path.join(folder, "old"), "00", 0x1200), "a file of another build has no hashes", build_id)
+    hostile_files_have_none(folder)
+
+
+def hostile_files_have_none(folder):
+    with open(os.path.join(folder, "old"), "rb") as file:
+        sound = file.read()
+    chance, path, tried = random.Random(1), os.path.join(folder, "hostile"), 0
+    for number in range(300):
+        data = bytearray(sound[:chance.choice((len(sound), len(sound) // 2, 64, 100))])
+        for _ in range(chance.randint(1, 8)):
+            data[chance.randrange(min(len(data), chance.choice((64, 700, len(data)))))] = chance.choice((0, 255, 127, chance.randrange(256)))
+        with open(path, "wb") as file:
+            file.write(data)
+        one = code.Hashes()
+        binary = one.binary(path)
+        tried += binary is not None
+        if binary:
+            one.get(path, binary.build_id, chance.choice((0, 0x1150, 0x1200, 1 << 63)))
+    tap.ok(tried > 20, f"files with wrong bytes are read to the end or refused ({tried} of 300 were read)")
+    os.mkfifo(path + ".pipe")
+    tap.ok(code.Hashes().binary(path + ".pipe") is None and code.Hashes().binary(folder) is None and code.Hashes().binary("/none") is None, "pipes, folders and missing files have none")
+
+
+def runs_of(**more):
+    """Return runs with a function whose processor time is `ns`, and whose code has these facts."""
+    folder, found = lib.folder(), []
+    ns, code_of, calls = more.get("ns", 1e9), more.get("code", {}), more.get("calls", 50)
+    chance = random.Random(more.get("seed", 1))
+    for number in range(10):
+        items = {}
+        spent = int(ns * chance.lognormvariate(0, 0.01))
+        items[profile.Key("process", "app", "", "app")] = profile.Item(1, spent, float(spent), cpu_ns=spent)
+        for name, part in (("solve (app)", spent - 500_000_000), ("load (app)", 500_000_000)):
+            items[profile.Key("function", "app", "", name)] = profile.Item(200, cpu_ns=part, code=dict(code_of) if name.startswith("solve") else {"hash": "x"})
+        items[profile.Key("kernel", "app", "", "gemm")] = profile.Item(calls, calls * 1_000_000, more.get("kernel_ns", 1e6) * chance.lognormvariate(0, 0.001), code=more.get("kernel", {}))
+        items[profile.Key("thread", "app", "", "a")] = profile.Item(1, spent, cpu_ns=spent)
+        items[profile.Key("thread", "app", "", "b")] = profile.Item(1, 1000, cpu_ns=1000)
+        found.append(profile.Profile(os.path.join(folder, str(number)), items, samples=400))
+    return found
+
+
+def causes_of(base, other):
+    c = compare.compare(runs_of(seed=1, **base), runs_of(seed=2, **other), compare.Options())
+    return {f.key.name: f.cause for f in c.of("worse") if f.metric != compare.COUNT}, c
+
+
+def causes_are_named():
+    found, c = causes_of({"code": {"hash": "a"}}, {"code": {"hash": "b"}, "ns": 1.2e9})
+    tap.ok(found.get("solve (app)") == "its code changed" and "cause: function solve (app)" in formats.text(c, False), "a function whose code changed", found)
+    document = json.loads(formats.as_json(c, False))
+    tap.ok(any(f["cause"] == "its code changed" for f in document["findings"]) and "its code changed" in formats.junit(c, False) and "its code changed" in formats.markdown(c, False)
+           and "its code changed" in formats.as_html(c, False), "all formats have the cause")
+    found, _ = causes_of({"code": {"hash": "a"}}, {"code": {"hash": "a"}, "ns": 1.2e9})
+    tap.ok(found.get("solve (app)") == "same code: more work, or slower", "a function with the same code", found)
+    found, _ = causes_of({}, {"code": {"hash": "a"}, "ns": 1.2e9})
+    tap.ok(found.get("solve (app)") == "", "nothing is said where a side has no hash", found)
+    found, _ = causes_of({"kernel": {"registers": "64", "local memory": "0 bytes", "block": "256x1x1"}},
+                         {"kernel": {"registers": "96", "local memory": "120 bytes", "block": "256x1x1"}, "kernel_ns": 1.3e6})
+    tap.ok(found.get("gemm") == "registers 64 -> 96; local memory 0 bytes -> 120 bytes", "a kernel that needs more registers", found)
+    found, _ = causes_of({}, {"calls": 60, "kernel_ns": 1.3e6})
+    tap.ok("calls +20 %" in found.get("gemm", ""), "more launches", found)
+
+
+def reports_and_stores_hold_the_facts():
+    folder = lib.folder()
+    database, report = os.path.join(folder, "k.sqlite"), os.path.join(folder, "x.rep")
+    made.program(made.Run(1), items=3).write(database)
+    c = sqlite3.connect(database)
+    for column, value in (("registersPerThread", 40), ("localMemoryPerThread", 16), ("blockX", 128), ("blockY", 2), ("blockZ", 1)):
+        c.execute(f"ALTER TABLE CUPTI_ACTIVITY_KIND_KERNEL ADD COLUMN {column} INTEGER DEFAULT {value}")
+    c.commit()
+    c.close()
+    found = profile.read(database, database)
+    kernel = next(i for k, i in found.items.items() if k.kind == "kernel")
+    tap.ok(kernel.code == {"registers": "40", "local memory": "16 bytes", "block": "128x2x1"}, "a kernel has what its code needs", kernel)
+    kept = store.Store(os.path.join(folder, "n.sqlite"))
+    night = kept.night_begin("b", "h", "2026-03-01T00:00:00", None, "/none")
+    kept.run_add(night, 1, None, True, "ok", 0, None, 5, "x", 1, found)
+    again = next(i for k, i in kept.profiles(night)[0].items.items() if k.kind == "kernel")
+    tap.ok(again.code == kernel.code and not again.more, "a store returns it", again)
+    kept.close()
+    lib.trace("run", "-t", "none", "--sample=process-tree", "-o", report, "--", lib.app("numeric"), "0", "2000", "100")
+    convert.export(report, database + "2")
+    hashes = {k.name: i.code.get("hash") for k, i in profile.read(database + "2", report).items.items() if k.kind == "function" and "(numeric)" in k.name}
+    if not hashes:
+        tap.skip("hashes of a recorded run", "it has no samples")
+        return
+    tap.ok(all(hashes.values()) and len(set(hashes.values())) == len(hashes), "functions of a recorded run have hashes", hashes)
+
+
+lib.main(hashes_survive_a_move_and_show_a_change, causes_are_named, reports_and_stores_hold_the_facts)

@@ -1,0 +1,158 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Check the metrics of a comparison that tell the machine's part from the program's: waits for a CPU and for events, page faults, bytes of calls. The runs
+are generated with fixed seeds; one is recorded.
+"""
+import os
+import sqlite3
+
+import lib
+import lib_compare as made
+from lib import tap
+
+made.enter_interpreter("waits in comparisons")
+from trace_tools import compare, convert, functions, profile, samples, store  # noqa: E402
+
+RUNS = 10
+MS = 1_000_000
+
+
+class Run(made.Run):
+    """A run with the kernel's counters of its only thread, and calls that move bytes."""
+
+    def __init__(self, seed, cpu_ms=20.0, delay_ms=1.0, blocked_ms=5.0, faults=1000, written=4096, has_counters=True):
+        super().__init__(seed)
+        self.faults, self.has_counters = int(faults * self.chance.lognormvariate(0, 0.005)), has_counters
+        self.spent, self.delay, self.blocked = (int(ms * MS * self.chance.lognormvariate(0, 0.01)) for ms in (cpu_ms, delay_ms, blocked_ms))
+        self.calls = [(2000 + n, 2500 + n, 27, made.GLOBAL_TID, self.id("write"), written, 0) for n in range(50)]
+        self.now = self.spent + self.delay + self.blocked
+
+    def write(self, path, of_libtrace=True):
+        super().write(path, of_libtrace)
+        c = sqlite3.connect(path)
+        if self.has_counters:
+            c.execute("CREATE TABLE LIBTRACE_THREAD_TIME (timestamp INTEGER, globalTid INTEGER, which INTEGER, cpuTime INTEGER, runDelay INTEGER, voluntary INTEGER, involuntary INTEGER, "
+                      "minorFaults INTEGER, majorFaults INTEGER)")
+            c.executemany("INSERT INTO LIBTRACE_THREAD_TIME VALUES (?, ?, ?, ?, ?, 0, 0, ?, 0)",
+                          [(0, made.GLOBAL_TID, 13, 0, 0, 0), (self.now, made.GLOBAL_TID, 14, self.spent, self.delay, self.faults)])
+        c.commit()
+        c.close()
+        return path
+
+
+def profiles(seed, **more):
+    folder, found = lib.folder(), []
+    for number in range(RUNS):
+        path = Run(1000 * seed + number, **more).write(os.path.join(folder, f"{number}.sqlite"))
+        found.append(profile.read(path, path))
+        os.unlink(path)
+    return found
+
+
+def compared(base, other):
+    """Return the comparison, and {metric: result} of what changed."""
+    c = compare.compare(profiles(1, **base), profiles(2, **other), compare.Options())
+    return c, {f.metric: f.result for f in c.findings if f.result in ("worse", "better", "changed")}
+
+
+def the_machines_share_is_told_apart():
+    c, changed = compared({}, {"delay_ms": 15})
+    tap.ok(c.verdict == compare.OK and changed == {samples.DELAY: "changed"}, "a busier machine is no change of the program: waits for a CPU are named as such", f"{c.reason} {changed}")
+    c, changed = compared({"has_counters": False}, {"delay_ms": 15, "has_counters": False})
+    tap.ok(c.verdict == compare.WORSE and changed == {compare.TYPICAL: "worse"}, "without the kernel's counters the wall time is compared", f"{c.reason} {changed}")
+    c, changed = compared({}, {"cpu_ms": 24, "delay_ms": 15})
+    tap.ok(c.verdict == compare.WORSE and changed.get(samples.UNDISTURBED) == "worse" and changed.get(functions.CPU) == "worse",
+           "a slower program is worse beside a busier machine", f"{c.reason} {changed}")
+    c, changed = compared({}, {"blocked_ms": 10})
+    tap.ok(c.verdict == compare.WORSE and changed == {samples.UNDISTURBED: "worse", samples.BLOCKED: "changed"}, "longer waits for events are named", f"{c.reason} {changed}")
+    c, changed = compared({"has_counters": False}, {})
+    tap.ok(c.verdict == compare.OK and not changed, "runs with and without the counters are compared by what both have", f"{c.reason} {changed}")
+
+
+def page_faults_and_bytes_are_compared():
+    c, changed = compared({}, {"faults": 1300})
+    tap.ok(c.verdict == compare.WORSE and changed == {samples.FAULTS: "worse"}, "more page faults are worse", changed)
+    c, changed = compared({}, {"faults": 1050})
+    tap.ok(c.verdict == compare.OK and not changed, "a few more are not", changed)
+    c, changed = compared({}, {"written": 8192})
+    tap.ok(c.verdict == compare.WORSE and changed == {compare.BYTES: "worse"}, "the same number of writes of twice the size is worse", changed)
+    old = profiles(1)
+    for item in (i for p in old for i in p.items.values()):
+        item.bytes = 0
+    c = compare.compare(old, profiles(2), compare.Options())
+    tap.ok(c.verdict == compare.OK, "nights of older versions, which have no bytes of calls, are no reason for a verdict", c.reason)
+
+
+def a_store_keeps_the_metrics():
+    path = os.path.join(lib.folder(), "nights.sqlite")
+    kept = store.Store(path)
+    night = kept.night_begin("b", "h", "2026-03-01T00:00:00", None, "/none")
+    before = profiles(3)[0]
+    kept.run_add(night, 1, None, True, "ok", 0, None, 5, "x", 1, before)
+    kept.close()
+    again = store.Store(path)
+    after = again.profiles(night)[0]
+    process = profile.Key("process", "app", "", "app")
+    tap.ok(after.items[process].more == before.items[process].more and len(after.items[process].more) == 5, "the store returns what was read", after.items[process].more)
+    again.close()
+
+
+def older_stores_are_extended_and_newer_ones_refused():
+    folder = lib.folder()
+    path = os.path.join(folder, "old.sqlite")
+    store.Store(path).close()
+
+    def change(*statements):
+        c = sqlite3.connect(path)
+        for statement in statements:
+            c.execute(statement)
+        c.commit()
+        c.close()
+
+    def said(name=path):
+        try:
+            store.Store(name).close()
+        except store.Failure as failure:
+            return str(failure)
+        return ""
+
+    change("DROP TABLE store", "ALTER TABLE item DROP COLUMN more", "ALTER TABLE item DROP COLUMN cpu_ns", "ALTER TABLE run DROP COLUMN samples")
+    kept = store.Store(path)
+    tap.ok({"more", "cpu_ns"} <= kept.columns("item") and "samples" in kept.columns("run") and kept.version() == store.VERSION, "a store of the first version is extended")
+    kept.close()
+    change("UPDATE store SET version = 99")
+    tap.ok("old.sqlite" in said() and "schema 99; this one knows up to" in said() and "\n" not in said(), "a newer one is refused by name", said())
+    change("DELETE FROM store", "ALTER TABLE night DROP COLUMN verdict")
+    tap.ok("no column 'verdict'" in said(), "another table of this name is refused", said())
+    other = os.path.join(folder, "other.sqlite")
+    c = sqlite3.connect(other)
+    c.execute("CREATE TABLE recipes (id INTEGER)")
+    c.commit()
+    c.close()
+    with open(other, "rb") as file:
+        before = file.read()
+    tap.ok("it is a database of something else" in said(other), "a database of another program is refused", said(other))
+    with open(other, "rb") as file:
+        tap.ok(file.read() == before, "and not changed")
+    text = os.path.join(folder, "text.sqlite")
+    with open(text, "w", encoding="ascii") as file:
+        file.write("no database, but a text of some length\n" * 100)
+    tap.ok("file is not a database" in said(text), "a file that is no database is refused", said(text))
+
+
+def a_recorded_run_has_them():
+    folder = lib.folder()
+    report, database = os.path.join(folder, "x.rep"), os.path.join(folder, "x.sqlite")
+    result = lib.trace("run", "-t", "osrt", "--osrt-threshold", "0", "--thread-time=process-tree", "-o", report, "--", "/bin/sh", "-c", "i=0; while [ $i -lt 20000 ]; do i=$((i + 1)); done; echo x")
+    convert.export(report, database)
+    if not sqlite3.connect(database).execute("SELECT 1 FROM sqlite_master WHERE name = 'LIBTRACE_THREAD_TIME'").fetchone():
+        tap.skip("a recorded run", "the kernel shows no times of threads")
+        return
+    found = profile.read(database, report)
+    item = next(i for k, i in found.items.items() if k.kind == "process")
+    tap.ok({samples.DELAY, samples.BLOCKED, samples.FAULTS, samples.UNDISTURBED} <= set(item.more) and 0 < item.more[samples.UNDISTURBED] <= item.total_ns and item.more[samples.FAULTS] > 0,
+           "a recorded process has waits and page faults", f"{item} {result.err}")
+    tap.ok(sum(i.bytes for k, i in found.items.items() if k.name == "write") == 2, "and the bytes that it wrote", [(k, i) for k, i in found.items.items() if k.kind == "call"])
+
+
+lib.main(the_machines_share_is_told_apart, page_faults_and_bytes_are_compared, a_store_keeps_the_metrics, older_stores_are_extended_and_newer_ones_refused, a_recorded_run_has_them)
