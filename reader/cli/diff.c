@@ -17,9 +17,8 @@ int command_diff(const struct options *o)
 	if (before < 0 && o->argc == 2)
 		before = 1; /* two files need no divider */
 	if (!records && (before <= 0 || before >= o->argc)) {
-		cli_error(
-			"expected runs of both sides, BASE... -- OTHER..., or --run twice; see "
-			"'trace help diff'");
+		cli_error("expected runs of both sides, BASE... -- OTHER..., or --run twice; see "
+			  "'trace help diff'");
 		return STATUS_FAILED;
 	}
 	error = python_add_options(&a, o);
