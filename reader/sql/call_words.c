@@ -47,31 +47,28 @@ static void text_return(sqlite3_context *context, sqlite3_str *text)
 		sqlite3_result_text(context, "", 0, SQLITE_STATIC);
 }
 
-static void call_words(sqlite3_context *context, int count, sqlite3_value **values)
+/* How the words of a call are written. */
+struct words_style {
+	const char *between, *hex;
+	bool has_names;
+	bool has_pointers;   /* NULL for those that are 0 */
+	const char *omitted; /* name of a word that is not written; NULL = none */
+};
+static const struct words_style with_names = {", ", "0x%llx", .has_names = true};
+/* As CodeXL writes them: `command` is not an argument of the program. */
+static const struct words_style values_only = {
+	";", "0x%llX", .has_pointers = true, .omitted = "command"};
+
+static bool is_written(const struct words_style *style, const struct prototype_word *w)
 {
-	struct prototype p;
-	sqlite3_str *text = sqlite3_str_new(sqlite3_context_db_handle(context));
-	uint32_t words = prototype_take(values[0], values[1], &p);
-	(void)count;
-	for (uint32_t i = 0; i < words; i++) {
-		const struct prototype_word *w = &p.words[i];
-		int64_t value = sqlite3_value_int64(values[2 + i]);
-		if (w->type == WORD_POINTER)
-			continue;
-		sqlite3_str_appendf(text, "%s%.*s=", sqlite3_str_length(text) ? ", " : "",
-			(int)w->name_bytes, w->name);
-		sqlite3_str_appendf(text,
-			word_is_hex(w->type)              ? "0x%llx"
-				: word_is_signed(w->type) ? "%lld"
-							  : "%llu",
-			value);
-	}
-	text_return(context, text);
+	return (style->has_pointers || w->type != WORD_POINTER) &&
+		!(style->omitted && strlen(style->omitted) == w->name_bytes &&
+			!strncmp(w->name, style->omitted, w->name_bytes));
 }
 
-/* Values without names, as CodeXL writes them: `command` is not an argument of the program. */
-static void call_values(sqlite3_context *context, int count, sqlite3_value **values)
+static void call_words(sqlite3_context *context, int count, sqlite3_value **values)
 {
+	const struct words_style *style = sqlite3_user_data(context);
 	struct prototype p;
 	sqlite3_str *text = sqlite3_str_new(sqlite3_context_db_handle(context));
 	uint32_t words = prototype_take(values[0], values[1], &p);
@@ -79,14 +76,16 @@ static void call_values(sqlite3_context *context, int count, sqlite3_value **val
 	for (uint32_t i = 0; i < words; i++) {
 		const struct prototype_word *w = &p.words[i];
 		int64_t value = sqlite3_value_int64(values[2 + i]);
-		if (w->name_bytes == 7 && !strncmp(w->name, "command", 7))
+		if (!is_written(style, w))
 			continue;
-		sqlite3_str_appendall(text, sqlite3_str_length(text) ? ";" : "");
+		sqlite3_str_appendall(text, sqlite3_str_length(text) ? style->between : "");
+		if (style->has_names)
+			sqlite3_str_appendf(text, "%.*s=", (int)w->name_bytes, w->name);
 		if (w->type == WORD_POINTER && !value)
 			sqlite3_str_appendall(text, "NULL");
 		else
 			sqlite3_str_appendf(text,
-				word_is_hex(w->type)              ? "0x%llX"
+				word_is_hex(w->type)              ? style->hex
 					: word_is_signed(w->type) ? "%lld"
 								  : "%llu",
 				value);
@@ -96,15 +95,20 @@ static void call_values(sqlite3_context *context, int count, sqlite3_value **val
 
 int call_words_add(struct sql *s)
 {
-	int flags = SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_DIRECTONLY;
-	int code = sqlite3_create_function(s->connection, "call_word", 3 + (int)PROTOTYPE_WORDS_MAX,
-		flags, NULL, call_word, NULL, NULL);
-	if (code == SQLITE_OK)
-		code = sqlite3_create_function(s->connection, "call_words",
-			2 + (int)PROTOTYPE_WORDS_MAX, flags, NULL, call_words, NULL, NULL);
-	if (code == SQLITE_OK)
-		code = sqlite3_create_function(s->connection, "call_values",
-			2 + (int)PROTOTYPE_WORDS_MAX, flags, NULL, call_values, NULL, NULL);
+	static const struct {
+		const char *name;
+		int fixed; /* arguments before the words */
+		void (*call)(sqlite3_context *, int, sqlite3_value **);
+		const struct words_style *style;
+	} functions[] = {{"call_word", 3, call_word, NULL},
+		{"call_words", 2, call_words, &with_names},
+		{"call_values", 2, call_words, &values_only}};
+	int code = SQLITE_OK;
+	for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]) && code == SQLITE_OK; i++)
+		code = sqlite3_create_function(s->connection, functions[i].name,
+			functions[i].fixed + (int)PROTOTYPE_WORDS_MAX,
+			SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_DIRECTONLY,
+			(void *)(uintptr_t)functions[i].style, functions[i].call, NULL, NULL);
 	return code == SQLITE_OK ? 0 : -ENOMEM;
 }
 

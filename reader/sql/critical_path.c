@@ -3,8 +3,8 @@
  * critical_path.c - the virtual table critical_path.
  *
  * The tables are read into arrays once per query: 40 bytes for each span, and as much again while
- * the largest track is sorted. A walk visits each wait
- * at most once, so it ends whatever the tables contain.
+ * the largest track is sorted. A walk visits each wait at most once, so it ends whatever the tables
+ * contain.
  */
 #define _GNU_SOURCE
 #include "reader/sql/critical_path.h"
@@ -16,6 +16,7 @@
 
 #include "common/array.h"
 #include "reader/base/map.h"
+#include "reader/sql/virtual_table.h"
 
 enum column { GOAL, NUMBER, TRACK, START, END, KIND, SPAN, WAIT };
 
@@ -72,11 +73,6 @@ struct path_cursor {
 	sqlite3_vtab_cursor base;
 	struct segment *segments;
 	uint32_t count, capacity, at;
-};
-
-struct path_table {
-	sqlite3_vtab base;
-	sqlite3 *connection;
 };
 
 static void graph_release(struct graph *g)
@@ -337,40 +333,12 @@ static int goals_walk(struct graph *g, struct path_cursor *c, sqlite3 *connectio
 
 /* ---- module of virtual tables ---- */
 
-static int path_connect(sqlite3 *connection, void *user, int count, const char *const *words,
-	sqlite3_vtab **ret_table, char **ret_message)
-{
-	(void)user, (void)count, (void)words, (void)ret_message;
-	int code = sqlite3_declare_vtab(connection,
-		"CREATE TABLE x (goal, number, track, start, \"end\", kind, span, wait)");
-	struct path_table *t = code ? NULL : sqlite3_malloc(sizeof(*t));
-	if (!t)
-		return code ? code : SQLITE_NOMEM;
-	*t = (struct path_table){.connection = connection};
-	*ret_table = &t->base;
-	return sqlite3_vtab_config(connection, SQLITE_VTAB_DIRECTONLY);
-}
-
-static int path_disconnect(sqlite3_vtab *table)
-{
-	sqlite3_free(table);
-	return SQLITE_OK;
-}
-
 static int path_best_index(sqlite3_vtab *table, sqlite3_index_info *info)
 {
 	(void)table;
 	info->estimatedCost = 1e6;
 	info->estimatedRows = 100000;
 	return SQLITE_OK;
-}
-
-static int path_open(sqlite3_vtab *table, sqlite3_vtab_cursor **ret_cursor)
-{
-	struct path_cursor *c = calloc(1, sizeof(*c));
-	(void)table;
-	*ret_cursor = c ? &c->base : NULL;
-	return c ? SQLITE_OK : SQLITE_NOMEM;
 }
 
 static int path_close(sqlite3_vtab_cursor *cursor)
@@ -385,18 +353,14 @@ static int path_filter(sqlite3_vtab_cursor *cursor, int number, const char *text
 	sqlite3_value **values)
 {
 	struct path_cursor *c = (struct path_cursor *)cursor;
-	struct path_table *t = (struct path_table *)cursor->pVtab;
+	const struct virtual_table *t = (const struct virtual_table *)cursor->pVtab;
 	struct graph g = {0};
 	(void)number, (void)text, (void)count, (void)values;
 	c->count = c->at = 0;
 	int code = graph_read(&g, t->connection);
 	code = code ? code : goals_walk(&g, c, t->connection);
 	graph_release(&g);
-	if (code && code != SQLITE_NOMEM) {
-		sqlite3_free(t->base.zErrMsg);
-		t->base.zErrMsg = sqlite3_mprintf("%s", sqlite3_errmsg(t->connection));
-	}
-	return code;
+	return code ? virtual_table_failed(cursor, code) : SQLITE_OK;
 }
 
 static int path_next(sqlite3_vtab_cursor *cursor)
@@ -438,17 +402,21 @@ static int path_rowid(sqlite3_vtab_cursor *cursor, sqlite3_int64 *ret_rowid)
 
 int critical_path_add(struct sql *s)
 {
-	static const sqlite3_module module = {.xConnect = path_connect,
+	static const struct virtual_kind kind = {
+		"CREATE TABLE x (goal, number, track, start, \"end\", kind, span, wait)",
+		sizeof(struct path_cursor)};
+	static const sqlite3_module module = {.xConnect = virtual_table_connect,
 		.xBestIndex = path_best_index,
-		.xDisconnect = path_disconnect,
-		.xOpen = path_open,
+		.xDisconnect = virtual_table_disconnect,
+		.xOpen = virtual_table_open,
 		.xClose = path_close,
 		.xFilter = path_filter,
 		.xNext = path_next,
 		.xEof = path_eof,
 		.xColumn = path_column,
 		.xRowid = path_rowid};
-	return sqlite3_create_module_v2(s->connection, "critical_path", &module, NULL, NULL)
+	return sqlite3_create_module_v2(
+		       s->connection, "critical_path", &module, (void *)(uintptr_t)&kind, NULL)
 		? -ENOMEM
 		: 0;
 }

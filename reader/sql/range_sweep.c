@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "common/array.h"
+#include "reader/sql/virtual_table.h"
 
 #define DEPTH_SHOWN 200u
 #define COMPACT_LEAST 64u /* a stack of fewer ranges is not compacted */
@@ -38,23 +39,11 @@ enum ranges_column {
 enum launches_column { LAUNCH, THREAD, RANGE, PLACE, LAUNCHES_SOURCE };
 enum input_column { IN_THREAD, IN_START, IN_END, IN_RANGE, IN_LAUNCH, IN_FIRST, IN_LAST };
 
-static const struct kind {
-	const char *name, *declaration;
+struct sweep_kind {
+	struct virtual_kind base;
+	const char *name;
 	int source; /* index of the hidden column */
 	bool launches;
-} kinds[] = {
-	{"nested_ranges",
-		"CREATE TABLE x (id, parent, level, children, child_ns, operations, first, last, "
-		"stack, visited, source HIDDEN)",
-		RANGES_SOURCE, false},
-	{"range_launches", "CREATE TABLE x (launch, thread, range, place, source HIDDEN)",
-		LAUNCHES_SOURCE, true},
-};
-
-struct sweep_table {
-	sqlite3_vtab base;
-	sqlite3 *connection;
-	const struct kind *kind;
 };
 
 struct open_range {
@@ -86,6 +75,21 @@ struct sweep_cursor {
 	uint64_t visited;
 	sqlite3_int64 rowid;
 };
+
+static const struct sweep_kind kinds[] = {
+	{{"CREATE TABLE x (id, parent, level, children, child_ns, operations, first, last, "
+	  "stack, visited, source HIDDEN)",
+		 sizeof(struct sweep_cursor)},
+		"nested_ranges", RANGES_SOURCE, false},
+	{{"CREATE TABLE x (launch, thread, range, place, source HIDDEN)",
+		 sizeof(struct sweep_cursor)},
+		"range_launches", LAUNCHES_SOURCE, true},
+};
+
+static const struct sweep_kind *kind_of(const sqlite3_vtab *table)
+{
+	return (const struct sweep_kind *)((const struct virtual_table *)table)->kind;
+}
 
 static int64_t add(int64_t a, int64_t b)
 {
@@ -127,10 +131,10 @@ static char *stack_text(const struct sweep_cursor *c, const struct open_range *r
 /* Return a range that has ended as a row. Its enclosing ranges are still on the stack. */
 static int range_return(struct sweep_cursor *c, const struct open_range *r)
 {
-	const struct sweep_table *t = (const struct sweep_table *)c->base.pVtab;
-	struct sweep_row *row = t->kind->launches ? NULL : row_add(c);
+	const bool launches = kind_of(c->base.pVtab)->launches;
+	struct sweep_row *row = launches ? NULL : row_add(c);
 	if (!row)
-		return t->kind->launches ? SQLITE_OK : SQLITE_NOMEM;
+		return launches ? SQLITE_OK : SQLITE_NOMEM;
 	row->range = *r;
 	row->parent_id = r->parent ? c->open[r->parent - 1].id : 0;
 	row->stack = c->wants_stack ? stack_text(c, r) : NULL;
@@ -193,7 +197,7 @@ static int range_open(struct sweep_cursor *c, int64_t id, int64_t start, int64_t
 /* Add a launch to its enclosing ranges, or return a row for each of them. */
 static int launch_add(struct sweep_cursor *c, int64_t launch, int64_t end)
 {
-	const struct sweep_table *t = (const struct sweep_table *)c->base.pVtab;
+	const bool launches = kind_of(c->base.pVtab)->launches;
 	int64_t first = sqlite3_column_int64(c->input, IN_FIRST);
 	int64_t last = sqlite3_column_int64(c->input, IN_LAST);
 	int64_t place = 0;
@@ -204,14 +208,14 @@ static int launch_add(struct sweep_cursor *c, int64_t launch, int64_t end)
 		r->first = r->operations && r->first < first ? r->first : first;
 		r->last = r->operations && r->last > last ? r->last : last;
 		r->operations++;
-		struct sweep_row *row = t->kind->launches ? row_add(c) : NULL;
-		if (t->kind->launches && !row)
+		struct sweep_row *row = launches ? row_add(c) : NULL;
+		if (launches && !row)
 			return SQLITE_NOMEM;
 		if (row)
 			*row = (struct sweep_row){.range = *r, .launch = launch, .place = place};
 		place++;
 	}
-	if (!t->kind->launches || place)
+	if (!launches || place)
 		return SQLITE_OK; /* `place` is the number of ranges that enclose the launch */
 	struct sweep_row *row = row_add(c);
 	if (row)
@@ -250,15 +254,6 @@ static void rows_release(struct sweep_cursor *c)
 	c->row_count = c->returned = 0;
 }
 
-static int failed(struct sweep_cursor *c, int code)
-{
-	struct sweep_table *t = (struct sweep_table *)c->base.pVtab;
-	sqlite3_free(t->base.zErrMsg);
-	t->base.zErrMsg =
-		code == SQLITE_NOMEM ? NULL : sqlite3_mprintf("%s", sqlite3_errmsg(t->connection));
-	return code;
-}
-
 /* Process input rows until there are rows to return, or to the end. */
 static int sweep_on(struct sweep_cursor *c)
 {
@@ -272,55 +267,26 @@ static int sweep_on(struct sweep_cursor *c)
 		while (!code && !taken)
 			code = input_take(c, &taken);
 	}
-	return code ? failed(c, code) : SQLITE_OK;
+	return code ? virtual_table_failed(&c->base, code) : SQLITE_OK;
 }
 
 /* ---- module of virtual tables ---- */
 
-static int sweep_connect(sqlite3 *connection, void *user, int count, const char *const *words,
-	sqlite3_vtab **ret_table, char **ret_message)
-{
-	(void)count, (void)words, (void)ret_message;
-	const struct kind *kind = user;
-	int code = sqlite3_declare_vtab(connection, kind->declaration);
-	struct sweep_table *t = code ? NULL : sqlite3_malloc(sizeof(*t));
-	if (!t)
-		return code ? code : SQLITE_NOMEM;
-	*t = (struct sweep_table){.connection = connection, .kind = kind};
-	*ret_table = &t->base;
-	return sqlite3_vtab_config(connection, SQLITE_VTAB_DIRECTONLY);
-}
-
-static int sweep_disconnect(sqlite3_vtab *table)
-{
-	sqlite3_free(table);
-	return SQLITE_OK;
-}
-
 /* Require the name of the view. idxNum is set if the column `stack` is read. */
 static int sweep_best_index(sqlite3_vtab *table, sqlite3_index_info *info)
 {
-	const struct sweep_table *t = (const struct sweep_table *)table;
+	const struct sweep_kind *kind = kind_of(table);
 	info->estimatedCost = 1e6;
 	info->estimatedRows = 1000000;
-	info->idxNum = !t->kind->launches && info->colUsed >> STACK & 1;
+	info->idxNum = !kind->launches && info->colUsed >> STACK & 1;
 	for (int i = 0; i < info->nConstraint; i++)
-		if (info->aConstraint[i].usable &&
-			info->aConstraint[i].iColumn == t->kind->source &&
+		if (info->aConstraint[i].usable && info->aConstraint[i].iColumn == kind->source &&
 			info->aConstraint[i].op == SQLITE_INDEX_CONSTRAINT_EQ) {
 			info->aConstraintUsage[i].argvIndex = 1;
 			info->aConstraintUsage[i].omit = 1;
 			return SQLITE_OK;
 		}
 	return SQLITE_CONSTRAINT;
-}
-
-static int sweep_open(sqlite3_vtab *table, sqlite3_vtab_cursor **ret_cursor)
-{
-	struct sweep_cursor *c = calloc(1, sizeof(*c));
-	(void)table;
-	*ret_cursor = c ? &c->base : NULL;
-	return c ? SQLITE_OK : SQLITE_NOMEM;
 }
 
 static int sweep_close(sqlite3_vtab_cursor *cursor)
@@ -338,7 +304,7 @@ static int sweep_filter(sqlite3_vtab_cursor *cursor, int number, const char *tex
 	sqlite3_value **values)
 {
 	struct sweep_cursor *c = (struct sweep_cursor *)cursor;
-	const struct sweep_table *t = (const struct sweep_table *)cursor->pVtab;
+	const struct virtual_table *t = (const struct virtual_table *)cursor->pVtab;
 	(void)text, (void)count;
 	sqlite3_finalize(c->input);
 	c->input = NULL;
@@ -355,7 +321,7 @@ static int sweep_filter(sqlite3_vtab_cursor *cursor, int number, const char *tex
 	c->visited = 0;
 	c->thread = 0;
 	c->rowid = 0;
-	return code ? failed(c, code) : sweep_on(c);
+	return code ? virtual_table_failed(&c->base, code) : sweep_on(c);
 }
 
 static int sweep_next(sqlite3_vtab_cursor *cursor)
@@ -408,8 +374,7 @@ static void ranges_column(sqlite3_context *context, const struct sweep_cursor *c
 static int sweep_column(sqlite3_vtab_cursor *cursor, sqlite3_context *context, int column)
 {
 	const struct sweep_cursor *c = (const struct sweep_cursor *)cursor;
-	const struct sweep_table *t = (const struct sweep_table *)cursor->pVtab;
-	if (t->kind->launches)
+	if (kind_of(cursor->pVtab)->launches)
 		launches_column(context, c, &c->rows[c->returned], column);
 	else
 		ranges_column(context, c, &c->rows[c->returned], column);
@@ -424,10 +389,10 @@ static int sweep_rowid(sqlite3_vtab_cursor *cursor, sqlite3_int64 *ret_rowid)
 
 int range_sweep_add(struct sql *s)
 {
-	static const sqlite3_module module = {.xConnect = sweep_connect,
+	static const sqlite3_module module = {.xConnect = virtual_table_connect,
 		.xBestIndex = sweep_best_index,
-		.xDisconnect = sweep_disconnect,
-		.xOpen = sweep_open,
+		.xDisconnect = virtual_table_disconnect,
+		.xOpen = virtual_table_open,
 		.xClose = sweep_close,
 		.xFilter = sweep_filter,
 		.xNext = sweep_next,
@@ -437,7 +402,7 @@ int range_sweep_add(struct sql *s)
 	int code = 0;
 	for (size_t i = 0; !code && i < sizeof(kinds) / sizeof(kinds[0]); i++)
 		code = sqlite3_create_module_v2(
-			s->connection, kinds[i].name, &module, (void *)&kinds[i], NULL);
+			s->connection, kinds[i].name, &module, (void *)(uintptr_t)&kinds[i], NULL);
 	return code ? -ENOMEM : 0;
 }
 

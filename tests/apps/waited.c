@@ -3,12 +3,15 @@
  * waited.c - programs whose critical path is known: each stage is a function that sleeps, so that
  * the names of the stages on the path can be compared.
  *
- * Usage: waited join|lock|condition|barrier|child|pipe|relay
+ * Usage: waited join|lock|condition|barrier|child|pipe|relay|stdio|silent|timeout|semaphore
  */
 #include "app.h"
 
+#include <poll.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <string.h>
+#include <sys/select.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -176,6 +179,56 @@ static void pipes(int count)
 		waitpid(pids[i], NULL, 0);
 }
 
+/* A child writes by stdio, which writes to the pipe at its end; or by a raw system call, some time
+ * before its end: then nothing in the report bounds the wait. */
+static void unseen_write(int is_silent)
+{
+	int ends[2];
+	char byte;
+	check(!pipe(ends), "a pipe");
+	pid_t pid = fork();
+	if (!pid) {
+		third();
+		if (is_silent) {
+			check(syscall(SYS_write, ends[1], "x", 1) == 1, "the byte goes on");
+			aside();
+		} else {
+			FILE *file = fdopen(ends[1], "w");
+			check(file && fprintf(file, "x") == 1, "stdio has the byte");
+		}
+		exit(app_result());
+	}
+	check(read(ends[0], &byte, 1) == 1, "the byte comes");
+	first();
+	waitpid(pid, NULL, 0);
+}
+
+static void timeouts(void)
+{
+	struct timeval time = {0, 60000};
+	check(poll(NULL, 0, 140) == 0, "a timeout of poll()");
+	check(select(0, NULL, NULL, NULL, &time) == 0, "a timeout of select()");
+}
+
+static sem_t semaphore;
+
+static void *posts(void *unused)
+{
+	third();
+	sem_post(&semaphore);
+	aside();
+	return unused;
+}
+
+static void semaphore_wait(void)
+{
+	sem_init(&semaphore, 0, 0);
+	pthread_t thread = thread_of(posts, NULL);
+	sem_wait(&semaphore);
+	second();
+	pthread_join(thread, NULL);
+}
+
 int main(int argc, char **argv)
 {
 	const char *mode = argc > 1 ? argv[1] : "";
@@ -191,6 +244,12 @@ int main(int argc, char **argv)
 		child();
 	else if (!strcmp(mode, "pipe") || !strcmp(mode, "relay"))
 		pipes(!strcmp(mode, "relay") ? 2 : 1);
+	else if (!strcmp(mode, "stdio") || !strcmp(mode, "silent"))
+		unseen_write(!strcmp(mode, "silent"));
+	else if (!strcmp(mode, "timeout"))
+		timeouts();
+	else if (!strcmp(mode, "semaphore"))
+		semaphore_wait();
 	else
 		check(0, "a known mode");
 	return app_result();

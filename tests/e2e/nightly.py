@@ -306,6 +306,19 @@ def nights_with_reports_are_counted():
     tap.ok(status == 137 and len(reports) == 1 and lib.Report(reports[0]).check().status == 0, "a writer that was killed with its run: the report is recovered", f"{status} {said} {reports}")
 
 
+def two_nights_at_once():
+    """Check that nights of two benchmarks may run at the same time, also when both create the store."""
+    folder = lib.folder()
+    environment = {**os.environ, "PYTHONPATH": made.PACKAGES}
+    nights = [subprocess.Popen([sys.executable, "-m", "trace_tools", "nightly", "run", f"--name={name}", f"--folder={folder}", "--host=a", "--runs=3", "--", "/bin/true"], env=environment,
+                               stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) for name in ("one", "two")]
+    said = [night.communicate()[1] for night in nights]
+    kept = store.Store(os.path.join(folder, "nightly.sqlite"))
+    found = [(n["benchmark"], n["state"], len(kept.profiles(n["id"]))) for n in kept.nights()]
+    kept.close()
+    tap.ok(sorted(found) == [("one", "done", 3), ("two", "done", 3)] and all(night.returncode == 2 for night in nights), "nights of two benchmarks at once do not disturb each other", f"{found} {said}")
+
+
 def failed_nights_are_no_baseline():
     """Check that failed nights are no baseline: 'exit 4' leaves reports, but no whole run."""
     folder = lib.folder()
@@ -515,4 +528,4 @@ def secrets_are_not_in_reports():
     tap.ok(result.out.decode().split() == given, "the program gets its own arguments", result.out)
 
 
-lib.main(secrets_are_not_in_reports, machines_that_differ_are_refused, gpus_that_differ_are_refused, facts_are_in_the_report, ranks_have_reports_of_their_own, nights_with_reports_are_counted, failed_nights_are_no_baseline, options_come_from_a_file_too, many_writers_lose_nothing, a_month_goes_by)
+lib.main(secrets_are_not_in_reports, machines_that_differ_are_refused, gpus_that_differ_are_refused, facts_are_in_the_report, ranks_have_reports_of_their_own, nights_with_reports_are_counted, failed_nights_are_no_baseline, two_nights_at_once, options_come_from_a_file_too, many_writers_lose_nothing, a_month_goes_by)

@@ -49,10 +49,10 @@ def stages(segments):
     return found
 
 
-def known_path(mode, expected, sure):
+def known_path(mode, expected, sure, **options):
     """The path of a mode of waited.c has these stages; `sure`: cause -> how sure the report is of what ended it."""
     for _ in range(TRIES):
-        report = recorded([app("waited"), mode])
+        report = recorded([app("waited"), mode], **options)
         if not report:
             return
         segments = path_of(report)
@@ -98,6 +98,37 @@ def pipes():
     known_path("relay", ["third", "second", "first"], {"read": "likely"})
 
 
+def unseen_writes():
+    """A writer that used stdio is known by its end; a raw system call is not seen, and the wait is not the reader's own time."""
+    known_path("stdio", ["third", "first"], {"read": "likely"})
+    for _ in range(TRIES):
+        report = recorded([app("waited"), "silent"])
+        segments = path_of(report) if report else []
+        if stages(segments) == ["first"]:
+            break
+    found = [s for s in segments if s["Cause"] == "read" and s["Duration (ns)"] >= STAGE_NS]
+    tap.ok(len(found) == 1 and found[0]["Sure"] == "unknown", "silent: who ended a read of a pipe is unknown", segments)
+
+
+def timeouts():
+    """A wait that its timeout ends is a sleep: nobody is missing from the report."""
+    report = recorded([app("waited"), "timeout"])
+    segments = path_of(report) if report else []
+    found = [(s["Cause"], s["Sure"]) for s in segments if s["Duration (ns)"] >= STAGE_NS and s["Cause"] != "computing"]
+    tap.ok(found == [("poll (timeout)", None), ("select (timeout)", None)], "timeout: poll() and select() without descriptors are sleeps", segments)
+
+
+def files():
+    """Reading a file that the process has opened is its own time."""
+    report = recorded([sys.executable, "-c", "open('f', 'wb').write(bytes(1 << 24)); print(len(open('f', 'rb', 0).read(1 << 24)))"])
+    segments = path_of(report) if report else []
+    tap.ok(segments and not [s for s in segments if s["Cause"] == "read" and s["Sure"]], "files: nobody is missing who wrote a file for a reader", segments)
+
+
+def semaphores():
+    known_path("semaphore", ["third", "second"], {"sem_wait": "exact"}, LIBTRACE_OSRT_LOCKS="all")
+
+
 def devices():
     """A program of the simulated device: it waits for kernels, which are on the path. This test has not run on a GPU."""
     reason = device.missing("pipeline")
@@ -131,4 +162,4 @@ def ranges():
     tap.ok(refused.status == 2 and b"write ? for" in refused.err, "a range with a colon is refused with what to write instead", refused)
 
 
-main(joins, locks, conditions, barriers, children, pipes, devices, ranges)
+main(joins, locks, conditions, barriers, children, pipes, unseen_writes, timeouts, files, semaphores, devices, ranges)

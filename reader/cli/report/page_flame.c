@@ -203,7 +203,7 @@ static int tree_print(FILE *out, struct flame *f, struct sql *s)
  * timeline has computed (page_timeline.c). */
 static int wall_prepare(struct sql *s)
 {
-	static const char *const files[] = {"gpu_waits", "wall", "flame_wall"};
+	static const char *const files[] = {"gpu_work", "gpu_waits", "wall", "flame_wall"};
 	int error = sql_has_rows(s, "LIBTRACE_THREAD_TIME");
 	if (error <= 0)
 		return error;

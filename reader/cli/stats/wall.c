@@ -94,7 +94,8 @@ bool wall_has(enum profile_source source)
 /* Add a leaf for each part of the threads' time, if the database has thread times. */
 static int leaves_add(struct sql *s, struct profile *p)
 {
-	static const char *const before[] = {"osrt", "thread_time", "gpu_waits", "wall"};
+	static const char *const before[] = {
+		"osrt", "thread_time", "gpu_work", "gpu_waits", "wall"};
 	static const char *const queries[] = {[PROFILE_WALL] = "SELECT * FROM WALL_FRAMES",
 		[PROFILE_OFFCPU] = "SELECT * FROM WALL_FRAMES WHERE NOT is_running"};
 	struct leaf leaf = {.p = p};

@@ -19,7 +19,7 @@ import tempfile
 import time
 from typing import Any, Callable
 
-from . import Failure, compare, convert, fingerprint, formats, pages, profile, sequential, store
+from . import Failure, compare, convert, fingerprint, formats, notify, pages, profile, sequential, store
 from .compare import Comparison
 from .store import Row
 
@@ -461,6 +461,31 @@ class Night:
             ]
         file.close(content)
 
+    def publish(self, kept: store.Store, night: int, verdict: int, reason: str, comparison: Comparison | None) -> None:
+        """Write the metrics for Prometheus, and run the user's command if the night is worse. Failures are notes."""
+        given = self.given
+        if given.prometheus:
+            worse = len(comparison.of("worse")) if comparison else 0
+            profiles = kept.profiles(night)
+            text = notify.prometheus(given.name, given.host, self.now.timestamp(), verdict, worse, profiles)
+            try:
+                notify.replace(given.prometheus, text)
+            except OSError as error:
+                self.notes.append(f"cannot write '{given.prometheus}': {error.strerror}")
+        if given.on_worse and verdict == compare.WORSE:
+            facts = {
+                "NAME": given.name,
+                "HOST": given.host,
+                "VERDICT": compare.VERDICTS[verdict],
+                "REASON": reason,
+                "FOLDER": self.folder,
+                "COMMIT": self.commit or "",
+            }
+            text = formats.text(comparison, False) if comparison else reason
+            problem = notify.run_hook(given.on_worse, facts, text)
+            if problem:
+                self.notes.append(problem)
+
     def dry_run(self) -> int:
         print(f"benchmark '{self.given.name}' on '{self.given.host}', commit {self.commit or 'not known'}")
         print(f"folder    {self.folder}\nstore     {store.without_password(self.given.store)}")
@@ -506,6 +531,7 @@ class Night:
                 write_page(self.given, kept, night, comparison, os.path.join(self.folder, PAGE))
             except Failure as error:
                 self.notes.append(f"no page: {error}")
+        self.publish(kept, night, verdict, reason, comparison)
         self.write_verdict(file, verdict, reason, comparison, overhead)
         kept.night_end(night, compare.VERDICTS[verdict], reason, is_baseline, overhead, "\n".join(self.notes))
         prune(kept, self.given, self.now)

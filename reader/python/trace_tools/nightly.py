@@ -206,6 +206,17 @@ def parser() -> tuple[arguments.Parser, dict[str, arguments.Parser]]:
         "default: that of Slurm, Open MPI, MPICH or PMI",
     )
     run.add_argument("--commit", help="commit of the benchmarked program; default: that of the git repository here")
+    run.add_argument(
+        "--prometheus",
+        metavar="FILE",
+        help="also write the verdict and the heaviest items to FILE, for the textfile collector of node_exporter",
+    )
+    run.add_argument(
+        "--on-worse",
+        metavar="TEXT",
+        help="shell command to run when the night is worse: the verdict is its input, NIGHTLY_NAME, _HOST, _VERDICT, "
+        "_REASON, _FOLDER and _COMMIT are in its environment",
+    )
     run.add_argument("--page", action="store_true", help="also write the page of the night, verdict.html in its folder")
     comparing(run)
     keeping(run)
@@ -221,8 +232,26 @@ def parser() -> tuple[arguments.Parser, dict[str, arguments.Parser]]:
             "not worse than GOOD.",
         )
     )
-    report = common(commands.add_parser("report", help="write the history of a benchmark as HTML"))
-    report.add_argument("--output", "-o", metavar="FILE", help="default: DIR/NAME/HOST/history.html")
+    report = common(
+        commands.add_parser(
+            "report", help="write the history of a benchmark as HTML; without --name, of all, with an index"
+        )
+    )
+    report.add_argument(
+        "--output", "-o", metavar="FILE", help="default: DIR/NAME/HOST/history.html; without --name, DIR/index.html"
+    )
+    report.add_argument(
+        "--last",
+        type=arguments.count(1),
+        default=365,
+        metavar="N",
+        help="number of nights to show, the last ones; default 365",
+    )
+    report.add_argument(
+        "--commit-url",
+        metavar="URL",
+        help="link each commit to URL, in which {commit} stands for its hash: https://host/project/commit/{commit}",
+    )
     page = common(commands.add_parser("page", help="write a page that shows a night beside the nights before it"))
     page.add_argument("--output", "-o", metavar="FILE", help="default: verdict.html in the folder of the night")
     page.add_argument(
@@ -302,7 +331,7 @@ def parse(argv: list[str]) -> tuple[argparse.Namespace, list[str]]:
             raise Failure(f"invalid {what} name '{name}': it must be usable as a folder name")
     if given.command == "bisect":
         return given, program
-    if not given.name and given.command != "list":
+    if not given.name and given.command not in ("list", "report"):
         raise Failure(f"no benchmark given; use --name NAME; see 'trace nightly {given.command} --help'")
     given.store = given.store or os.path.join(given.folder, "nightly.sqlite")
     return given, program

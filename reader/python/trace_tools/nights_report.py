@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import argparse
 import html
-import math
 import os
 import statistics as plain
 from typing import List, Tuple
 
 import numpy
 
-from . import Failure, functions, store
+from . import Failure, functions, notify, store
 from .profile import KINDS, Key, Profile
 from .statistics import Reals
 from .store import Row
@@ -26,6 +25,8 @@ PLOTS = 12  # most plots of durations, of processor times, and of counts: of the
 TYPICAL, COUNT = "typical (ns)", "count"
 LEAST_NIGHTS = 3  # nights on each side of a change point
 SHUFFLES = 5000
+BATCH = 100  # orders that are tested at once
+MANY_NIGHTS = 500  # with more, a fifth of SHUFFLES
 ALPHA = 0.05  # probability of a false change point anywhere in the history, over all items
 WIDTH, HEIGHT, LEFT, TOP = 860, 160, 80, 12
 
@@ -89,17 +90,30 @@ def chosen(found: dict[Series, Points]) -> list[tuple[Series, Points]]:
     return times[:PLOTS] + cpu[:PLOTS] + counts[:PLOTS]
 
 
-def split_statistic(values: Reals) -> tuple[float, int]:
-    """Return (largest standardized distance of the means before and after a split, index of the split)."""
-    n = len(values)
-    best = (0.0, 0)
-    spread = values.std()
+def split_statistics(orders: Reals) -> tuple[Reals, int]:
+    """Return for each row the largest standardized distance of the means before and after a split, and the index of the
+    split of the first row. All rows have the same values, in another order.
+    """
+    n = orders.shape[1]
+    spread = orders[0].std()
     if not spread:
-        return best
-    sums = numpy.cumsum(values - values.mean())
-    for k in range(LEAST_NIGHTS, n - LEAST_NIGHTS + 1):
-        best = max(best, (abs(float(sums[k - 1])) / (spread * math.sqrt(k * (n - k) / n)), k))
-    return best
+        return numpy.zeros(len(orders)), 0
+    k = numpy.arange(LEAST_NIGHTS, n - LEAST_NIGHTS + 1)
+    sums = numpy.cumsum(orders - orders[0].mean(), axis=1)[:, k - 1]
+    apart = numpy.abs(sums) / (spread * numpy.sqrt(k * (n - k) / n))
+    return apart.max(axis=1), int(k[apart[0].argmax()])
+
+
+def is_split(ranks: Reals, clear: float, alpha: float, rng: numpy.random.Generator) -> bool:
+    """Return whether at most a fraction alpha of random orders splits as clearly. Ends as soon as more of them do."""
+    shuffles = SHUFFLES if 8 < len(ranks) <= MANY_NIGHTS else SHUFFLES // 5
+    as_clear = 0
+    for first in range(0, shuffles, BATCH):
+        orders = rng.permuted(numpy.tile(ranks, (min(BATCH, shuffles - first), 1)), axis=1)
+        as_clear += int((split_statistics(orders)[0] >= clear - 1e-9).sum())
+        if (as_clear + 1) / (shuffles + 1) > alpha:
+            return False
+    return True
 
 
 def change_points(medians: list[float], alpha: float, rng: numpy.random.Generator) -> list[int]:
@@ -113,14 +127,8 @@ def change_points(medians: list[float], alpha: float, rng: numpy.random.Generato
         if end - first < 2 * LEAST_NIGHTS:
             return []
         ranks = scipy.stats.rankdata(medians[first:end])
-        clear, k = split_statistic(ranks)
-        if not clear:
-            return []
-        as_clear = sum(
-            split_statistic(rng.permutation(ranks))[0] >= clear - 1e-9
-            for _ in range(SHUFFLES if end - first > 8 else SHUFFLES // 5)
-        )
-        if (as_clear + 1) / ((SHUFFLES if end - first > 8 else SHUFFLES // 5) + 1) > alpha:
+        (clear,), k = split_statistics(ranks[numpy.newaxis])
+        if not clear or not is_split(ranks, float(clear), alpha, rng):
             return []
         return [*within(first, first + k), first + k, *within(first + k, end)]
 
@@ -175,7 +183,15 @@ def plot(nights: list[Row], points: Points, changes: list[int]) -> str:
     return "".join(parts) + "</svg>"
 
 
-def nights_table(nights: list[Row], folder: str) -> str:
+def commit_cell(night: Row, url: str | None) -> str:
+    """Return the commit of a night as HTML, a link if there is an address."""
+    text = html.escape(short_commit(night))
+    if not url or not night["commit_id"]:
+        return text
+    return f"<a href='{html.escape(url.replace('{commit}', night['commit_id']), quote=True)}'>{text}</a>"
+
+
+def nights_table(nights: list[Row], folder: str, url: str | None) -> str:
     rows = []
     for n in nights:
         there = os.path.relpath(n["folder"], folder)
@@ -188,7 +204,6 @@ def nights_table(nights: list[Row], folder: str) -> str:
         cells = [
             str(n["id"]),
             n["begun"],
-            short_commit(n),
             n["verdict"] or n["state"],
             "yes" if n["is_baseline"] else "-",
             overhead,
@@ -197,7 +212,9 @@ def nights_table(nights: list[Row], folder: str) -> str:
         ]
         rows.append(
             f"<tr class='{(n['verdict'] or '').replace(' ', '-')}'>"
-            + "".join(f"<td>{html.escape(c)}</td>" for c in cells)
+            + "".join(f"<td>{html.escape(c)}</td>" for c in cells[:2])
+            + f"<td>{commit_cell(n, url)}</td>"
+            + "".join(f"<td>{html.escape(c)}</td>" for c in cells[2:])
             + f"<td>{' '.join(links)}</td></tr>"
         )
     head = "".join(
@@ -230,6 +247,8 @@ STYLE = (
 
 
 def page(given: argparse.Namespace, kept: store.Store, nights: list[Row], folder: str) -> str:
+    count = f"{len(nights)} nights" if len(nights) <= given.last else f"the last {given.last} of {len(nights)} nights"
+    nights = nights[-given.last :]
     found = chosen(series_of(kept, nights))
     rng = numpy.random.default_rng(1)
     moved, plots = [], []
@@ -254,27 +273,72 @@ def page(given: argparse.Namespace, kept: store.Store, nights: list[Row], folder
     return (
         f"<!DOCTYPE html>\n<html><head><meta charset='utf-8'><title>{html.escape(given.name)}</title><style>"
         f"{STYLE}</style></head>\n<body>\n"
-        f"<h1>{html.escape(given.name)} on {html.escape(given.host)}</h1>\n<p>{len(nights)} nights</p>\n"
+        f"<h1>{html.escape(given.name)} on {html.escape(given.host)}</h1>\n<p>{count}</p>\n"
         "<h2>Changes</h2>\n"
         f"{'<ul>' + chr(10).join(lines) + '</ul>' if lines else '<p>no change</p>'}\n<h2>Nights</h2>"
-        f"\n{nights_table(nights, folder)}\n<h2>Plots</h2>\n"
+        f"\n{nights_table(nights, folder, given.commit_url)}\n<h2>Plots</h2>\n"
         "<p>A dot is the median of the runs of a night, a line their range from minimum to "
         f"maximum.</p>\n{chr(10).join(plots)}\n</body></html>\n"
     )
 
 
+def history(given: argparse.Namespace, kept: store.Store, nights: list[Row], output: str) -> None:
+    """Write the history of a benchmark on a host."""
+    text = page(given, kept, nights, os.path.dirname(os.path.abspath(output)))
+    try:
+        notify.replace(output, text)
+    except OSError as error:
+        raise Failure(f"cannot write '{output}': {error.strerror}") from None
+
+
+def index(given: argparse.Namespace, kept: store.Store) -> str:
+    """Write the history of each benchmark and host, and an index of them. Return its path."""
+    by_place: dict[tuple[str, str], list[Row]] = {}
+    for n in kept.nights():
+        by_place.setdefault((n["benchmark"], n["host"]), []).append(n)
+    if not by_place:
+        raise Failure("no nights of any benchmark")
+    output = given.output or os.path.join(given.folder, "index.html")
+    rows = []
+    for (benchmark, host), nights in sorted(by_place.items()):
+        file = os.path.join(given.folder, benchmark, host, "history.html")
+        os.makedirs(os.path.dirname(file), exist_ok=True)
+        given.name, given.host = benchmark, host
+        history(given, kept, nights, file)
+        last = nights[-1]
+        link = html.escape(os.path.relpath(file, os.path.dirname(os.path.abspath(output))))
+        verdict = last["verdict"] or last["state"]
+        cells = (host, verdict, last["begun"], short_commit(last), str(len(nights)), last["reason"] or "")
+        rows.append(
+            f"<tr class='{html.escape(verdict.replace(' ', '-'))}'>"
+            f"<td><a href='{link}'>{html.escape(benchmark)}</a></td>"
+            + "".join(f"<td>{html.escape(cell)}</td>" for cell in cells)
+            + "</tr>"
+        )
+    titles = ("Benchmark", "Host", "Verdict", "Last Night (UTC)", "Commit", "Nights", "Reason")
+    head = "".join(f"<th>{title_}</th>" for title_ in titles)
+    text = (
+        f"<!DOCTYPE html>\n<html><head><meta charset='utf-8'><title>Benchmarks</title><style>{STYLE}</style></head>\n"
+        f"<body>\n<h1>Benchmarks</h1>\n<table><tr>{head}</tr>\n{chr(10).join(rows)}</table>\n</body></html>\n"
+    )
+    try:
+        notify.replace(output, text)
+    except OSError as error:
+        raise Failure(f"cannot write '{output}': {error.strerror}") from None
+    return output
+
+
 def write(given: argparse.Namespace) -> int:
     kept = store.Store(given.store)
+    if not given.name:
+        print(index(given, kept))
+        kept.close()
+        return 0
     nights = kept.nights(given.name, given.host)
     if not nights:
         raise Failure(f"no nights of '{given.name}' on '{given.host}'")
     output = given.output or os.path.join(given.folder, given.name, given.host, "history.html")
-    text = page(given, kept, nights, os.path.dirname(os.path.abspath(output)))
+    history(given, kept, nights, output)
     kept.close()
-    try:
-        with open(output, "w", encoding="utf-8") as out:
-            out.write(text)
-    except OSError as error:
-        raise Failure(f"cannot write '{output}': {error.strerror}") from None
     print(output)
     return 0

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Time in which threads waited for the GPU, divided among the operations of the GPU that ran meanwhile. Needs
--- shared/thread_time.sql.
+-- shared/thread_time.sql and shared/gpu_work.sql.
 --
 -- A thread waits in CUDA calls that return when the GPU is done (api_waits()): blocked in calls of the OS runtime, or
 -- running while the driver polls, so that samples find it there. The wait is for a stream if the call names one or is
@@ -16,11 +16,9 @@ calls AS MATERIALIZED (
   SELECT globalTid, start, "end", globalTid >> 24 AS process, correlationId AS correlation
   FROM CUPTI_ACTIVITY_KIND_RUNTIME
   WHERE nameId IN waiting AND "end" > start AND globalTid IS NOT NULL AND EXISTS (SELECT 1 FROM LIBTRACE_THREAD_TIME)),
--- syncType: 3 waits for a stream, 4 for a context.
 scopes AS MATERIALIZED (
   SELECT process, correlation, max(context) AS context, max(stream) AS stream
-  FROM (SELECT globalPid >> 24 AS process, correlationId AS correlation, contextId AS context, CASE WHEN syncType = 3 THEN streamId ELSE -1 END AS stream
-        FROM CUPTI_ACTIVITY_KIND_SYNCHRONIZATION WHERE syncType IN (3, 4)
+  FROM (SELECT process, correlation, context, coalesce(stream, -1) AS stream FROM GPU_SYNCS
         UNION ALL SELECT globalPid >> 24, correlationId, contextId, streamId FROM CUPTI_ACTIVITY_KIND_MEMCPY)
   WHERE correlation <> 0 GROUP BY process, correlation)
 SELECT c.globalTid, c.start, c."end", c.process, coalesce(s.context, -1), coalesce(s.stream, -1)
@@ -31,16 +29,9 @@ WHERE c.before IS NULL OR c.start >= c.before;
 -- Operations of the GPU, once for each set of streams that a thread waited for and that has it.
 DROP TABLE IF EXISTS temp.GPU_WORK;
 CREATE TEMP TABLE GPU_WORK AS
-WITH scopes AS MATERIALIZED (SELECT DISTINCT process, context, stream FROM GPU_WAITS),
-work AS (
-  SELECT k.globalPid >> 24 AS process, k.contextId AS context, k.streamId AS stream, k.start, k."end", k.correlationId AS correlation,
-         '[GPU] ' || coalesce(short.value, whole.value, 'kernel') AS name
-  FROM CUPTI_ACTIVITY_KIND_KERNEL AS k LEFT JOIN StringIds AS short ON short.id = k.shortName LEFT JOIN StringIds AS whole ON whole.id = k.demangledName
-  UNION ALL SELECT globalPid >> 24, contextId, streamId, start, "end", correlationId, name FROM MEMORY_OPERATIONS
-  UNION ALL SELECT globalPid >> 24, contextId, streamId, start, "end", correlationId, '[GPU] CUDA graph ' || graphId FROM CUPTI_ACTIVITY_KIND_GRAPH_TRACE)
-SELECT s.process, s.context, s.stream, w.start, w."end", w.correlation, w.name
-FROM scopes AS s JOIN work AS w ON w.process = s.process AND s.context IN (-1, w.context) AND s.stream IN (-1, w.stream)
-WHERE w."end" > w.start;
+WITH scopes AS MATERIALIZED (SELECT DISTINCT process, context, stream FROM GPU_WAITS)
+SELECT s.process, s.context, s.stream, w.start, w."end", w.correlation, CASE w.kind WHEN 'memory' THEN w.name ELSE '[GPU] ' || coalesce(w.name, w.kind) END AS name
+FROM scopes AS s JOIN GPU_OPERATIONS AS w ON w.process = s.process AND s.context IN (-1, w.context) AND s.stream IN (-1, w.stream);
 CREATE INDEX temp.GPU_WORK_ORDER ON GPU_WORK (process, context, stream, start);
 DROP TABLE IF EXISTS temp.GPU_WORK_LONGEST;
 CREATE TEMP TABLE GPU_WORK_LONGEST AS

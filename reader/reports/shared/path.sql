@@ -1,24 +1,27 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- The critical path of the program: input of the table critical_path (reader/sql/critical_path.h), and its segments with names. Needs
--- shared/osrt.sql and shared/launch_calls.sql.
+-- shared/osrt.sql, shared/launch_calls.sql and shared/gpu_work.sql.
 --
 -- A call that waits ends because of something that another thread, process or stream did. `how` says how sure that is: exact (by object and
 -- order, or by the id of the process), likely (by time alone), unknown (it waited, and who ended it is not in the report), or NULL: the call
 -- waits for nobody that the report could name.
 
--- What functions do: wait for a thread (join), a process, a lock, a condition, a semaphore, a barrier, data (read), the GPU (device), or something else
--- (wait); or end waits of others (signal, post, write). `source`: 0 OS runtime, 1 CUDA API, 2 wait for Python's GIL.
+-- What functions do: wait for a thread (join), a process, a lock, a condition, a semaphore, a barrier, data (read), descriptors that are ready (poll),
+-- the GPU (device), or something else (wait); end waits of others (signal, post, write); or open files, which nobody writes for a reader (open).
+-- `source`: 0 OS runtime, 1 CUDA API, 2 wait for Python's GIL.
 DROP TABLE IF EXISTS temp.PATH_NAMES;
 CREATE TEMP TABLE PATH_NAMES (source, nameId, name, role, PRIMARY KEY (source, nameId)) WITHOUT ROWID;
 INSERT INTO PATH_NAMES
 SELECT 0, id, name,
        CASE WHEN name LIKE 'pthread%join%' THEN 'join' WHEN name IN ('wait', 'waitpid', 'wait3', 'wait4', 'waitid', 'system', 'pclose') THEN 'process'
-            WHEN name IN ('pthread_cond_wait', 'pthread_cond_timedwait') THEN 'condition' WHEN name IN ('pthread_cond_signal', 'pthread_cond_broadcast') THEN 'signal'
-            WHEN name IN ('sem_wait', 'sem_timedwait') THEN 'semaphore' WHEN name = 'sem_post' THEN 'post' WHEN name = 'pthread_barrier_wait' THEN 'barrier'
+            WHEN name IN ('pthread_cond_wait', 'pthread_cond_timedwait', 'pthread_cond_clockwait') THEN 'condition' WHEN name IN ('pthread_cond_signal', 'pthread_cond_broadcast') THEN 'signal'
+            WHEN name IN ('sem_wait', 'sem_timedwait', 'sem_clockwait') THEN 'semaphore' WHEN name = 'sem_post' THEN 'post' WHEN name = 'pthread_barrier_wait' THEN 'barrier'
             WHEN name IN ('write', 'writev', 'pwrite', 'pwritev', 'send', 'sendto', 'sendmsg', 'sendmmsg', 'sendfile', 'splice', 'fwrite', 'fputs', 'puts', 'putc', 'fflush',
-                          'eventfd_write') THEN 'write'
-            WHEN name LIKE 'read%' OR name LIKE 'pread%' OR name LIKE 'recv%' OR name LIKE 'accept%' OR name LIKE '%poll%' OR name LIKE '%select' OR name LIKE 'epoll%wait%'
+                          'fflush_unlocked', 'fclose', 'eventfd_write') THEN 'write'
+            WHEN name LIKE '%poll%' OR name LIKE '%select' OR name LIKE 'epoll%wait%' THEN 'poll'
+            WHEN name LIKE 'read%' OR name LIKE 'pread%' OR name LIKE 'recv%' OR name LIKE 'accept%'
                  OR name IN ('fread', 'fgets', 'getline', 'getdelim', 'fgetc', 'getc', 'connect', 'eventfd_read') THEN 'read'
+            WHEN name LIKE 'open%' OR name LIKE 'creat%' OR name LIKE 'fopen%' THEN 'open'
             WHEN name LIKE '%sleep%' OR name LIKE '%yield%' THEN NULL
             WHEN osrt_class(name) = 'lock' THEN 'lock' WHEN osrt_class(name) = 'wait' THEN 'wait' END
 FROM (SELECT s.id, s.value AS name FROM StringIds AS s WHERE s.id IN (SELECT nameId FROM OSRT_API UNION SELECT nameId FROM LIBTRACE_OSRT_UNFINISHED))
@@ -40,13 +43,14 @@ SELECT id << 2 | 2, 2, globalTid, start, start + duration, NULL, 0, NULL, nullif
 UNION ALL
 SELECT id << 2 | 3, 0, globalTid, start, start + duration, NULL, nameId, NULL, NULL FROM LIBTRACE_OSRT_UNFINISHED;
 
--- Those that wait, or end waits, with their objects. `failed`: the error of the call. A call of less than 10 us is too short to have been woken up.
+-- Those that wait, or end waits, with their objects. `failed`: the error of the call. `timed_out`: its timeout ended it, as if it were a sleep. A call of less than 10 us is too short to have been woken up.
 DROP TABLE IF EXISTS temp.PATH_ROLES;
-CREATE TEMP TABLE PATH_ROLES (number INTEGER PRIMARY KEY, role, globalTid, start, "end", source, id, name, value, object, holder, failed);
+CREATE TEMP TABLE PATH_ROLES (number INTEGER PRIMARY KEY, role, globalTid, start, "end", source, id, name, value, object, holder, failed, timed_out);
 INSERT OR IGNORE INTO PATH_ROLES
-SELECT c.number, n.role, c.globalTid, c.start, c."end", c.source, c.id, n.name, c.value, f.object, coalesce(c.holder, nullif(f.holderTid, 0)), f.errno
+SELECT c.number, n.role, c.globalTid, c.start, c."end", c.source, c.id, n.name, c.value, f.object, coalesce(c.holder, nullif(f.holderTid, 0)), f.errno,
+       CASE n.role WHEN 'poll' THEN c.value = 0 WHEN 'condition' THEN c.value = 110 WHEN 'semaphore' THEN f.errno = 110 ELSE 0 END
 FROM PATH_CALLS AS c CROSS JOIN PATH_NAMES AS n ON n.source = c.source AND n.nameId = c.nameId LEFT JOIN LIBTRACE_OSRT_CALL AS f ON c.source = 0 AND f.id = c.id
-WHERE n.role IS NOT NULL AND (c."end" - c.start >= 10000 OR n.role IN ('lock', 'barrier', 'signal', 'post', 'write'));
+WHERE n.role IS NOT NULL AND (c."end" - c.start >= 10000 OR n.role IN ('lock', 'barrier', 'signal', 'post', 'write', 'open'));
 CREATE INDEX temp.PATH_ROLES_ORDER ON PATH_ROLES (role);
 
 -- Threads. A thread begins because another thread started it; the first thread of a process because of the parent's fork or spawn.
@@ -79,8 +83,13 @@ CREATE INDEX temp.PATH_WAKES_ORDER ON PATH_WAKES (kind, process, object, start);
 
 DROP TABLE IF EXISTS temp.PATH_WRITES;
 CREATE TEMP TABLE PATH_WRITES (start, globalTid);
-INSERT INTO PATH_WRITES SELECT start, globalTid FROM PATH_ROLES WHERE role = 'write' AND value > 0;
+INSERT INTO PATH_WRITES SELECT start, globalTid FROM PATH_ROLES WHERE role = 'write' AND (value > 0 OR value = 0 AND name IN ('fflush', 'fflush_unlocked', 'fclose'));
 CREATE INDEX temp.PATH_WRITES_ORDER ON PATH_WRITES (start);
+
+DROP TABLE IF EXISTS temp.PATH_FILES;
+CREATE TEMP TABLE PATH_FILES (process, object, start);
+INSERT INTO PATH_FILES SELECT globalTid >> 24, value, "end" FROM PATH_ROLES WHERE role = 'open' AND value > 0;
+CREATE INDEX temp.PATH_FILES_ORDER ON PATH_FILES (process, object, start);
 
 DROP TABLE IF EXISTS temp.PATH_ENDS;
 CREATE TEMP TABLE PATH_ENDS AS
@@ -95,14 +104,8 @@ CREATE TEMP TABLE PATH_STREAMS (number INTEGER PRIMARY KEY, process, device, con
 DROP TABLE IF EXISTS temp.PATH_WORK;
 CREATE TEMP TABLE PATH_WORK (process, device, context, stream, start, "end", correlation, name);
 INSERT INTO PATH_WORK
-SELECT k.globalPid >> 24, coalesce(k.deviceId, 0), coalesce(k.contextId, 0), coalesce(k.streamId, 0), k.start, k."end", k.correlationId,
-       'kernel ' || coalesce(short.value, whole.value, '')
-FROM CUPTI_ACTIVITY_KIND_KERNEL AS k LEFT JOIN StringIds AS short ON short.id = k.shortName LEFT JOIN StringIds AS whole ON whole.id = k.demangledName
-WHERE k."end" > k.start
-UNION ALL SELECT globalPid >> 24, coalesce(deviceId, 0), coalesce(contextId, 0), coalesce(streamId, 0), start, "end", correlationId, name
-          FROM MEMORY_OPERATIONS WHERE "end" > start
-UNION ALL SELECT globalPid >> 24, coalesce(deviceId, 0), coalesce(contextId, 0), coalesce(streamId, 0), start, "end", correlationId, 'CUDA graph ' || graphId
-          FROM CUPTI_ACTIVITY_KIND_GRAPH_TRACE WHERE "end" > start;
+SELECT process, coalesce(device, 0), coalesce(context, 0), coalesce(stream, 0), start, "end", correlation, CASE kind WHEN 'kernel' THEN 'kernel ' || coalesce(name, '') ELSE name END
+FROM GPU_OPERATIONS;
 INSERT INTO PATH_STREAMS (process, device, context, stream, start)
 SELECT process, device, context, stream, min(start) FROM PATH_WORK GROUP BY process, device, context, stream;
 CREATE INDEX temp.PATH_STREAMS_ORDER ON PATH_STREAMS (process, device, context, stream);
@@ -110,12 +113,10 @@ CREATE INDEX temp.PATH_WORK_STREAMS ON PATH_WORK (process, context, stream, "end
 CREATE INDEX temp.PATH_WORK_ENDS ON PATH_WORK (process, "end");
 CREATE INDEX temp.PATH_WORK_CORRELATIONS ON PATH_WORK (process, correlation);
 
--- What a CUDA call waits for: the stream (syncType 3) or context (4) that it names, else its own operation.
+-- What a CUDA call waits for: the stream or context that it names, else its own operation.
 DROP TABLE IF EXISTS temp.PATH_SYNCS;
 CREATE TEMP TABLE PATH_SYNCS (process, correlation, context, stream, PRIMARY KEY (process, correlation)) WITHOUT ROWID;
-INSERT OR IGNORE INTO PATH_SYNCS
-SELECT globalPid >> 24, correlationId, contextId, CASE WHEN syncType = 3 THEN streamId END
-FROM CUPTI_ACTIVITY_KIND_SYNCHRONIZATION WHERE syncType IN (3, 4) AND correlationId <> 0 AND contextId IS NOT NULL;
+INSERT OR IGNORE INTO PATH_SYNCS SELECT process, correlation, context, stream FROM GPU_SYNCS WHERE context IS NOT NULL;
 
 -- Waits with what ended them. `other`: a thread or, below 0, a stream.
 DROP TABLE IF EXISTS temp.PATH_WAITS;
@@ -161,21 +162,23 @@ FROM (SELECT c.number,
              (SELECT w.rowid FROM PATH_WAKES AS w
               WHERE w.kind = c.role AND w.process = c.globalTid >> 24 AND w.object = c.object AND w.start > c.start AND w.start < c."end" AND w.globalTid <> c.globalTid
               ORDER BY w.start DESC LIMIT 1) AS found
-      FROM PATH_ROLES AS c WHERE c.role IN ('condition', 'semaphore', 'barrier') AND c.failed = 0) AS c
+      FROM PATH_ROLES AS c WHERE c.role IN ('condition', 'semaphore', 'barrier') AND c.failed = 0 AND NOT c.timed_out) AS c
      JOIN PATH_WAKES AS w ON w.rowid = c.found;
 
--- Reading, and waiting until something can be read: the last write of another thread before the call returned; if nothing was read, the last end of
--- another process.
+-- Reading, and waiting until something can be read: the last write of another thread before the call returned; without one, the last end of another
+-- process: that closes its descriptors, after it has written what stdio held.
 INSERT OR IGNORE INTO PATH_WAITS
 SELECT c.number, w.globalTid, w.start, 'likely'
 FROM (SELECT c.number, (SELECT w.rowid FROM PATH_WRITES AS w WHERE w.start > c.start AND w.start < c."end" AND w.globalTid <> c.globalTid ORDER BY w.start DESC LIMIT 1) AS found
-      FROM PATH_ROLES AS c WHERE c.role = 'read' AND c.value > 0) AS c
+      FROM PATH_ROLES AS c WHERE c.role IN ('read', 'poll') AND c.value > 0) AS c
      JOIN PATH_WRITES AS w ON w.rowid = c.found;
 INSERT OR IGNORE INTO PATH_WAITS
 SELECT c.number, e.globalTid, e."end", 'likely'
 FROM (SELECT c.number, (SELECT e.rowid FROM PATH_ENDS AS e WHERE e.is_process AND e."end" > c.start AND e."end" <= c."end" AND e.process <> c.globalTid >> 24
                         ORDER BY e."end" DESC LIMIT 1) AS found
-      FROM PATH_ROLES AS c WHERE c.role = 'read' AND c.value = 0 AND c.failed = 0) AS c
+      FROM PATH_ROLES AS c
+      WHERE (c.role = 'read' AND c.value >= 0 OR c.role = 'poll' AND c.value > 0) AND c.failed = 0
+            AND NOT EXISTS (SELECT 1 FROM PATH_FILES AS f WHERE f.process = c.globalTid >> 24 AND f.object = c.object AND f.start <= c.start)) AS c
      JOIN PATH_ENDS AS e ON e.rowid = c.found;
 
 -- CUDA calls that wait: the operation that ended last before the call did, of the stream or context that it waits for.
@@ -199,12 +202,13 @@ FROM (SELECT c.number, s.context IS NOT NULL OR o.stream IS NOT NULL AS is_exact
      JOIN PATH_WORK AS w ON w.rowid = c.found
      JOIN PATH_STREAMS AS t ON t.process = w.process AND t.device = w.device AND t.context = w.context AND t.stream = w.stream;
 
--- Waits that were ended by nobody that is known. Who sleeps, or waits for a file, waits for nobody; nor does pthread_join() for a thread that had
--- ended.
+-- Waits that were ended by nobody that is known. Who sleeps, until a timeout, too, or reads a file that the process has opened, waits for nobody; nor
+-- does pthread_join() for a thread that had ended.
 INSERT OR IGNORE INTO PATH_WAITS
-SELECT number, NULL, NULL, 'unknown' FROM PATH_ROLES
-WHERE "end" - start >= 10000 AND (role IN ('process', 'lock', 'condition', 'semaphore', 'barrier', 'device', 'wait') OR
-      (role = 'read' AND (name LIKE 'recv%' OR name LIKE 'accept%' OR name LIKE '%poll%' OR name LIKE '%select' OR name LIKE 'epoll%')));
+SELECT number, NULL, NULL, 'unknown' FROM PATH_ROLES AS c
+WHERE "end" - start >= 10000 AND timed_out IS NOT 1 AND (role IN ('process', 'lock', 'condition', 'semaphore', 'barrier', 'poll', 'device', 'wait') OR
+      (role = 'read' AND name NOT LIKE 'pread%' AND coalesce(value, 0) >= 0
+       AND NOT EXISTS (SELECT 1 FROM PATH_FILES AS f WHERE f.process = c.globalTid >> 24 AND f.object = c.object AND f.start <= c.start)));
 
 -- Input of critical_path. Operations of the GPU have negative ids.
 DROP VIEW IF EXISTS temp.PATH_TRACKS;
@@ -238,12 +242,13 @@ CREATE TEMP TABLE PATH_STEPS AS SELECT * FROM critical_path;
 DROP TABLE IF EXISTS temp.PATH_USED;
 CREATE TEMP TABLE PATH_USED (number INTEGER PRIMARY KEY, source, globalTid, name, chain);
 INSERT INTO PATH_USED
-SELECT u.number, n.source, coalesce(o.globalTid, r.globalTid, g.globalTid, l.globalTid), n.name, nullif(coalesce(o.callchainId, r.callchainId, g.callchainId), 0)
+SELECT u.number, n.source, coalesce(o.globalTid, r.globalTid, g.globalTid, l.globalTid), n.name || CASE WHEN p.timed_out THEN ' (timeout)' ELSE '' END, nullif(coalesce(o.callchainId, r.callchainId, g.callchainId), 0)
 FROM (SELECT span AS number FROM PATH_STEPS WHERE span > 0 UNION SELECT wait FROM PATH_STEPS WHERE wait > 0) AS u
      LEFT JOIN OSRT_API AS o ON u.number & 3 = 0 AND o.id = u.number >> 2
      LEFT JOIN CUPTI_ACTIVITY_KIND_RUNTIME AS r ON u.number & 3 = 1 AND r.id = u.number >> 2
      LEFT JOIN LIBTRACE_GIL_WAIT AS g ON u.number & 3 = 2 AND g.id = u.number >> 2
      LEFT JOIN LIBTRACE_OSRT_UNFINISHED AS l ON u.number & 3 = 3 AND l.id = u.number >> 2
+     LEFT JOIN PATH_ROLES AS p ON p.number = u.number
      LEFT JOIN PATH_NAMES AS n ON n.source = CASE u.number & 3 WHEN 3 THEN 0 ELSE u.number & 3 END AND n.nameId = coalesce(o.nameId, r.nameId, l.nameId, 0);
 
 -- Segments of the path with the names of their causes.
