@@ -15,7 +15,7 @@ from lib import tap
 
 made.enter_interpreter("sequential comparisons")
 import numpy  # noqa: E402
-from trace_tools import compare, functions, profile, sequential, statistics  # noqa: E402
+from trace_tools import compare, functions, profile, samples, sequential, statistics  # noqa: E402
 
 PROGRAM = lib.app("simulated_cost")
 
@@ -105,6 +105,13 @@ def commands_are_recorded_in_turn():
     tap.ok(runs[0] == runs[1] and runs[0] in (8, 12), "it stops as soon as the verdict is sure", runs)
     order = sorted((os.stat(os.path.join(folder, "kept", n)).st_mtime_ns, n[0]) for n in os.listdir(os.path.join(folder, "kept")) if n.endswith(".rep"))
     tap.ok("".join(n for _, n in order) == "abba" * (runs[0] // 2), "the order is A B, B A, ...", order)
+    result = lib.run([lib.TRACE, "diff", *["--run", f"{lib.app('numeric')} 0 1000 100"] * 2, "--runs", "5", "-f", "json"], env=lib.clean_env(LIBTRACE_PYTHON=sys.executable), cwd=folder)
+    comparison = json.loads(result.out)
+    metrics = {f["metric"] for f in comparison["findings"]}
+    if {functions.CPU, samples.UNDISTURBED} <= metrics:
+        tap.ok(all(comparison["functions"]["samples"]), "without --trace-options there are CPU samples", comparison["functions"])
+    else:
+        tap.skip("CPU samples without --trace-options", "the kernel shows no times of threads")
     result = diff("sh -c 'echo no input >&2; exit 3'", "true")
     tap.ok(result.status == 2 and b"run 1 of A" in result.err and b"failed (status 3): no input" in result.err and result.err.count(b"\n") == 1, "a command that fails is reported in one line", result.err)
     for words, what in ((["--run", "true"], b"expected --run twice"), (["--run", "true", "--run", "true", "--", "x.rep"], b"expected no FILE beside it"), (["--run", "'", "--run", "true"], b"not a list of shell words"),

@@ -107,7 +107,7 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--other", action="append", default=[])
     parser.add_argument("--run", action="append", default=[])
     parser.add_argument("--runs", type=sequential.runs, default=sequential.Runs(statistics.EXACT_RUNS, 30))
-    parser.add_argument("--trace-options", type=arguments.words, default=[])
+    parser.add_argument("--trace-options", type=arguments.words, default=["--sample=process-tree"])
     parser.add_argument("--keep")
     sequential.see(parser)
     parser.add_argument("--format", action="append")
