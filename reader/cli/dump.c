@@ -43,6 +43,8 @@ static int filter_fill(struct cursor_filter *f, const struct options *o)
 		return -EINVAL;
 	}
 	f->kind = event ? event->number : 0;
+	if (o->value[OPT_dump_output])
+		f->kind = KIND_STREAM_WRITE;
 	return 0;
 }
 
@@ -62,6 +64,7 @@ int command_dump(const struct options *o)
 		.json = o->value[OPT_dump_json],
 		.absolute = o->value[OPT_dump_absolute],
 		.no_symbols = o->value[OPT_dump_no_symbols],
+		.output = o->value[OPT_dump_output],
 		.symbol_path = o->value[OPT_dump_symbol_path],
 	};
 	int error = is_of_ncu(&r.report) ? results_print(stdout, &r, form.json)

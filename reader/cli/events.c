@@ -77,7 +77,9 @@ static int print_all(
 	int error;
 	cursor_start(&l->cursor);
 	while ((error = cursor_next(&l->cursor, &row)) > 0) {
-		if (form->json)
+		if (form->output)
+			event_print_output(p, &row, form->output);
+		else if (form->json)
 			event_print_json(p, &row);
 		else
 			event_print_text(p, &row);
@@ -87,6 +89,9 @@ static int print_all(
 			return -EINTR;
 		any = true;
 	}
+	if (!any && !error && form->output)
+		cli_note("no output of the program in the report; record it with 'trace run "
+			 "--streams=process-tree'");
 	if (!any && !error)
 		unknown_selection_note(p->contents, &l->cursor.filter);
 	return !any && !error && form->some ? -ENODATA : error;

@@ -13,10 +13,11 @@
 #include "reader/report/cursor.h"
 
 struct events_form {
-	bool json;       /* one JSON object per line; otherwise text */
-	bool absolute;   /* times as in the file; otherwise since the start of the session */
-	bool no_symbols; /* print callchains as addresses */
-	bool some;       /* fail with -ENODATA if no event passes the filter */
+	bool json;          /* one JSON object per line; otherwise text */
+	bool absolute;      /* times as in the file; otherwise since the start of the session */
+	bool no_symbols;    /* print callchains as addresses */
+	bool some;          /* fail with -ENODATA if no event passes the filter */
+	const char *output; /* only what the program wrote: "stdout", "stderr" or "all"; or NULL */
 	const char *symbol_path; /* symbols.h; NULL = none */
 };
 

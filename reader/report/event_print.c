@@ -373,3 +373,15 @@ void event_print_json(const struct event_printer *p, const struct event_row *row
 	}
 	fputs_unlocked("}\n", out);
 }
+
+void event_print_output(
+	const struct event_printer *p, const struct event_row *row, const char *streams)
+{
+	const bool is_error = row_value(row, "stream") == 2;
+	if (row->event->number != KIND_STREAM_WRITE || row_value(row, "redirected") ||
+		!strcmp(streams, is_error ? "stdout" : "stderr"))
+		return;
+	struct string_ref text =
+		string_table_get(&p->contents->strings, (uint32_t)row_value(row, "text"));
+	fwrite(text.text, 1, text.bytes, p->out);
+}

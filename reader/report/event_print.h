@@ -32,4 +32,9 @@ void event_print_text(const struct event_printer *p, const struct event_row *row
  * which a converted file has no value. */
 void event_print_json(const struct event_printer *p, const struct event_row *row);
 
+/* Print what a program wrote as it wrote it: the bytes of a stream_write event. `streams`:
+ * "stdout", "stderr" or "all". Bytes that went elsewhere (redirected) are left out. */
+void event_print_output(
+	const struct event_printer *p, const struct event_row *row, const char *streams);
+
 #endif

@@ -150,7 +150,9 @@ def facts_of_xspaces():
     tap.ok({name: facts.get(name) for name in wanted} == wanted and "XSpace" in facts["version"], "an XSpace says its host, devices, date, duration and number of events", facts)
     text = trace("report", whole).out.decode()
     tap.ok(all(f"{name:18}{value}\n" in text for name, value in wanted.items()), "the text has the same facts", text[:800])
-    bare = facts_of(page("bare", xspace("bare", host))[0]["reports"][0])
+    bare = page("bare", xspace("bare", host))[0]["reports"][0]
+    tap.ok(bare["ranges"] == "host events" and page("one-nsys", nsys_database("2026"))[0]["reports"][0]["ranges"] == "NVTX", "ranges of an XSpace are not called NVTX", bare["ranges"])
+    bare = facts_of(bare)
     tap.ok(bare["lasted"] == "0.000010 s, from the first event to the last" and not {"host", "GPU", "device", "began"} & set(bare), "of a CPU alone, without a start, the events say how long it lasted", bare)
     evil = facts_of(page("evil", xspace("evil", plane("/device:GPU:0", (("gpu_device_name", "x" * 5000), ("core_count", 2**63), ("memory_size", 2**64 - 1))),
                                         plane("/device:" + "y" * 5000), *(plane(f"/device:KIND{number}:0") for number in range(40)), host, hosts=("h" * 5000, "i" * 5000)))[0]["reports"][0])
@@ -182,6 +184,7 @@ def browser_xspace(browser):
     tap.ok(low < 500, "long names of kernels do not push all else from the first screen", low)
     legend = texts(browser, ".timeline .legend")[0]
     tap.ok("HIP API" in legend and "CUDA" not in legend, "calls of HIP are not called CUDA", legend)
+    tap.ok("NVTX" not in legend, "and ranges not NVTX", legend)
     status = browser.wait("document.querySelector('.timeline .status')?.textContent")
     tap.ok(status.startswith("3,782 events"), "all its events are in the timeline", status)
 
@@ -211,7 +214,47 @@ def costs_name_what_they_leave_out():
     tap.ok("largest costs:" in text and "that wait, only" not in text, "and nothing where none is left out", text[-500:])
 
 
+def sampled_database():
+    """Create a database of a program of OpenMP with CPU samples, in which lifetimes and a call that blocks are longest."""
+    path = os.path.join(PLACE, "sampled.sqlite")
+    if os.path.exists(path):
+        return path
+    d = made.Made(path)
+    d.row("PROCESSES", globalPid=made.P1, pid=1000, name="solver")
+    for kind, name, ns in (("TASK", "Implicit Task", 9_000_000), ("TASK", "Task", 8_000_000), ("PARALLEL", "Initial Thread", 7_000_000), ("PARALLEL", "Parallel Region", 300_000)):
+        d.row(f"OPENMP_EVENT_KIND_{kind}", start=0, end=ns, eventClass=78, globalTid=made.T1, nameId=d.text(name))
+    d.osrt(0, 6_000_000, made.T1, "read")
+    d.osrt(0, 5_000_000, made.T1, "poll")
+    for table, columns in (("COMPOSITE_EVENTS", "id INTEGER PRIMARY KEY, start INTEGER, cpu INTEGER, threadState INTEGER, globalTid INTEGER, cpuCycles INTEGER"),
+                           ("SAMPLING_CALLCHAINS", "id INTEGER, symbol INTEGER, module INTEGER, unresolved INTEGER, specialEntry INTEGER, originalIP INTEGER, stackDepth INTEGER"),
+                           ("LIBTRACE_CPU_SAMPLE", "id INTEGER, cpuTime INTEGER, nameId INTEGER"),
+                           ("LIBTRACE_STREAM_WRITE", "timestamp INTEGER, globalTid INTEGER, stream INTEGER, textId INTEGER, redirected INTEGER")):
+        d.db.execute(f"CREATE TABLE {table} ({columns})")
+    for number in range(4):
+        d.row("COMPOSITE_EVENTS", id=number, start=number * 1000, cpu=0, globalTid=made.T1, cpuCycles=1)
+        d.row("SAMPLING_CALLCHAINS", id=number, symbol=d.text("multiply"), module=d.text("/usr/bin/solver"), stackDepth=0)
+        d.row("LIBTRACE_CPU_SAMPLE", id=number, cpuTime=1_000_000)
+    d.row("LIBTRACE_STREAM_WRITE", timestamp=2000, globalTid=made.T1, stream=2, textId=d.text("step 1\n"), redirected=0)
+    d.finish()
+    return path
+
+
+def costs_are_costs():
+    text = trace("report", sampled_database()).out.decode()
+    costs = [line.split(":")[0].strip() for line in text.split("largest costs:")[-1].splitlines()[:3]]
+    tap.ok(costs == ["poll", "multiply", "Parallel Region"], "lifetimes of OpenMP are no costs, nor a call that may have waited where samples say what computed", text[-700:])
+    timeline = page("sampled", sampled_database())[0]["reports"][0]["timeline"]
+    tracks = {track[3] for track in timeline["tracks"]}
+    names = {(kind, text, detail) for _, kind, text, detail in timeline["names"]}
+    tap.ok({"openmp", "output"} <= tracks and {("openmp", "Parallel Region", ""), ("output", "step 1\n", "standard error")} <= names and ("openmp", "Implicit Task", "") not in names,
+           "regions of OpenMP and output have tracks in the timeline, implicit tasks have none", (tracks, names))
+
+
 def browser_costs(browser):
+    shows(browser, "samples and OpenMP", page("sampled", sampled_database())[1])
+    tap.ok(texts(browser, ".costs li a") == ["poll", "multiply", "Parallel Region"], "the page has the same costs", texts(browser, ".costs li"))
+    legend = texts(browser, ".timeline .legend")[0]
+    tap.ok("OpenMP" in legend and "output" in legend, "the legend has OpenMP and output", legend)
     shows(browser, "long waits", page("long-waits", waits_database())[1])
     left = texts(browser, ".costs .left-out")
     tap.ok(texts(browser, ".costs li a") == ["poll", "read", "main"] and left == ["Of OS functions that wait, only the longest is listed; also long: epoll_wait 7.000 ms, sleep 5.000 ms"],
@@ -618,7 +661,7 @@ def in_browser():
     _page.run_in_browser(BROWSER)
 
 
-PAGE = (facts_of_reports, facts_of_databases, facts_of_xspaces, costs_name_what_they_leave_out, names_are_merged, names_are_whole, says_what_it_wrote, page_of_diff, page_of_night, wrong_comparisons, in_browser)
+PAGE = (facts_of_reports, facts_of_databases, facts_of_xspaces, costs_name_what_they_leave_out, costs_are_costs, names_are_merged, names_are_whole, says_what_it_wrote, page_of_diff, page_of_night, wrong_comparisons, in_browser)
 
 
 def not_built():

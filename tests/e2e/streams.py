@@ -48,6 +48,20 @@ def ways_of_writing():
     return path
 
 
+def output():
+    """Check `trace dump --output`: the bytes of each stream, nothing of what went elsewhere, and a note where none were recorded."""
+    path = os.path.join(PLACE, "ways.rep")
+    parent = [e["pid"] for e in writes(path) if e["text"] == "raw\n"][0]
+    for stream, wanted in (("stdout", OUTPUT), ("stderr", SECRETS)):
+        printed = trace("dump", "--output", stream, "--process", str(parent), path)
+        tap.ok((printed.status, printed.out, printed.err) == (0, wanted.encode(), b""), f"dump --output {stream} prints what the process wrote", printed)
+    both = trace("dump", "--output", "all", path)
+    tap.ok(both.status == 0 and sorted(both.out) == sorted((OUTPUT + SECRETS + "of the child\n").encode()), "all: both streams of all processes", both)
+    none, _ = os.path.join(PLACE, "none.rep"), run(["true"], env=traced_env(os.path.join(PLACE, "none.rep"), spool_folder()))
+    printed = trace("dump", "--output", "all", none)
+    tap.ok(printed.status == 0 and not printed.out and b"--streams=process-tree" in printed.err, "a report without output: a note says how to record it", printed)
+
+
 def tables():
     path, database = os.path.join(PLACE, "ways.rep"), os.path.join(PLACE, "ways.sqlite")
     exported = trace("export", "-t", "sqlite", "-o", database, path)
@@ -114,4 +128,4 @@ def programs():
     tap.ok(text_of(events, 1, shell, 1) == "gone\n", "a builtin's redirected output is marked", events)
 
 
-main(ways_of_writing, tables, limits, off_by_default, terminal, programs)
+main(ways_of_writing, output, tables, limits, off_by_default, terminal, programs)

@@ -43,6 +43,8 @@ uint64_t nvtx_enum_register(struct name *domain, const struct nvtx_enum_attribut
  * functions correspond to nvtx_mark() and so on. The payloads of an end replace those of the
  * start. */
 void nvtx_payload_mark(struct name *domain, const struct nvtx_data *data, uint64_t count);
+/* Record a mark with this text and one payload. */
+void nvtx_payload_mark_named(struct name *domain, struct name *text, const struct nvtx_data *data);
 int nvtx_payload_push(struct name *domain, const struct nvtx_data *data, uint64_t count);
 int nvtx_payload_pop(struct name *domain, const struct nvtx_data *data, uint64_t count);
 uint64_t nvtx_payload_start(struct name *domain, const struct nvtx_data *data, uint64_t count);

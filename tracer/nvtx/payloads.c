@@ -473,6 +473,17 @@ void nvtx_payload_mark(struct name *domain, const struct nvtx_data *data, uint64
 	nvtx_mark(domain, &a.text);
 }
 
+void nvtx_payload_mark_named(struct name *domain, struct name *text, const struct nvtx_data *data)
+{
+	struct attributes a;
+	if (!ext_is_on(domain))
+		return;
+	event_make(&a, domain, data, 1);
+	a.text.kind = NVTX_TEXT_NAME;
+	a.text.text = text;
+	nvtx_mark(domain, &a.text);
+}
+
 int nvtx_payload_push(struct name *domain, const struct nvtx_data *data, uint64_t count)
 {
 	struct attributes a;

@@ -13,8 +13,8 @@
 static bool is_work(const char *report)
 {
 	static const char *const names[] = {"osrt_sum", "cuda_api_sum", "cuda_gpu_kern_sum",
-		"cuda_gpu_mem_time_sum", "openmp_sum", "mpi_event_sum", "openacc_sum",
-		"syscall_sum"};
+		"cuda_gpu_mem_time_sum", "cpu_by_function", "openmp_sum", "mpi_event_sum",
+		"openacc_sum", "syscall_sum"};
 	size_t i = 0;
 	while (i < sizeof(names) / sizeof(names[0]) && strcmp(names[i], report) != 0)
 		i++;
@@ -32,9 +32,24 @@ static int column_of(const struct sql_columns *c, const char *const *words)
 	return -1;
 }
 
+/* Return whether the row of OpenMP is a lifetime, not a cost. */
+static bool is_lifetime(const char *report, const char *name)
+{
+	static const char thread[] = "Thread";
+	const size_t length = strlen(name);
+	return !strcmp(report, "openmp_sum") &&
+		(!strcmp(name, "Task") || !strcmp(name, "Implicit Task") ||
+			(length >= strlen(thread) &&
+				!strcmp(name + length - strlen(thread), thread)));
+}
+
+/* Return the index of the column of names: "Name", else the last one of texts; -1 = none. */
 static int name_column(const struct sql_columns *c)
 {
 	int i = (int)c->count - 1;
+	for (size_t n = 0; n < c->count; n++)
+		if (c->column[n].is_text && !strcmp(c->column[n].title, "Name"))
+			return (int)n;
 	while (i >= 0 && !c->column[i].is_text)
 		i--;
 	return i;
@@ -65,33 +80,40 @@ static void cost_put(struct cost *list, size_t count, const struct cost *new_cos
 void costs_add(struct costs *c, const struct sql_report *report, const char *title,
 	const struct sql_columns *columns, const struct sql_value *row)
 {
-	static const char *const totals[] = {"Total Time", NULL},
-				 *const counts[] = {"Num Calls", "Instances", "Count", NULL};
+	static const char *const totals[] = {"Total Time", "Self CPU Time", NULL},
+				 *const counts[] = {
+					 "Num Calls", "Instances", "Count", "Self Samples", NULL};
 	const int total = column_of(columns, totals), count = column_of(columns, counts),
 		  name = name_column(columns);
 	const bool is_range = !strcmp(report->name, "nvtx_sum");
 	if (total < 0 || name < 0 || row[name].type != SQL_TEXT ||
-		(!is_range && !is_work(report->name)))
+		(!is_range && !is_work(report->name)) || is_lifetime(report->name, row[name].text))
 		return;
 	struct cost cost = {.name = (char *)(uintptr_t)row[name].text,
 		.title = (char *)(uintptr_t)title,
 		.ns = row[total].integer,
 		.count = count < 0 ? -1 : row[count].integer,
-		.is_range = is_range};
-	cost.waits = !strcmp(report->name, "osrt_sum") && !strcmp(osrt_class(cost.name), "wait");
+		.is_range = is_range,
+		.is_sampled = !strcmp(report->name, "cpu_by_function")};
+	const bool is_call = !strcmp(report->name, "osrt_sum");
+	cost.waits = is_call && !strcmp(osrt_class(cost.name), "wait");
+	c->sampled |= cost.is_sampled && cost.ns > 0;
 	if (cost.waits)
 		cost_put(c->waits, sizeof(c->waits) / sizeof(c->waits[0]), &cost);
 	else
 		cost_put(is_range ? c->ranges : c->work, COSTS_SHOWN, &cost);
+	if (!is_range && !is_call)
+		cost_put(c->computed, COSTS_SHOWN, &cost);
 }
 
 const struct cost *costs_at(const struct costs *c, size_t n)
 {
 	const struct cost *wait = &c->waits[0];
-	const bool any = wait->title || c->work[0].title;
-	const struct cost *list = any ? c->work : c->ranges;
+	const struct cost *work = c->sampled ? c->computed : c->work;
+	const bool any = wait->title || work[0].title;
+	const struct cost *list = any ? work : c->ranges;
 	size_t before = 0; /* rows of work that are larger than the wait */
-	while (wait->title && before < COSTS_SHOWN && c->work[before].ns >= wait->ns)
+	while (wait->title && before < COSTS_SHOWN && work[before].ns >= wait->ns)
 		before++;
 	if (wait->title && n >= before)
 		return n == before ? wait : list[n - 1].title ? &list[n - 1] : NULL;
@@ -113,6 +135,7 @@ void costs_release(struct costs *c)
 {
 	for (size_t i = 0; i < COSTS_SHOWN; i++) {
 		cost_release(&c->work[i]);
+		cost_release(&c->computed[i]);
 		cost_release(&c->ranges[i]);
 	}
 	for (size_t i = 0; i < sizeof(c->waits) / sizeof(c->waits[0]); i++)
@@ -132,7 +155,7 @@ void cost_print(FILE *out, const struct cost *cost)
 	if (cost->count >= 0) {
 		fputs(" in ", out);
 		print_grouped(out, (uint64_t)cost->count);
-		fputs(cost->is_range ? " range" : " call", out);
+		fputs(cost->is_range ? " range" : cost->is_sampled ? " sample" : " call", out);
 		fputs(cost->count == 1 ? "" : "s", out);
 	}
 	fputs(cost->waits ? ", waiting" : "", out);

@@ -17,14 +17,18 @@
 struct cost {
 	char *name, *title; /* of the row, of its table; NULL = none */
 	int64_t ns, count;  /* count: -1 = unknown */
-	bool waits, is_range;
+	bool waits, is_range, is_sampled;
 };
 
 /* Zeros = none. Of the waits, only the longest counts: threads that wait for work take more time
- * than any work does. NVTX ranges count if nothing else does, since they contain the others. */
+ * than any work does. NVTX ranges count if nothing else does, since they contain the others.
+ * If there are CPU samples, they say what computed, so calls that may have waited do not count
+ * (`computed`). */
 struct costs {
-	struct cost work[COSTS_SHOWN], ranges[COSTS_SHOWN]; /* the largest first */
-	struct cost waits[2];                               /* the second is not shown */
+	struct cost work[COSTS_SHOWN], computed[COSTS_SHOWN],
+		ranges[COSTS_SHOWN]; /* the largest first */
+	bool sampled;
+	struct cost waits[2]; /* the second is not shown */
 };
 
 /* Add a row of a report. If memory is short, the row has no name. */

@@ -116,7 +116,8 @@ int overview_gather(struct overview *o, const char *file, bool no_wait)
 	snprintf(o->verdict, sizeof(o->verdict),
 		"none: only a report of libtrace has one; this is %s",
 		sql_is_database(file) ? "a database" : "an XSpace of a profiler");
-	int error = xspace_is(file) ? overview_add_xspace(o, file) : 0;
+	o->is_xspace = xspace_is(file);
+	int error = o->is_xspace ? overview_add_xspace(o, file) : 0;
 	if (error)
 		cli_error("cannot read '%s': %s", file, strerror(-error));
 	return error ? STATUS_FAILED : STATUS_OK;

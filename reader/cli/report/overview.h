@@ -21,7 +21,7 @@
 struct overview {
 	char verdict[512];
 	bool complete; /* nothing is missing */
-	bool is_report;
+	bool is_report, is_xspace;
 	struct {
 		const char *label; /* static text; rows are in the order of their labels, with
 				      what ran first */

@@ -234,7 +234,8 @@ int page_report(
 		*api = 0; /* tables of another shape; only a name is lost */
 	fputs("{", out);
 	overview_print(out, o);
-	fprintf(out, ", \"api\": \"%s\"", *api ? api : "CUDA");
+	fprintf(out, ", \"api\": \"%s\", \"ranges\": \"%s\"", *api ? api : "CUDA",
+		o->is_xspace ? "host events" : "NVTX");
 	int error = processes_print(out, &d->sql);
 	if (!error)
 		error = tables_print(out, &d->sql);

@@ -2,7 +2,7 @@
 -- The timeline of 'trace report --html': tracks, names, and the events of each track, in rows in which events do not
 -- overlap. A process is globalTid >> 24. Every event has a track (kind, process, thread or device) and a name (text and
 -- detail). An event's number is the id of its row << 4 plus its source: 0 NVTX, 1 CUDA API, 2 OS runtime, 3 kernel, 4
--- copy, 5 memory set, 6 graph, 7 to 10 MPI.
+-- copy, 5 memory set, 6 graph, 7 to 10 MPI, 11 state, 12 sample, 13 GIL, 14 OpenMP, 15 output.
 
 CREATE TEMP TABLE PAGE_TRACKS (id INTEGER PRIMARY KEY, process, tid, what, device, stream, UNIQUE (process, tid, what, device, stream));
 CREATE TEMP TABLE PAGE_NAMES (id INTEGER PRIMARY KEY, class, text, detail, kind, UNIQUE (class, text, detail));
@@ -62,7 +62,24 @@ FROM COMPOSITE_EVENTS AS c WHERE c.globalTid IS NOT NULL
 UNION ALL
 SELECT id << 4 | 13, start, start + duration, globalTid >> 24, globalTid & 0xffffff, 'gil', 0, 0, 'gil', 'wait for the GIL',
        coalesce('held by thread ' || nullif(holderTid, 0), '')
-FROM LIBTRACE_GIL_WAIT WHERE globalTid IS NOT NULL;
+FROM LIBTRACE_GIL_WAIT WHERE globalTid IS NOT NULL
+UNION ALL
+-- Regions of OpenMP; lifetimes of threads and implicit tasks are not work.
+SELECT (o.id << 3 | o.source) << 4 | 14, o.start, o."end", o.globalTid >> 24, o.globalTid & 0xffffff, 'openmp', 0, 0, 'openmp', coalesce(s.value, ''), ''
+FROM (SELECT id, 0 AS source, start, "end", globalTid, nameId FROM OPENMP_EVENT_KIND_PARALLEL
+      UNION ALL SELECT id, 1, start, "end", globalTid, nameId FROM OPENMP_EVENT_KIND_TASK
+      UNION ALL SELECT id, 2, start, "end", globalTid, nameId FROM OPENMP_EVENT_KIND_SYNC_REGION
+      UNION ALL SELECT id, 3, start, "end", globalTid, nameId FROM OPENMP_EVENT_KIND_MUTEX_WAIT
+      UNION ALL SELECT id, 4, start, "end", globalTid, nameId FROM OPENMP_EVENT_KIND_CRITICAL_SECTION
+      UNION ALL SELECT id, 5, start, "end", globalTid, nameId FROM OPENMP_EVENT_KIND_WORKSHARE
+      UNION ALL SELECT id, 6, start, "end", globalTid, nameId FROM OPENMP_EVENT_KIND_MASTER
+      UNION ALL SELECT id, 7, start, "end", globalTid, nameId FROM OPENMP_EVENT_KIND_REDUCTION) AS o
+     LEFT JOIN StringIds AS s ON s.id = o.nameId
+WHERE o.globalTid IS NOT NULL AND s.value NOT IN ('Task', 'Implicit Task')
+UNION ALL
+SELECT w.id << 4 | 15, w.timestamp, w.timestamp, w.globalTid >> 24, w.globalTid & 0xffffff, 'output', 0, 0, 'output', substr(s.value, 1, 200),
+       CASE w.stream WHEN 2 THEN 'standard error' ELSE 'standard output' END || CASE WHEN w.redirected THEN ', redirected' ELSE '' END
+FROM LIBTRACE_STREAM_WRITE AS w JOIN StringIds AS s ON s.id = w.textId WHERE w.globalTid IS NOT NULL;
 
 INSERT INTO PAGE_TRACKS (process, tid, what, device, stream)
 SELECT DISTINCT process, tid, what, device, stream FROM PAGE_EVENTS

@@ -34,7 +34,7 @@ function timelines(reports) {
 	const made = section('timeline', 'Timeline', reports, (report) => {
 		if (!report.timeline.events && !report.timeline.lifetimes.length)
 			return element('p', { class: 'hint' }, 'no events');
-		const view = new TimelineView(report.timeline, report.api);
+		const view = new TimelineView(report.timeline, report.api, report.ranges);
 		views.push(view);
 		return view.root;
 	});

@@ -51,10 +51,11 @@ function decode(text) {
 }
 
 export class Timeline {
-	// api: the name of the GPU API, such as CUDA.
-	constructor(data, api = 'CUDA') {
+	// api: the name of the GPU API, such as CUDA. ranges: what the ranges are, NVTX unless a profiler has others.
+	constructor(data, api = 'CUDA', ranges = 'NVTX') {
 		this.api = api;
-		this.kinds = { ...KINDS, graph: `${api} graphs`, api: `${api} API`, sync: `${api} calls that wait` };
+		this.ranges = ranges;
+		this.kinds = { ...KINDS, nvtx: ranges, graph: `${api} graphs`, api: `${api} API`, sync: `${api} calls that wait` };
 		this.start = data.start_ns;
 		this.end = Math.max(data.end_ns, data.start_ns + 1);
 		this.events = data.events;
@@ -74,7 +75,7 @@ export class Timeline {
 	}
 
 	tracksOf(data) {
-		const { api } = this;
+		const { api, ranges } = this;
 		const names = new Map(
 			data.names_of_processes.map(([process, pid, name, parent]) => [process, { pid, name, parent }]),
 		);
@@ -98,7 +99,7 @@ export class Timeline {
 		};
 		for (const [id, process, tid, what, device, stream, thread] of data.tracks) {
 			if (!depths.has(id)) continue;
-			const title = trackTitle(what, tid, device, stream, thread, api);
+			const title = trackTitle(what, tid, device, stream, thread, api, ranges);
 			processOf(process).tracks.push({ id, tid, what, device, stream, thread, rows: depths.get(id), title });
 		}
 		// The lifetime of a thread is drawn behind its calls; a thread without a recorded call has a track of its own.
@@ -269,20 +270,22 @@ function treeOf(processes) {
 
 const CALLS = new Set(['api', 'osrt', 'mpi']); // tracks of a thread's calls
 const TITLES = {
-	nvtx: 'NVTX',
 	state: 'states',
 	sample: 'CPU samples',
 	gil: 'waits for the GIL',
 	osrt: 'OS runtime',
 	mpi: 'MPI',
+	openmp: 'OpenMP',
+	output: 'output',
 	alive: 'no recorded call',
 };
 
-function trackTitle(what, tid, device, stream, thread, api) {
+function trackTitle(what, tid, device, stream, thread, api, ranges) {
 	if (what === 'gpu') return `GPU ${device}, stream ${stream}`;
-	if (what === 'nvtx' && !tid) return 'NVTX start/end';
+	if (what === 'nvtx' && !tid) return `${ranges} start/end`;
 	const of = thread ? `${thread} (${tid})` : `thread ${tid}`;
-	return `${of}: ${what === 'api' ? `${api} API` : TITLES[what] || what}`;
+	const titles = { ...TITLES, api: `${api} API`, nvtx: ranges };
+	return `${of}: ${titles[what] || what}`;
 }
 
 const HUES = {
@@ -299,6 +302,8 @@ const HUES = {
 	net: 170,
 	osrt: 225,
 	mpi: 300,
+	openmp: 130,
+	output: 60,
 	gil: 20,
 };
 const FIXED = {
@@ -330,6 +335,8 @@ export const KINDS = {
 	net: 'network',
 	osrt: 'other calls',
 	mpi: 'MPI',
+	openmp: 'OpenMP',
+	output: 'output',
 };
 
 // Return the color of a name: the hue of its kind, varied by a hash of the text.

@@ -18,6 +18,7 @@ const FIRST = [
 ];
 // Tables whose rows are times of their own. Ranges come last: they contain the others.
 const COSTS = [
+	'cpu_by_function',
 	'osrt_sum',
 	'cuda_api_sum',
 	'cuda_gpu_kern_sum',
@@ -29,9 +30,12 @@ const COSTS = [
 ];
 const NOUNS = {
 	nvtx_sum: ['range'],
+	cpu_by_function: ['sample'],
 	cuda_gpu_kern_sum: ['launch', 'launches'],
 	cuda_gpu_mem_time_sum: ['operation'],
 };
+// Rows of OpenMP that are lifetimes, not costs.
+const LIFETIME = /^(Implicit )?Task$|Thread$/;
 const COSTS_SHOWN = 3,
 	WAITS_NAMED = 3;
 
@@ -56,13 +60,14 @@ export const tableId = (index, name) => `table-${index}-${name}`;
 // otherwise come before all work. `leftOut`: waits that are larger than a cost that is shown.
 export function largestCosts(report) {
 	const kinds = new Map(
-			report.timeline.names.filter(([, kind]) => kind !== 'sample').map(([, kind, text]) => [text, kind]),
-		),
-		found = [];
+		report.timeline.names.filter(([, kind]) => kind !== 'sample').map(([, kind, text]) => [text, kind]),
+	);
+	let found = [];
 	const add = (table) => {
-		const total = table.columns.findIndex((column) => /^Total Time/.test(column.title)),
-			count = table.columns.findIndex((column) => /^(Num Calls|Instances|Count)/.test(column.title)),
-			name = table.columns.map((column) => column.text).lastIndexOf(true);
+		const total = table.columns.findIndex((column) => /^(Total Time|Self CPU Time)/.test(column.title)),
+			count = table.columns.findIndex((column) => /^(Num Calls|Instances|Count|Self Samples)/.test(column.title)),
+			named = table.columns.findIndex((column) => column.title === 'Name'),
+			name = named < 0 ? table.columns.map((column) => column.text).lastIndexOf(true) : named;
 		if (total < 0 || name < 0) return;
 		for (const row of table.rows)
 			found.push({
@@ -75,6 +80,13 @@ export function largestCosts(report) {
 	};
 	report.tables.filter((table) => COSTS.includes(table.name)).forEach(add);
 	if (!found.length) report.tables.filter((table) => table.name === 'nvtx_sum').forEach(add);
+	// Samples say what computed, so a call that may have waited is none of it.
+	const sampled = found.some((cost) => cost.table.name === 'cpu_by_function' && cost.ns > 0);
+	found = found.filter(
+		(cost) =>
+			!(cost.table.name === 'openmp_sum' && LIFETIME.test(cost.name)) &&
+			!(sampled && cost.table.name === 'osrt_sum' && !cost.waits),
+	);
 	found.sort((a, b) => b.ns - a.ns);
 	const longestWait = found.find((cost) => cost.waits),
 		shown = found.filter((cost) => cost.ns > 0 && (!cost.waits || cost === longestWait)).slice(0, COSTS_SHOWN),

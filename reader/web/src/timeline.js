@@ -42,8 +42,8 @@ const ARROW = 9; // length of an arrow's head
 const ARRANGE_MS = 150; // after the last movement, tracks without events in view are hidden
 
 export class TimelineView {
-	constructor(data, api) {
-		this.model = new Timeline(data, api);
+	constructor(data, api, ranges) {
+		this.model = new Timeline(data, api, ranges);
 		this.domain = [this.model.start, this.model.end];
 		this.found = { ids: null, found: [], at: -1 }; // `ids` is null if nothing was searched or found
 		this.linked = null;
