@@ -4,6 +4,8 @@
 #define _GNU_SOURCE
 #include "tracer/nvtx/user_events.h"
 
+#include "common/sys.h"
+#include "tracer/core/state.h"
 #include "tracer/nvtx/extensions.h"
 #include "tracer/nvtx/ranges.h"
 
@@ -14,8 +16,15 @@ struct user_type {
 	uint32_t fields;
 };
 
-static struct user_type types[USER_TYPES_MAX];
+#define TYPES_BYTES (USER_TYPES_MAX * sizeof(struct user_type))
+
+static void *table; /* USER_TYPES_MAX of struct user_type; NULL = none is registered */
 static uint32_t type_count;
+
+static struct user_type *types(void)
+{
+	return __atomic_load_n(&table, __ATOMIC_ACQUIRE);
+}
 
 /* Return the number of a new type; 0 = there is no room. */
 static uint32_t type_add(struct name *domain, struct name *name, uint64_t id, uint32_t fields)
@@ -23,10 +32,12 @@ static uint32_t type_add(struct name *domain, struct name *name, uint64_t id, ui
 	if (!domain || !name || !id ||
 		__atomic_load_n(&type_count, __ATOMIC_RELAXED) >= USER_TYPES_MAX)
 		return 0;
+	if (!types() && (session.restricted || !sys_mmap_table(&table, TYPES_BYTES)))
+		return 0;
 	uint32_t number = __atomic_fetch_add(&type_count, 1, __ATOMIC_RELAXED);
 	if (number >= USER_TYPES_MAX)
 		return 0;
-	struct user_type *t = &types[number];
+	struct user_type *t = &types()[number];
 	t->name = name;
 	t->id = id;
 	t->fields = fields;
@@ -37,7 +48,8 @@ static uint32_t type_add(struct name *domain, struct name *name, uint64_t id, ui
 /* Return the type; NULL = there is none of this number. */
 static const struct user_type *type_of(uint32_t number)
 {
-	const struct user_type *t = number - 1 < USER_TYPES_MAX ? &types[number - 1] : NULL;
+	const struct user_type *all = types();
+	const struct user_type *t = all && number - 1 < USER_TYPES_MAX ? &all[number - 1] : NULL;
 	return t && __atomic_load_n(&t->domain, __ATOMIC_ACQUIRE) ? t : NULL;
 }
 
