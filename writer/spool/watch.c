@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "common/clock.h"
@@ -15,6 +16,7 @@
 
 #define STACK_BYTES 65536u
 #define EVENTS 64
+#define STOP UINT64_MAX /* data of the event that ends the thread */
 
 /* Store the time of the ends, and wake the writer. Rows of processes that were forgotten meanwhile
  * stay. */
@@ -31,10 +33,8 @@ static void ends_put(struct watch *w, const struct epoll_event *events, int coun
 		end->has_ended = true;
 	}
 	__atomic_add_fetch(&w->notices, 1, __ATOMIC_RELEASE);
-	if (w->control) {
-		__atomic_add_fetch(&w->control->wake, 1, __ATOMIC_SEQ_CST);
-		sys_futex_wake(&w->control->wake, 1);
-	}
+	__atomic_add_fetch(&w->control->wake, 1, __ATOMIC_SEQ_CST);
+	sys_futex_wake(&w->control->wake, 1);
 	pthread_mutex_unlock(&w->lock);
 }
 
@@ -47,6 +47,9 @@ static void *watch_run(void *argument)
 		int count = epoll_wait(epoll_fd, events, EVENTS, -1);
 		if (count < 0 && errno != EINTR)
 			return NULL;
+		for (int i = 0; i < count; i++)
+			if (events[i].data.u64 == STOP)
+				return NULL;
 		if (count > 0)
 			ends_put(w, events, count);
 	}
@@ -56,7 +59,6 @@ static void *watch_run(void *argument)
 static int thread_start(struct watch *w)
 {
 	pthread_attr_t attributes;
-	pthread_t thread;
 	sigset_t all, before;
 	int error = pthread_attr_init(&attributes);
 	if (error)
@@ -64,33 +66,40 @@ static int thread_start(struct watch *w)
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	pthread_attr_setstacksize(&attributes, STACK_BYTES);
-	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-	error = pthread_create(&thread, &attributes, watch_run, w);
+	error = pthread_create(&w->thread, &attributes, watch_run, w);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	pthread_attr_destroy(&attributes);
 	return error;
 }
 
+static void close_both(struct watch *w)
+{
+	if (w->stop_fd >= 0)
+		close(w->stop_fd);
+	if (w->epoll_fd >= 0)
+		close(w->epoll_fd);
+	w->epoll_fd = w->stop_fd = -1;
+}
+
 void watch_start(struct watch *w, struct tree_control *control)
 {
+	struct epoll_event stop = {.events = EPOLLIN, .data.u64 = STOP};
 	w->control = control;
 	pthread_mutex_init(&w->lock, NULL);
 	w->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-	if (w->epoll_fd >= 0 && thread_start(w)) {
-		close(w->epoll_fd);
-		w->epoll_fd = -1;
-	}
+	w->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (w->epoll_fd < 0 || w->stop_fd < 0 ||
+		epoll_ctl(w->epoll_fd, EPOLL_CTL_ADD, w->stop_fd, &stop) || thread_start(w))
+		close_both(w);
 }
 
 void watch_stop(struct watch *w)
 {
 	if (w->epoll_fd < 0)
 		return;
-	pthread_mutex_lock(&w->lock);
-	w->control = NULL;
-	pthread_mutex_unlock(&w->lock);
-	close(w->epoll_fd);
-	w->epoll_fd = -1;
+	eventfd_write(w->stop_fd, 1);
+	pthread_join(w->thread, NULL);
+	close_both(w);
 }
 
 void watch_add(struct watch *w, struct spool *spool)

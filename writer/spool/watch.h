@@ -20,10 +20,12 @@
 #define WATCH_MAX 1024u
 
 struct watch {
-	int epoll_fd;     /* -1 = nothing is watched */
+	int epoll_fd; /* -1 = nothing is watched */
+	int stop_fd;  /* an eventfd that ends the thread */
+	pthread_t thread;
 	uint32_t notices; /* atomic: changes when a process has ended */
 	pthread_mutex_t lock;
-	struct tree_control *control; /* NULL = stopped */
+	struct tree_control *control;
 	struct watch_end {
 		uint32_t id; /* Process.id of the user of this row; 0 = free */
 		struct clock_point point;
@@ -31,11 +33,11 @@ struct watch {
 	} ends[WATCH_MAX];
 };
 
-/* Start the thread, which changes control->wake at each end and runs until the process exits. `w`
- * must stay where it is until then. */
+/* Start the thread, which changes control->wake at each end, until watch_stop(). `w` must stay
+ * where it is until then. */
 void watch_start(struct watch *w, struct tree_control *control);
 
-/* Use `control` no more, and watch nothing from now on. */
+/* End the thread: nothing is watched from now on. */
 void watch_stop(struct watch *w);
 
 /* Watch the process of the spool, which has a pidfd, unless it is watched. */
