@@ -252,7 +252,7 @@ static pid_t wait_end(const struct call *call, unsigned fn, pid_t asked, pid_t p
 WRAPPER(pid_t, wait, (int *t_status))
 {
 	struct call call;
-	int own, *status = t_status ? t_status : &own;
+	int own = 0, *status = t_status ? t_status : &own;
 	if (!call_begin(&call, FN_wait))
 		call.t = NULL;
 	pid_t pid = REAL(wait)(status);
@@ -262,7 +262,7 @@ WRAPPER(pid_t, wait, (int *t_status))
 WRAPPER(pid_t, wait3, (int *t_status, int t_options, struct rusage *t_usage))
 {
 	struct call call;
-	int own, *status = t_status ? t_status : &own;
+	int own = 0, *status = t_status ? t_status : &own;
 	if (!call_begin(&call, FN_wait3))
 		call.t = NULL;
 	pid_t pid = REAL(wait3)(status, t_options, t_usage);
@@ -272,7 +272,7 @@ WRAPPER(pid_t, wait3, (int *t_status, int t_options, struct rusage *t_usage))
 WRAPPER(pid_t, wait4, (pid_t t_pid, int *t_status, int t_options, struct rusage *t_usage))
 {
 	struct call call;
-	int own, *status = t_status ? t_status : &own;
+	int own = 0, *status = t_status ? t_status : &own;
 	if (!call_begin(&call, FN_wait4))
 		call.t = NULL;
 	pid_t pid = REAL(wait4)(t_pid, status, t_options, t_usage);
@@ -282,7 +282,7 @@ WRAPPER(pid_t, wait4, (pid_t t_pid, int *t_status, int t_options, struct rusage 
 WRAPPER(pid_t, waitpid, (pid_t t_pid, int *t_status, int t_options))
 {
 	struct call call;
-	int own, *status = t_status ? t_status : &own;
+	int own = 0, *status = t_status ? t_status : &own;
 	if (!call_begin(&call, FN_waitpid))
 		call.t = NULL;
 	pid_t pid = REAL(waitpid)(t_pid, status, t_options);
