@@ -5,6 +5,7 @@
 #define _GNU_SOURCE
 #include "inject/fn.h"
 
+#include "tracer/nvtx/ranges.h"
 #include "tracer/nvtx/user_events.h"
 
 #define EXPORTED __attribute__((visibility("default")))
@@ -21,7 +22,7 @@ static bool is_on(void)
 	relocate_check();
 	if (session.state == SESSION_NEW)
 		preload_early();
-	return session.state == SESSION_ON && session.config.nvtx;
+	return nvtx_is_on();
 }
 
 uint32_t libtrace_user_event_type(const char *name, const struct user_field *fields, uint32_t count)

@@ -98,6 +98,26 @@ static void requests(void)
 	waited("MPI_Test", 1);
 }
 
+/* Arguments of the side that is in place are ignored, and are no valid ones. */
+static void in_place(MPI_Comm comm, int ranks, int me)
+{
+	MPI_Allgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, received, 3, MPI_DOUBLE, comm);
+	collective("MPI_Allgather", -1, 3 * S * (ranks - 1), 3 * S * (ranks - 1));
+	if (me == 0)
+		MPI_Gather(MPI_IN_PLACE, -5, MPI_DATATYPE_NULL, received, 2, MPI_DOUBLE, 0, comm);
+	else
+		MPI_Gather(sent, 2, MPI_DOUBLE, NULL, -5, MPI_DATATYPE_NULL, 0, comm);
+	collective("MPI_Gather", 0, me == 0 ? -1 : 2 * S, me == 0 ? 2 * S * ranks : -1);
+	if (me == 0)
+		MPI_Scatter(sent, 2, MPI_DOUBLE, MPI_IN_PLACE, -5, MPI_DATATYPE_NULL, 0, comm);
+	else
+		MPI_Scatter(NULL, -5, MPI_DATATYPE_NULL, received, 2, MPI_DOUBLE, 0, comm);
+	collective("MPI_Scatter", 0, me == 0 ? 2 * S * ranks : -1, me == 0 ? -1 : 2 * S);
+	MPI_Alltoallv(MPI_IN_PLACE, NULL, NULL, MPI_DATATYPE_NULL, received, (int[]){1, 1, 1},
+		(int[]){0, 1, 2}, MPI_DOUBLE, comm);
+	collective("MPI_Alltoallv", -1, S * ranks, S * ranks);
+}
+
 static void collectives(MPI_Comm comm, int ranks, int me)
 {
 	int counts[RANKS] = {1, 2, 3}, places[RANKS] = {0, 1, 3}, sum = ranks == 3 ? 6 : 3;
@@ -117,6 +137,7 @@ static void collectives(MPI_Comm comm, int ranks, int me)
 	collective("MPI_Allreduce", -1, 8 * S * (ranks - 1), 8 * S * (ranks - 1));
 	MPI_Allgather(sent, 3, MPI_DOUBLE, received, 3, MPI_DOUBLE, comm);
 	collective("MPI_Allgather", -1, 3 * S * ranks, 3 * S * ranks);
+	in_place(comm, ranks, me);
 	MPI_Allgatherv(sent, counts[me], MPI_DOUBLE, received, counts, places, MPI_DOUBLE, comm);
 	collective("MPI_Allgatherv", -1, counts[me] * S * ranks, sum * S);
 	MPI_Alltoall(sent, 2, MPI_DOUBLE, received, 2, MPI_DOUBLE, comm);

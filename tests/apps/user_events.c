@@ -8,6 +8,8 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "libtrace.h"
 
@@ -59,6 +61,20 @@ static void many(void)
 	fprintf(stderr, "last %u refused %u\n", last, refused);
 }
 
+/* A child whose first call of the tracer is for a counter of its own. */
+static void forked(void)
+{
+	int status = 1;
+	if (!fork()) {
+		unsigned own = libtrace_counter("of the child");
+		for (int i = 0; i < 5; i++)
+			libtrace_sample(own, i);
+		_exit(!own);
+	}
+	wait(&status);
+	fprintf(stderr, "status %d\n", status);
+}
+
 int main(int argc, char **argv)
 {
 	const struct libtrace_field fields[] = {{"offset", LIBTRACE_INT64},
@@ -71,6 +87,8 @@ int main(int argc, char **argv)
 		garbage();
 	else if (!strcmp(what, "many"))
 		many();
+	else if (!strcmp(what, "forked"))
+		forked();
 	else if (!pthread_create(&thread, NULL, work, NULL)) {
 		work(NULL);
 		pthread_join(thread, NULL);

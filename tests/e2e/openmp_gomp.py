@@ -50,11 +50,41 @@ end program
 """
 
 
+# The first word of the data of a parallel region with a reduction of tasks is libgomp's; tasks that are cancelled before they began do not run.
+DISCARDED = """
+#include <stdio.h>
+
+int main(void)
+{
+	int sum = 0, ran = 0;
+#pragma omp parallel num_threads(2) reduction(task, +: sum)
+#pragma omp single
+	for (int i = 0; i < 10; i++) {
+#pragma omp task in_reduction(+: sum)
+		sum += i;
+	}
+#pragma omp parallel num_threads(1)
+#pragma omp single
+#pragma omp taskgroup
+	for (int i = 0; i < 20; i++) {
+#pragma omp task shared(ran)
+		{
+			ran++;
+#pragma omp cancel taskgroup
+		}
+	}
+	printf("%d, %s\\n", sum, ran < 20 ? "tasks were discarded" : "all tasks ran");
+	return 0;
+}
+"""
+
+
 def record(*command, options=(), status=0, sources="openmp"):
     """Record a program. A test fails if its output, status or report is not as it should be. Return the report."""
     path = os.path.join(folder(), "report.rep")
-    plain = run(list(command), env=clean_env(OMP_CANCELLATION="true"))
-    traced = trace("run", "-t", sources, "-o", path, *options, "--", *command, env=clean_env(OMP_CANCELLATION="true"))
+    env = clean_env(OMP_CANCELLATION="true" if command[-1] in ("constructs", "discarded") else "false")
+    plain = run(list(command), env=env)
+    traced = trace("run", "-t", sources, "-o", path, *options, "--", *command, env=env)
     report = Report(path)
     tap.ok(traced.status == status and traced.out == plain.out and report.check().status == 0 and receipts_agree(report) is None and not report.dropped(),
            f"{command[-1]}: output and status are those of the untraced program, and the report is sound", f"{traced}\n{plain}")
@@ -166,6 +196,17 @@ def other_builds():
     agree(count(regions(record(loader, library, "constructs"))), CONSTRUCTS, "a library that is loaded later is recorded")
 
 
+def discarded():
+    """Check that tasks are discarded as without the tracer, and regions that reduce over tasks work."""
+    program = os.path.join(folder(), "discarded")
+    with open(program + ".c", "w", encoding="ascii") as file:
+        file.write(DISCARDED)
+    subprocess.run(["gcc", "-O1", "-fopenmp", "-o", program, program + ".c"], check=True)
+    report = record(program, "discarded")
+    out = run([program], env=clean_env(OMP_CANCELLATION="true")).out
+    tap.ok(out == b"45, tasks were discarded\n" and count(regions(report))["Explicit Task Creation"] == 30, "their creation is recorded", (out, count(regions(report))))
+
+
 def fortran():
     if not shutil.which("gfortran"):
         tap.skip("a program of Fortran", "gfortran is not installed")
@@ -183,4 +224,4 @@ def fortran():
     tap.ok({str(e["code"]).split(":")[0] for e in events if e["name"] == "Parallel Region"} == {"MAIN__ (fortran.f90"}, "its regions have function and line", str(events[:1]))
 
 
-main(constructs, tasks, nested, killed, rules_and_chains, other_sources, other_builds, fortran)
+main(constructs, tasks, nested, killed, rules_and_chains, other_sources, other_builds, discarded, fortran)

@@ -88,6 +88,12 @@ def garbage():
     tap.ok(b"last 1024 refused 78" in traced.err, "there are at most 1,024 types and counters", str(traced))
 
 
+def forked():
+    report, traced = record("forked")
+    samples = report.events("--kind", "nvtx_sample")
+    tap.ok(b"status 0" in traced.err and len(samples) == 5, "a forked child whose first call makes a counter is recorded", (traced, samples))
+
+
 def off():
     report, _ = record(sources="osrt")
     path, _ = exported(report, "sqlite", "a.sqlite")
@@ -108,4 +114,4 @@ def hostile():
     tap.ok(said.status == 0 and b"good,v" in said.out, "statistics of malformed data", str(said))
 
 
-main(events, garbage, off, hostile)
+main(events, garbage, forked, off, hostile)

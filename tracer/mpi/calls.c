@@ -40,7 +40,8 @@ static const struct {
 
 /* Arguments by the names that they have in libraries/mpi.def. */
 enum mpi_role {
-	ROLE_BUFFER,
+	ROLE_BUFFER, /* that is sent */
+	ROLE_RECEIVE_BUFFER,
 	ROLE_COUNT,
 	ROLE_COUNTS,
 	ROLE_TYPE,
@@ -52,16 +53,15 @@ enum mpi_role {
 	ROLE_ROOT,
 	ROLE_COMM,
 	ROLE_NEW_COMM, /* address */
-	ROLE_OLD_COMM, /* address */
 	ROLE_REQUEST,  /* address */
 	ROLE_REQUESTS, /* address of `count`, or of one */
 	ROLE_FLAG,     /* address */
 	ROLE_STATUS,   /* address */
 	ROLES
 };
-static const char *const role_names[ROLES] = {"buffer", "count", "counts", "type", "receive_count",
-	"receive_counts", "receive_type", "peer", "tag", "root", "comm", "new_comm", "old_comm",
-	"request", "requests", "flag", "status"};
+static const char *const role_names[ROLES] = {"buffer", "receive_buffer", "count", "counts", "type",
+	"receive_count", "receive_counts", "receive_type", "peer", "tag", "root", "comm",
+	"new_comm", "request", "requests", "flag", "status"};
 
 #define REQUESTS_MAX 4096u /* of one call; rows of further ones are counted as dropped */
 #define RANKS_MAX 65536    /* of a communicator whose counts are added */
@@ -180,8 +180,11 @@ static void call_record(const struct ended *e, enum mpi_class class)
 /* Return the bytes of one item; -1 = unknown. */
 static int64_t item_bytes(const struct ended *e, enum mpi_role type)
 {
+	uint64_t asked = has(e, type) ? handle(e, type) : 0;
 	int bytes = 0;
-	return has(e, type) && !mpi_library.type_size(handle(e, type), &bytes) ? bytes : -1;
+	if (!asked || asked == mpi_library.null_type || mpi_library.type_size(asked, &bytes))
+		return -1;
+	return bytes;
 }
 
 static int64_t sum(const struct ended *e, enum mpi_role counts, int ranks)
@@ -216,11 +219,16 @@ static int64_t received(const struct ended *e, int ranks, int times)
 		: sent(e, ranks, times);
 }
 
+/* Arguments that the standard ignores are not looked at: those of a side that is in place. */
+static bool is_in_place(const struct ended *e, enum mpi_role buffer)
+{
+	return has(e, buffer) && word(e, buffer) == mpi_library.in_place;
+}
+
 static void sizes_set(struct ended *e, int ranks, int rank)
 {
-	bool is_root = rank == e->out.root;
-	int others = word(e, ROLE_BUFFER) == mpi_library.in_place && has(e, ROLE_BUFFER) ? ranks - 1
-											 : ranks;
+	bool is_root = rank == e->out.root, in_place = is_in_place(e, ROLE_BUFFER);
+	int others = in_place ? ranks - 1 : ranks;
 	switch (e->rule) {
 	case RULE_BCAST:
 		e->out.size = is_root ? sent(e, ranks, ranks) : -1;
@@ -228,16 +236,16 @@ static void sizes_set(struct ended *e, int ranks, int rank)
 		break;
 	case RULE_REDUCE:
 	case RULE_GATHER:
-		e->out.size = sent(e, ranks, 1);
+		e->out.size = in_place ? -1 : sent(e, ranks, 1);
 		e->out.received = is_root ? received(e, ranks, ranks) : -1;
 		break;
 	case RULE_SCATTER:
 		e->out.size = is_root ? sent(e, ranks, ranks) : -1;
-		e->out.received = received(e, ranks, 1);
+		e->out.received = is_in_place(e, ROLE_RECEIVE_BUFFER) ? -1 : received(e, ranks, 1);
 		break;
 	case RULE_ALL:
-		e->out.size = sent(e, ranks, others);
 		e->out.received = received(e, ranks, others);
+		e->out.size = in_place ? e->out.received : sent(e, ranks, ranks);
 		break;
 	case RULE_SCAN:
 		e->out.size = sent(e, ranks, ranks - rank);
@@ -277,9 +285,11 @@ static void point_to_point(struct ended *e)
 
 static void collective(struct ended *e)
 {
-	int ranks = 1, rank = 0;
+	int ranks = 1, rank = 0, is_inter = 1;
 	e->out.root = has(e, ROLE_ROOT) ? number(e, ROLE_ROOT) : -1;
-	if (e->rule != RULE_NONE && !mpi_library.comm_size(e->out.comm, &ranks) &&
+	/* Between two groups, counts are of the other one. */
+	if (e->rule != RULE_NONE && !mpi_library.comm_test_inter(e->out.comm, &is_inter) &&
+		!is_inter && !mpi_library.comm_size(e->out.comm, &ranks) &&
 		!mpi_library.comm_rank(e->out.comm, &rank))
 		sizes_set(e, ranks, rank);
 	e->out.request = mpi_handle_at(word(e, ROLE_REQUEST));
@@ -347,6 +357,7 @@ static void ended_record(struct ended *e, enum hook_class class)
 		waited(e);
 		break;
 	case CLASS_COMM:
+		mpi_communicator_forget(mpi_handle_at(word(e, ROLE_NEW_COMM)));
 		mpi_communicator_note(mpi_handle_at(word(e, ROLE_NEW_COMM)), e->out.comm, tick);
 		break;
 	case CLASS_OTHER:
@@ -381,10 +392,10 @@ static void before(uint32_t hook, struct hooked_call *call)
 {
 	const struct hook_state *h = &state->hooks[hook];
 	struct ended e = {.call = call, .hook = h};
+	if (rows[hook - 1].class == CLASS_FREE && mpi_library_find(call->real))
+		mpi_communicator_forget(mpi_handle_at(call->words[0]));
 	if (!call->is_recorded || !h->is_read || !mpi_library_find(call->real))
 		return;
-	if (rows[hook - 1].class == CLASS_FREE)
-		mpi_communicator_forget(mpi_handle_at(word(&e, ROLE_OLD_COMM)));
 	if (rows[hook - 1].class == CLASS_WAIT && has(&e, ROLE_REQUESTS))
 		requests_keep(&e);
 	/* A receive that ignores the status (0 or 1) gets one of ours: the sender and the tag. */

@@ -63,17 +63,23 @@ static bool is_known(uint64_t comm)
 	return false;
 }
 
-/* Under the lock. */
-static void known_add(uint64_t comm)
+/* Return a place for a communicator that is not known, under the lock; NULL = the table is full. */
+static uint64_t *place_find(uint64_t comm)
 {
-	for (uint32_t i = 0; i < KNOWN_MAX && table->known_count < KNOWN_MAX / 2; i++) {
+	for (uint32_t i = 0; i < KNOWN_MAX; i++) {
 		uint64_t *place = &table->known[(first_of(comm) + i) % KNOWN_MAX];
-		if (*place && *place != FORGOTTEN)
-			continue;
-		table->known_count += !*place;
-		__atomic_store_n(place, comm, __ATOMIC_RELAXED);
-		return;
+		if (*place == FORGOTTEN)
+			return place;
+		if (!*place)
+			return table->known_count < KNOWN_MAX / 2 ? place : NULL;
 	}
+	return NULL;
+}
+
+static void place_take(uint64_t *place, uint64_t comm)
+{
+	table->known_count += !*place;
+	__atomic_store_n(place, comm, __ATOMIC_RELAXED);
 }
 
 void mpi_communicator_forget(uint64_t comm)
@@ -166,8 +172,9 @@ static bool communicator_add(struct mpi_communicator *c)
 	if (bounded_lock_take(&table->lock)) {
 		if (table->epoch != names_epoch)
 			known_clear();
-		if (!is_known(c->comm) && communicator_ask(c)) {
-			known_add(c->comm);
+		uint64_t *place = is_known(c->comm) ? NULL : place_find(c->comm);
+		if (place && communicator_ask(c)) {
+			place_take(place, c->comm);
 			added = true;
 		}
 		bounded_lock_give(&table->lock);
@@ -188,9 +195,20 @@ static void record(uint64_t comm, uint64_t parent, uint64_t tick)
 	mpi_record(tick, REC_MPI_COMMUNICATOR, 0, 0, &c, sizeof(c));
 }
 
+/* Return false before MPI_Init() (a program with sessions only never calls it) and after
+ * MPI_Finalize(): there is no MPI_COMM_WORLD to ask. */
+static bool may_ask(void)
+{
+	int is_initialized = 0, is_finalized = 1;
+	if (table->epoch == names_epoch && is_known(mpi_library.world))
+		return true;
+	return !mpi_library.initialized(&is_initialized) && is_initialized &&
+		!mpi_library.finalized(&is_finalized) && !is_finalized;
+}
+
 void mpi_communicator_note(uint64_t comm, uint64_t parent, uint64_t tick)
 {
-	if (!table || !comm || comm == mpi_library.null)
+	if (!table || !comm || comm == mpi_library.null || !may_ask())
 		return;
 	bool is_old = table->epoch != names_epoch; /* of a forked child's parent */
 	if (is_old || !is_known(mpi_library.world))

@@ -25,6 +25,14 @@ static uint64_t open_mpi_handle(void *library, const char *name)
 	return (uint64_t)(uintptr_t)(object ? object : libc.dlsym(library, name));
 }
 
+/* Return true for MPICH, and what promises to be compatible with it: such libraries have this name.
+ */
+static bool is_mpich(const char *file)
+{
+	const char *name = text_base_name(file);
+	return text_begins(name, "libmpich.so") || text_begins(name, "libmpi.so.12");
+}
+
 static void constants_set(struct mpi_library *m, void *library, const char *file)
 {
 	uint64_t world = open_mpi_handle(library, "ompi_mpi_comm_world");
@@ -32,15 +40,17 @@ static void constants_set(struct mpi_library *m, void *library, const char *file
 		*m = (struct mpi_library){.implementation = MPI_OPEN_MPI,
 			.world = world,
 			.null = open_mpi_handle(library, "ompi_mpi_comm_null"),
+			.null_type = open_mpi_handle(library, "ompi_mpi_datatype_null"),
 			.any_source = -1,
 			.proc_null = -2,
 			.in_place = 1,
 			.status_source = 0,
 			.status_tag = 1};
-	} else if (!text_begins(text_base_name(file), "libmpi_abi")) {
+	} else if (is_mpich(file)) {
 		*m = (struct mpi_library){.implementation = MPI_MPICH,
 			.world = 0x44000000,
 			.null = 0x04000000,
+			.null_type = 0x0c000000,
 			.any_source = -2,
 			.proc_null = -1,
 			.in_place = UINT64_MAX,
@@ -67,6 +77,8 @@ bool mpi_library_find(uint64_t real)
 		return false;
 	struct mpi_library *m = &mpi_library;
 	constants_set(m, library, info.dli_fname);
+	find(library, "PMPI_Initialized", &m->initialized);
+	find(library, "PMPI_Finalized", &m->finalized);
 	find(library, "PMPI_Type_size", &m->type_size);
 	find(library, "PMPI_Comm_size", &m->comm_size);
 	find(library, "PMPI_Comm_rank", &m->comm_rank);
@@ -74,8 +86,9 @@ bool mpi_library_find(uint64_t real)
 	find(library, "PMPI_Comm_group", &m->comm_group);
 	find(library, "PMPI_Group_free", &m->group_free);
 	find(library, "PMPI_Group_translate_ranks", &m->translate);
-	if (!m->implementation || !m->type_size || !m->comm_size || !m->comm_rank ||
-		!m->comm_test_inter || !m->comm_group || !m->group_free || !m->translate)
+	if (!m->implementation || !m->initialized || !m->finalized || !m->type_size ||
+		!m->comm_size || !m->comm_rank || !m->comm_test_inter || !m->comm_group ||
+		!m->group_free || !m->translate)
 		return false;
 	__atomic_store_n(&state, 2, __ATOMIC_RELEASE);
 	return true;

@@ -23,6 +23,8 @@ enum mpi_implementation { MPI_UNKNOWN, MPI_OPEN_MPI, MPI_MPICH };
 
 /* Functions of the implementation that the program uses, and what differs between them. */
 struct mpi_library {
+	int (*initialized)(int *ret_is);
+	int (*finalized)(int *ret_is);
 	int (*type_size)(uint64_t type, int *ret_bytes);
 	int (*comm_size)(uint64_t comm, int *ret_size);
 	int (*comm_rank)(uint64_t comm, int *ret_rank);
@@ -30,7 +32,7 @@ struct mpi_library {
 	int (*comm_group)(uint64_t comm, uint64_t *ret_group);
 	int (*group_free)(uint64_t *group);
 	int (*translate)(uint64_t group, int count, const int *ranks, uint64_t to, int *ret_ranks);
-	uint64_t world, null; /* handles of MPI_COMM_WORLD, MPI_COMM_NULL */
+	uint64_t world, null, null_type; /* MPI_COMM_WORLD, MPI_COMM_NULL, MPI_DATATYPE_NULL */
 	enum mpi_implementation implementation;
 	int32_t any_source, proc_null;
 	uint64_t in_place;

@@ -70,6 +70,7 @@ struct runtime {
 	uint64_t real; /* a function of it that was called */
 	int (*thread_number)(void);
 	int (*team_size)(void);
+	bool cancels; /* OMP_CANCELLATION is on */
 };
 
 /* ---- runtimes ---- */
@@ -88,6 +89,7 @@ static void function_find(void *library, const char *name, void *ret_function)
 static bool runtime_find(uint64_t real, struct runtime *ret_runtime)
 {
 	Dl_info info;
+	int (*cancellation)(void) = NULL;
 	if (!libc.dladdr || !libc.dlsym || !libc_dlopen() ||
 		!libc.dladdr((const void *)(uintptr_t)real, &info) || !info.dli_fname)
 		return false;
@@ -96,6 +98,8 @@ static bool runtime_find(uint64_t real, struct runtime *ret_runtime)
 		return false;
 	function_find(library, "omp_get_thread_num", &ret_runtime->thread_number);
 	function_find(library, "omp_get_num_threads", &ret_runtime->team_size);
+	function_find(library, "omp_get_cancellation", &cancellation);
+	ret_runtime->cancels = cancellation && cancellation();
 	return ret_runtime->thread_number && ret_runtime->team_size;
 }
 
@@ -113,6 +117,7 @@ static __attribute__((noinline, cold)) const struct runtime *runtime_add(uint64_
 	if (r) {
 		r->thread_number = found.thread_number;
 		r->team_size = found.team_size;
+		r->cancels = found.cancels;
 		__atomic_store_n(&r->real, real, __ATOMIC_RELEASE);
 	}
 	thread_leave(t);
@@ -334,7 +339,8 @@ static void task_before(struct hooked_call *call)
 {
 	struct task *task = (struct task *)(void *)call->scratch;
 	uint64_t alignment = call->words[4] > TASK_ALIGNMENT ? call->words[4] : TASK_ALIGNMENT;
-	bool is_detached =
+	/* libgomp does not discard a cancelled task whose data a function copies. */
+	bool is_left_alone = runtime_of(call->real)->cancels ||
 		call->count <= CALL_REGISTER_WORDS || *call_argument(call, 6) & TASK_DETACHED;
 	struct thread *t = event_enter();
 	if (!t)
@@ -356,7 +362,7 @@ static void task_before(struct hooked_call *call)
 				.object = task->number,
 				.code = (const void *)(uintptr_t)call->code});
 	thread_leave(t);
-	if (is_detached)
+	if (is_left_alone)
 		return;
 	call->words[0] = (uint64_t)(uintptr_t)task_run;
 	call->words[1] = (uint64_t)(uintptr_t)task;

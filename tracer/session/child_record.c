@@ -33,7 +33,8 @@ void child_record(
 void child_waited(unsigned long pid, int status)
 {
 	struct thread *t = &thread_self;
-	if (session.state == SESSION_OFF || session.restricted || !thread_enter_attached(t))
+	if (session.state == SESSION_OFF || session.restricted ||
+		(t->shared && thread_is_stray(t)) || !thread_enter_attached(t))
 		return;
 	const struct record r = {clock_ticks(), REC_WAITED, pid, (uint32_t)status};
 	if (t->nested)
