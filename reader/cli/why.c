@@ -34,9 +34,12 @@ static int sum_row(void *user, const struct sql_value *values, int count)
 	return 0;
 }
 
-/* Print how long the paths are and how much of them is not known. Returns 0 or a negative errno. */
+/* Print how long the paths are and how much of them is not known; nothing if the report was skipped,
+ * because there is nothing to make a path of. Returns 0 or a negative errno. */
 static int sum_print(struct sql *s)
 {
+	static const char made[] =
+		"SELECT count(*) FROM temp.sqlite_master WHERE name = 'PATH_SEGMENTS'";
 	static const char query[] =
 		"SELECT count(DISTINCT goal), count(*), sum(ns), "
 		"coalesce(sum(CASE WHEN how = 'unknown' OR kind = 'before' THEN ns END), 0), "
@@ -45,7 +48,10 @@ static int sum_print(struct sql *s)
 		"count(CASE WHEN how = 'unknown' THEN 1 END) FROM PATH_SEGMENTS";
 	int64_t sum[SUMS] = {0};
 	const struct sql_visitor visitor = {sum, NULL, sum_row};
-	int error = sql_run(s, query, &visitor);
+	int error = sql_run(s, made, &visitor);
+	if (error || !sum[0])
+		return error;
+	error = sql_run(s, query, &visitor);
 	if (error || !sum[NS])
 		return error;
 	printf("\n%" PRId64 " segments in %" PRId64 " path%s of %.6f s; %.1f %% are not known. "

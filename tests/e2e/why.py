@@ -10,7 +10,7 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import libdevice as device  # noqa: E402
-from lib import app, main, recorded, tap, trace  # noqa: E402
+from lib import app, folder, main, recorded, tap, trace  # noqa: E402
 
 STAGE_NS = 8e6  # stages sleep for at least 10 ms, waits for them are shorter parts of the path
 TRIES = 4  # on a busy machine a thread may begin so late that another stage is on the path
@@ -98,6 +98,28 @@ def pipes():
     known_path("relay", ["third", "second", "first"], {"read": "likely"})
 
 
+def children_without_pid():
+    """Check that the path goes on in the program that called system(), which does not learn its child's process id."""
+    report = recorded([sys.executable, "-c", "import os, time; time.sleep(0.2); os.system('sleep 0.1')"])
+    segments = report and path_of(report)
+    if segments:
+        slept = [s for s in segments if "nanosleep" in s["Cause"] and s["Duration (ns)"] >= 90_000_000]
+        tap.ok(len(slept) == 2 and not any(s["Cause"] == "before the first event" for s in segments) and segments[0]["Start (ns)"] == life_of(report)[0],
+               "system(): the path leads from the child to its parent", segments)
+
+
+def interrupted():
+    """Check that the path leads from a wait that SIGCHLD interrupts, as make's, to the child that ended."""
+    place = folder()
+    with open(os.path.join(place, "Makefile"), "w", encoding="ascii") as file:
+        file.write("all: a b\na b:\n\t@sleep 0.2\n")
+    report = recorded(["make", "-s", "-j2", "-C", place])
+    segments = report and path_of(report)
+    if segments:
+        slept = [s for s in segments if "nanosleep" in s["Cause"] and s["Duration (ns)"] >= 180_000_000]
+        tap.ok(slept and not any(s["Sure"] == "unknown" and s["Duration (ns)"] >= 150_000_000 for s in segments), "make: the path leads to the child that ended", segments)
+
+
 def unseen_writes():
     """A writer that used stdio is known by its end; a raw system call is not seen, and the wait is not the reader's own time."""
     known_path("stdio", ["third", "first"], {"read": "likely"})
@@ -162,4 +184,4 @@ def ranges():
     tap.ok(refused.status == 2 and b"write ? for" in refused.err, "a range with a colon is refused with what to write instead", refused)
 
 
-main(joins, locks, conditions, barriers, children, pipes, unseen_writes, timeouts, files, semaphores, devices, ranges)
+main(joins, locks, conditions, barriers, children, pipes, children_without_pid, interrupted, unseen_writes, timeouts, files, semaphores, devices, ranges)

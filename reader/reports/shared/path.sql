@@ -16,11 +16,13 @@ SELECT 0, id, name,
        CASE WHEN name LIKE 'pthread%join%' THEN 'join' WHEN name IN ('wait', 'waitpid', 'wait3', 'wait4', 'waitid', 'system', 'pclose') THEN 'process'
             WHEN name IN ('pthread_cond_wait', 'pthread_cond_timedwait', 'pthread_cond_clockwait') THEN 'condition' WHEN name IN ('pthread_cond_signal', 'pthread_cond_broadcast') THEN 'signal'
             WHEN name IN ('sem_wait', 'sem_timedwait', 'sem_clockwait') THEN 'semaphore' WHEN name = 'sem_post' THEN 'post' WHEN name = 'pthread_barrier_wait' THEN 'barrier'
-            WHEN name IN ('write', 'writev', 'pwrite', 'pwritev', 'send', 'sendto', 'sendmsg', 'sendmmsg', 'sendfile', 'splice', 'fwrite', 'fputs', 'puts', 'putc', 'fflush',
+            WHEN name IN ('write', 'writev', 'pwrite', 'pwritev', 'send', 'sendto', 'sendmsg', 'sendmmsg', 'sendfile', 'splice', 'fwrite', 'fwrite_unlocked', 'fputs', 'fputs_unlocked', 'puts',
+                          'putc', 'putc_unlocked', 'fputc', 'fputc_unlocked', 'putchar', 'putchar_unlocked', 'fputws', 'pwrite64', 'fflush',
                           'fflush_unlocked', 'fclose', 'eventfd_write') THEN 'write'
             WHEN name LIKE '%poll%' OR name LIKE '%select' OR name LIKE 'epoll%wait%' THEN 'poll'
             WHEN name LIKE 'read%' OR name LIKE 'pread%' OR name LIKE 'recv%' OR name LIKE 'accept%'
-                 OR name IN ('fread', 'fgets', 'getline', 'getdelim', 'fgetc', 'getc', 'connect', 'eventfd_read') THEN 'read'
+                 OR name IN ('fread', 'fread_unlocked', 'fgets', 'fgets_unlocked', 'getline', 'getdelim', 'fgetc', 'fgetc_unlocked', 'getc', 'getc_unlocked',
+                             'getchar', 'getchar_unlocked', 'fgetws', 'fgetwc', 'getwc', 'getwchar', 'connect', 'eventfd_read') THEN 'read'
             WHEN name LIKE 'open%' OR name LIKE 'creat%' OR name LIKE 'fopen%' THEN 'open'
             WHEN name LIKE '%sleep%' OR name LIKE '%yield%' THEN NULL
             WHEN osrt_class(name) = 'lock' THEN 'lock' WHEN osrt_class(name) = 'wait' THEN 'wait' END
@@ -72,6 +74,12 @@ UPDATE PATH_THREADS SET (parent, parent_time) =
   (SELECT c.globalTid, min(c.timestamp, PATH_THREADS.start) FROM LIBTRACE_CHILD AS c
    WHERE c.childPid = PATH_THREADS.globalTid & 0xffffff AND c.globalTid <> PATH_THREADS.globalTid ORDER BY c.timestamp LIMIT 1)
 WHERE globalTid >> 24 & 0xffffff = globalTid & 0xffffff;
+-- The parent does not learn the process id of a child of system() or popen(): its record next to the child's start is taken.
+UPDATE PATH_THREADS SET (parent, parent_time) =
+  (SELECT c.globalTid, min(c.timestamp, p.start) FROM LIBTRACE_PROCESS AS p
+          JOIN LIBTRACE_CHILD AS c ON c.childPid = 0 AND c.globalTid >> 24 & 0xffffff = p.parentPid
+   WHERE p.pid = PATH_THREADS.globalTid & 0xffffff AND c.globalTid <> PATH_THREADS.globalTid ORDER BY abs(c.timestamp - p.start) LIMIT 1)
+WHERE parent IS NULL AND globalTid >> 24 & 0xffffff = globalTid & 0xffffff;
 
 -- Calls that end waits of other threads: of conditions, semaphores, barriers and locks by their object, of descriptors by time.
 DROP TABLE IF EXISTS temp.PATH_WAKES;
@@ -179,6 +187,14 @@ FROM (SELECT c.number, (SELECT e.rowid FROM PATH_ENDS AS e WHERE e.is_process AN
       FROM PATH_ROLES AS c
       WHERE (c.role = 'read' AND c.value >= 0 OR c.role = 'poll' AND c.value > 0) AND c.failed = 0
             AND NOT EXISTS (SELECT 1 FROM PATH_FILES AS f WHERE f.process = c.globalTid >> 24 AND f.object = c.object AND f.start <= c.start)) AS c
+     JOIN PATH_ENDS AS e ON e.rowid = c.found;
+
+-- Interrupted by a signal (EINTR) when a child of the process had ended: that was SIGCHLD.
+INSERT OR IGNORE INTO PATH_WAITS
+SELECT c.number, e.globalTid, e."end", 'likely'
+FROM (SELECT c.number, (SELECT e.rowid FROM PATH_ENDS AS e JOIN PATH_THREADS AS t ON t.globalTid = e.globalTid
+                        WHERE e.is_process AND e."end" > c.start AND e."end" <= c."end" AND t.parent >> 24 = c.globalTid >> 24 ORDER BY e."end" DESC LIMIT 1) AS found
+      FROM PATH_ROLES AS c WHERE c.role IN ('poll', 'wait') AND c.failed = 4) AS c
      JOIN PATH_ENDS AS e ON e.rowid = c.found;
 
 -- CUDA calls that wait: the operation that ended last before the call did, of the stream or context that it waits for.
