@@ -34,8 +34,8 @@ static int sum_row(void *user, const struct sql_value *values, int count)
 	return 0;
 }
 
-/* Print how long the paths are and how much of them is not known; nothing if the report was skipped,
- * because there is nothing to make a path of. Returns 0 or a negative errno. */
+/* Print how long the paths are and how much of them is not known; nothing if there was nothing to
+ * make a path of. Returns 0 or a negative errno. */
 static int sum_print(struct sql *s)
 {
 	static const char made[] =
