@@ -45,6 +45,22 @@ libc_dlopen_fn libc_dlopen(void)
 	return found;
 }
 
+void *libc_library_of(uint64_t function, const char **ret_file)
+{
+	Dl_info info;
+	if (!libc.dladdr || !libc.dlsym || !libc_dlopen() ||
+		!libc.dladdr((const void *)(uintptr_t)function, &info) || !info.dli_fname)
+		return NULL;
+	if (ret_file)
+		*ret_file = info.dli_fname;
+	return libc_dlopen()(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+}
+
+void libc_function_find(void *library, const char *name, void *ret_function)
+{
+	*(void **)ret_function = libc.dlsym(library, name);
+}
+
 /* The libraries that glibc 2.34 has merged into libc, and a function of each that we do not
  * interpose. */
 static const struct part {

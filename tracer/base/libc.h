@@ -13,6 +13,7 @@
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 struct libc {
 	void *(*dlsym)(void *library, const char *name);
@@ -34,6 +35,14 @@ typedef void *(*libc_dlopen_fn)(const char *file, int flags);
 /* Return the C library's dlopen(), looked up at the first call: ours is interposed. Any thread, if
  * libc.dlsym is not NULL. */
 libc_dlopen_fn libc_dlopen(void);
+
+/* Return a handle of the library that has the function, which then stays loaded, and its file (may
+ * be NULL); NULL = it is not found. Any thread; takes the loader's lock. */
+void *libc_library_of(uint64_t function, const char **ret_file);
+
+/* Find a function of the library: *ret_function is a pointer to it, or NULL. Any thread; takes the
+ * loader's lock. */
+void libc_function_find(void *library, const char *name, void *ret_function);
 
 /* Return true if the C library has all functions above, and all that the program may call through
  * our wrappers. Any thread. */

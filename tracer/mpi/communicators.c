@@ -200,19 +200,20 @@ static void record(uint64_t comm, uint64_t parent, uint64_t tick)
 static bool may_ask(void)
 {
 	int is_initialized = 0, is_finalized = 1;
-	if (table->epoch == names_epoch && is_known(mpi_library.world))
-		return true;
 	return !mpi_library.initialized(&is_initialized) && is_initialized &&
 		!mpi_library.finalized(&is_finalized) && !is_finalized;
 }
 
 void mpi_communicator_note(uint64_t comm, uint64_t parent, uint64_t tick)
 {
-	if (!table || !comm || comm == mpi_library.null || !may_ask())
+	if (!table || !comm || comm == mpi_library.null)
 		return;
-	bool is_old = table->epoch != names_epoch; /* of a forked child's parent */
-	if (is_old || !is_known(mpi_library.world))
+	/* Another epoch: what is known is in the spool of a forked child's parent. */
+	if (table->epoch != names_epoch || !is_known(mpi_library.world)) {
+		if (!may_ask())
+			return;
 		record(mpi_library.world, 0, tick);
+	}
 	if (comm != mpi_library.world && !is_known(comm))
 		record(comm, parent, tick);
 }

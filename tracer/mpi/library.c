@@ -12,11 +12,6 @@
 
 struct mpi_library mpi_library;
 
-static void find(void *library, const char *name, void *ret_function)
-{
-	*(void **)ret_function = libc.dlsym(library, name);
-}
-
 /* Return the handle of an object of Open MPI. Programs may have a copy of the object, which is then
  * the one: so it is looked up as they would. */
 static uint64_t open_mpi_handle(void *library, const char *name)
@@ -63,29 +58,26 @@ bool mpi_library_find(uint64_t real)
 {
 	static uint32_t state; /* 1 being looked up or incomplete, 2 complete */
 	uint32_t none = 0;
-	Dl_info info;
+	const char *file = NULL;
 	if (__atomic_load_n(&state, __ATOMIC_ACQUIRE) == 2)
 		return true;
 	if (!__atomic_compare_exchange_n(
 		    &state, &none, 1, false, __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE))
 		return none == 2;
-	if (!libc.dladdr || !libc.dlsym || !libc_dlopen() ||
-		!libc.dladdr((const void *)(uintptr_t)real, &info) || !info.dli_fname)
-		return false;
-	void *library = libc_dlopen()(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+	void *library = libc_library_of(real, &file);
 	if (!library)
 		return false;
 	struct mpi_library *m = &mpi_library;
-	constants_set(m, library, info.dli_fname);
-	find(library, "PMPI_Initialized", &m->initialized);
-	find(library, "PMPI_Finalized", &m->finalized);
-	find(library, "PMPI_Type_size", &m->type_size);
-	find(library, "PMPI_Comm_size", &m->comm_size);
-	find(library, "PMPI_Comm_rank", &m->comm_rank);
-	find(library, "PMPI_Comm_test_inter", &m->comm_test_inter);
-	find(library, "PMPI_Comm_group", &m->comm_group);
-	find(library, "PMPI_Group_free", &m->group_free);
-	find(library, "PMPI_Group_translate_ranks", &m->translate);
+	constants_set(m, library, file);
+	libc_function_find(library, "PMPI_Initialized", &m->initialized);
+	libc_function_find(library, "PMPI_Finalized", &m->finalized);
+	libc_function_find(library, "PMPI_Type_size", &m->type_size);
+	libc_function_find(library, "PMPI_Comm_size", &m->comm_size);
+	libc_function_find(library, "PMPI_Comm_rank", &m->comm_rank);
+	libc_function_find(library, "PMPI_Comm_test_inter", &m->comm_test_inter);
+	libc_function_find(library, "PMPI_Comm_group", &m->comm_group);
+	libc_function_find(library, "PMPI_Group_free", &m->group_free);
+	libc_function_find(library, "PMPI_Group_translate_ranks", &m->translate);
 	if (!m->implementation || !m->initialized || !m->finalized || !m->type_size ||
 		!m->comm_size || !m->comm_rank || !m->comm_test_inter || !m->comm_group ||
 		!m->group_free || !m->translate)

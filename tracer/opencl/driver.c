@@ -5,8 +5,6 @@
 #define _GNU_SOURCE
 #include "tracer/opencl/opencl.h"
 
-#include <dlfcn.h>
-
 #include "common/sys.h"
 #include "common/text.h"
 #include "tracer/base/libc.h"
@@ -19,40 +17,31 @@ struct opencl_driver opencl_driver;
 
 #define TEXT_BYTES 1024u
 
-static void find(void *library, const char *name, void *ret_function)
-{
-	*(void **)ret_function = libc.dlsym(library, name);
-}
-
 bool opencl_driver_find(uint64_t real)
 {
 	static uint32_t state; /* 1 being looked up or incomplete, 2 complete */
 	uint32_t none = 0;
-	Dl_info info;
 	if (__atomic_load_n(&state, __ATOMIC_ACQUIRE) == 2)
 		return true;
 	if (!__atomic_compare_exchange_n(
 		    &state, &none, 1, false, __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE))
 		return none == 2;
-	if (!libc.dladdr || !libc.dlsym || !libc_dlopen() ||
-		!libc.dladdr((const void *)(uintptr_t)real, &info) || !info.dli_fname)
-		return false;
 	/* The library stays loaded: its functions may be called as long as commands are known. */
-	void *library = libc_dlopen()(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+	void *library = libc_library_of(real, NULL);
 	if (!library)
 		return false;
 	struct opencl_driver *d = &opencl_driver;
-	find(library, "clGetEventInfo", &d->event_info);
-	find(library, "clGetEventProfilingInfo", &d->profiling_info);
-	find(library, "clGetCommandQueueInfo", &d->queue_info);
-	find(library, "clGetDeviceInfo", &d->device_info);
-	find(library, "clGetPlatformInfo", &d->platform_info);
-	find(library, "clGetKernelInfo", &d->kernel_info);
-	find(library, "clGetImageInfo", &d->image_info);
-	find(library, "clGetProgramInfo", &d->program_info);
-	find(library, "clGetKernelWorkGroupInfo", &d->group_info);
-	find(library, "clRetainEvent", &d->retain_event);
-	find(library, "clReleaseEvent", &d->release_event);
+	libc_function_find(library, "clGetEventInfo", &d->event_info);
+	libc_function_find(library, "clGetEventProfilingInfo", &d->profiling_info);
+	libc_function_find(library, "clGetCommandQueueInfo", &d->queue_info);
+	libc_function_find(library, "clGetDeviceInfo", &d->device_info);
+	libc_function_find(library, "clGetPlatformInfo", &d->platform_info);
+	libc_function_find(library, "clGetKernelInfo", &d->kernel_info);
+	libc_function_find(library, "clGetImageInfo", &d->image_info);
+	libc_function_find(library, "clGetProgramInfo", &d->program_info);
+	libc_function_find(library, "clGetKernelWorkGroupInfo", &d->group_info);
+	libc_function_find(library, "clRetainEvent", &d->retain_event);
+	libc_function_find(library, "clReleaseEvent", &d->release_event);
 	if (!d->event_info || !d->profiling_info || !d->queue_info || !d->device_info ||
 		!d->platform_info || !d->kernel_info || !d->image_info || !d->program_info ||
 		!d->group_info || !d->retain_event || !d->release_event)

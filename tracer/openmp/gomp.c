@@ -12,7 +12,6 @@
  * regions, the end of a single region, and the wait of a worker between two regions.
  */
 #define _GNU_SOURCE
-#include <dlfcn.h>
 #include <string.h>
 
 #include "common/schema/libraries.h"
@@ -80,25 +79,16 @@ struct runtime {
 static struct runtime runtimes[RUNTIMES_MAX];
 static uint32_t runtime_count; /* taken; an entry is complete when `real` is set */
 
-static void function_find(void *library, const char *name, void *ret_function)
-{
-	*(void **)ret_function = libc.dlsym(library, name);
-}
-
 /* Look up the functions of the library that has the function `real`, which stays loaded. */
 static bool runtime_find(uint64_t real, struct runtime *ret_runtime)
 {
-	Dl_info info;
 	int (*cancellation)(void) = NULL;
-	if (!libc.dladdr || !libc.dlsym || !libc_dlopen() ||
-		!libc.dladdr((const void *)(uintptr_t)real, &info) || !info.dli_fname)
-		return false;
-	void *library = libc_dlopen()(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+	void *library = libc_library_of(real, NULL);
 	if (!library)
 		return false;
-	function_find(library, "omp_get_thread_num", &ret_runtime->thread_number);
-	function_find(library, "omp_get_num_threads", &ret_runtime->team_size);
-	function_find(library, "omp_get_cancellation", &cancellation);
+	libc_function_find(library, "omp_get_thread_num", &ret_runtime->thread_number);
+	libc_function_find(library, "omp_get_num_threads", &ret_runtime->team_size);
+	libc_function_find(library, "omp_get_cancellation", &cancellation);
 	ret_runtime->cancels = cancellation && cancellation();
 	return ret_runtime->thread_number && ret_runtime->team_size;
 }
