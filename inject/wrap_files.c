@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * wrap_files.c - variadic functions with one optional argument, which is passed on as a machine
- * word.
+ * word; and functions that create two descriptors, which are the object of the call.
  */
 #define _GNU_SOURCE
 #include "inject/fn.h"
@@ -123,3 +123,28 @@ WRAPPER(void *, mremap, (void *t_address, size_t t_old_count, size_t t_count, in
 		osrt_object(FN_BITS(t_address), FN_ERRNO(result)));
 	return result;
 }
+
+/* Return the object of a call that created two descriptors, 24 bits each; 0 if it failed. */
+static uint64_t pair_object(int result, const int *descriptors)
+{
+	return result
+		? 0
+		: (FN_BITS(descriptors[0]) & 0xffffff) | (FN_BITS(descriptors[1]) & 0xffffff) << 24;
+}
+
+#define PAIR_WRAPPER(name, params, ...)                                                 \
+	WRAPPER(int, name, params)                                                      \
+	{                                                                               \
+		struct call t_call;                                                     \
+		if (!call_begin(&t_call, FN_##name))                                    \
+			return REAL(name)(__VA_ARGS__);                                 \
+		int t_result = REAL(name)(__VA_ARGS__);                                 \
+		osrt_end(&t_call, FN_##name, FN_BITS(t_result),                         \
+			osrt_object(pair_object(t_result, t_fds), FN_ERRNO(t_result))); \
+		return t_result;                                                        \
+	}
+
+PAIR_WRAPPER(pipe, (libtrace_fd_pair t_fds), t_fds)
+PAIR_WRAPPER(pipe2, (libtrace_fd_pair t_fds, int t_flags), t_fds, t_flags)
+PAIR_WRAPPER(socketpair, (int t_domain, int t_type, int t_protocol, libtrace_fd_pair t_fds),
+	t_domain, t_type, t_protocol, t_fds)

@@ -5,27 +5,45 @@
  * The path is computed by reader/reports/shared/path.sql and reader/sql/critical_path.h.
  */
 #define _GNU_SOURCE
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "reader/cli/base/message.h"
+#include "reader/cli/base/names_near.h"
 #include "reader/cli/base/options.h"
 #include "reader/cli/base/output.h"
 #include "reader/cli/base/select.h"
 #include "reader/cli/commands.h"
+#include "reader/base/print.h"
 #include "reader/cli/database/stats.h"
 
 struct why {
 	struct stats_form form;
 	const char *range; /* pattern of NVTX ranges; NULL = the whole run */
-	bool path;         /* print the segments, too */
+	const char *rows;  /* the most rows to print; NULL = all */
+	char *arguments;   /* of the reports: range and rows */
+	bool path;         /* print the segments instead of the sums */
+	bool json;         /* print an object for each file */
 	bool no_symbols;
 };
 
 /* What the paths consist of. */
-enum path_sum { PATHS, SEGMENTS, NS, UNKNOWN_NS, EXACT, LIKELY, UNKNOWN, SUMS };
+enum path_sum {
+	PATHS,
+	SEGMENTS,
+	NS,
+	UNKNOWN_NS,
+	COMPUTING_NS,
+	LOCKS_NS,
+	EXACT,
+	LIKELY,
+	UNKNOWN,
+	SUMS
+};
 
+/* Read the row of sums of a statement into int64_t[SUMS]. */
 static int sum_row(void *user, const struct sql_value *values, int count)
 {
 	int64_t *sums = user;
@@ -34,40 +52,67 @@ static int sum_row(void *user, const struct sql_value *values, int count)
 	return 0;
 }
 
-/* Print how long the paths are and how much of them is not known; nothing if there was nothing to
- * make a path of. Returns 0 or a negative errno. */
-static int sum_print(struct sql *s)
+/* Sum the segments up; all 0 if there was nothing to walk. Returns 0 or a negative errno. */
+static int sums_read(struct sql *s, int64_t ret_sum[SUMS])
 {
 	static const char made[] =
 		"SELECT count(*) FROM temp.sqlite_master WHERE name = 'PATH_SEGMENTS'";
 	static const char query[] =
-		"SELECT count(DISTINCT goal), count(*), sum(ns), "
+		"SELECT count(DISTINCT goal), count(*), coalesce(sum(ns), 0), "
 		"coalesce(sum(CASE WHEN how = 'unknown' OR kind = 'before' THEN ns END), 0), "
+		"coalesce(sum(CASE WHEN kind = 'between' THEN ns END), 0), "
+		"coalesce(sum(CASE WHEN how = 'unknown' AND (cause GLOB 'sem_*wait' "
+		"OR cause GLOB 'pthread_*lock' OR cause GLOB 'pthread_cond*') THEN ns END), 0), "
 		"count(CASE WHEN how = 'exact' THEN 1 END), "
 		"count(CASE WHEN how = 'likely' THEN 1 END), "
 		"count(CASE WHEN how = 'unknown' THEN 1 END) FROM PATH_SEGMENTS";
-	int64_t sum[SUMS] = {0};
-	const struct sql_visitor visitor = {sum, NULL, sum_row};
+	const struct sql_visitor visitor = {ret_sum, NULL, sum_row};
+	memset(ret_sum, 0, SUMS * sizeof(*ret_sum));
 	int error = sql_run(s, made, &visitor);
-	if (error || !sum[0])
+	if (error || !ret_sum[0])
 		return error;
-	error = sql_run(s, query, &visitor);
-	if (error || !sum[NS])
-		return error;
-	printf("\n%" PRId64 " segments in %" PRId64 " path%s of %.6f s; %.1f %% are not known. "
-	       "What ended waits: %" PRId64 " exact, %" PRId64 " likely, %" PRId64 " unknown\n",
+	return sql_run(s, query, &visitor);
+}
+
+static double share(int64_t part, int64_t whole)
+{
+	return whole ? 100.0 * (double)part / (double)whole : 0;
+}
+
+/* Print how long the paths are, and what of them is not known; nothing if there was nothing to
+ * walk. */
+static void sum_print(const int64_t sum[SUMS])
+{
+	if (!sum[NS])
+		return;
+	printf("\n%" PRId64 " segments in %" PRId64
+	       " path%s of %.6f s. Of the time, %.1f %% are waits that nobody is known to have "
+	       "ended, and %.1f %% lie between recorded calls ('computing'). What ended waits: "
+	       "%" PRId64 " exact, %" PRId64 " likely, %" PRId64 " unknown\n",
 		sum[SEGMENTS], sum[PATHS], sum[PATHS] == 1 ? "" : "s", (double)sum[NS] / 1e9,
-		100.0 * (double)sum[UNKNOWN_NS] / (double)sum[NS], sum[EXACT], sum[LIKELY],
-		sum[UNKNOWN]);
-	return 0;
+		share(sum[UNKNOWN_NS], sum[NS]), share(sum[COMPUTING_NS], sum[NS]), sum[EXACT],
+		sum[LIKELY], sum[UNKNOWN]);
+	if (share(sum[LOCKS_NS], sum[NS]) >= 1)
+		printf("Who ended waits for locks, conditions and semaphores of %.6f s is not "
+		       "known: record with --osrt-locks all and --osrt-threshold 0, so that short "
+		       "calls which end them are recorded, too\n",
+			(double)sum[LOCKS_NS] / 1e9);
+}
+
+static void sum_print_json(const int64_t sum[SUMS])
+{
+	printf(", \"paths\": %" PRId64 ", \"segments_total\": %" PRId64 ", \"ns\": %" PRId64
+	       ", \"unknown_ns\": %" PRId64 ", \"computing_ns\": %" PRId64 ", \"exact\": %" PRId64
+	       ", \"likely\": %" PRId64 ", \"unknown\": %" PRId64 "}\n",
+		sum[PATHS], sum[SEGMENTS], sum[NS], sum[UNKNOWN_NS], sum[COMPUTING_NS], sum[EXACT],
+		sum[LIKELY], sum[UNKNOWN]);
 }
 
 /* Print one of the two reports. Returns an exit status. */
 static int report_print(const struct why *w, struct stats_database *d, const char *name)
 {
 	char *report = NULL;
-	if (asprintf(&report, "%s%s%s", name, w->range ? ":range=" : "", w->range ? w->range : "") <
-		0) {
+	if (asprintf(&report, "%s%s%s", name, *w->arguments ? ":" : "", w->arguments) < 0) {
 		cli_error("out of memory");
 		return STATUS_FAILED;
 	}
@@ -76,16 +121,103 @@ static int report_print(const struct why *w, struct stats_database *d, const cha
 	return status;
 }
 
+/* Names of the ranges of a database, for suggestions; range_name_at() returns them. */
+static struct {
+	char **list; /* ends with NULL */
+	size_t count;
+} range_names;
+
+static const char *range_name_at(size_t n)
+{
+	return n < range_names.count ? range_names.list[n] : NULL;
+}
+
+static int range_name_row(void *user, const struct sql_value *values, int count)
+{
+	(void)user;
+	char **list = count == 1 && values[0].type == SQL_TEXT
+		? reallocarray(range_names.list, range_names.count + 1, sizeof(*list))
+		: NULL;
+	char *name = list ? strdup(values[0].text) : NULL;
+	range_names.list = list ? list : range_names.list;
+	if (name)
+		range_names.list[range_names.count++] = name;
+	return name ? 0 : -ENOMEM;
+}
+
+static int number_row(void *user, const struct sql_value *values, int count)
+{
+	*(int64_t *)user = count == 1 ? values[0].integer : 0;
+	return 0;
+}
+
+/* Print that no range has the name, and which have a similar one. */
+static void range_refuse(const struct why *w, const char *file)
+{
+	char *near = names_near(w->range, strlen(w->range), range_name_at);
+	if (!range_names.count)
+		cli_error(
+			"'%s' has no NVTX range '%s': it has no ranges that ended", file, w->range);
+	else if (near)
+		cli_error("'%s' has no NVTX range '%s'; did you mean %s?", file, w->range, near);
+	else
+		cli_error("'%s' has no NVTX range '%s'; it has %zu names of ranges, such as '%s'",
+			file, w->range, range_names.count, range_names.list[0]);
+	free(near);
+}
+
+/* Return whether a range matches the pattern; false after a message. */
+static bool range_check(const struct why *w, struct stats_database *d)
+{
+	static const char names[] = "SELECT DISTINCT text FROM NVTX_RANGES WHERE \"end\" > start "
+				    "AND text <> '' ORDER BY text LIMIT 10000";
+	const struct sql_visitor visitor = {NULL, NULL, range_name_row};
+	int64_t matches = 0;
+	const struct sql_visitor counter = {&matches, NULL, number_row};
+	d->sql.arguments = w->arguments;
+	int error = sql_run(&d->sql,
+		"SELECT count(*) FROM NVTX_RANGES WHERE text GLOB argument('range') AND \"end\" > "
+		"start",
+		&counter);
+	if (!error && !matches)
+		error = sql_run(&d->sql, names, &visitor);
+	d->sql.arguments = NULL;
+	if (error)
+		sql_file_failed(&d->sql, d->file, "look for the ranges", error);
+	else if (!matches)
+		range_refuse(w, d->file);
+	for (size_t i = 0; i < range_names.count; i++)
+		free(range_names.list[i]);
+	free(range_names.list);
+	range_names.list = NULL;
+	range_names.count = 0;
+	return !error && matches;
+}
+
 static int why_file(const struct options *o, const char *file, void *user)
 {
 	const struct why *w = user;
 	const bool is_table = !w->form.format || !strcmp(w->form.format, "table");
+	int64_t sum[SUMS] = {0};
 	struct stats_database d;
 	(void)o;
 	if (stats_database_open(&d, file, &w->form, w->no_symbols))
 		return STATUS_FAILED;
+	if (w->range && !range_check(w, &d)) {
+		stats_database_close(&d);
+		return STATUS_FAILED;
+	}
+	if (w->json) {
+		fputs("{\"file\": ", stdout);
+		print_json(stdout, file, strlen(file));
+		printf(", \"%s\": ", w->path ? "segments" : "causes");
+	}
 	int status = report_print(w, &d, w->path ? "critical_path_trace" : "critical_path_sum");
-	int error = status == STATUS_FAILED || !is_table ? 0 : sum_print(&d.sql);
+	int error = status == STATUS_FAILED ? 0 : sums_read(&d.sql, sum);
+	if (!error && status != STATUS_FAILED && w->json)
+		sum_print_json(sum);
+	else if (!error && status != STATUS_FAILED && is_table)
+		sum_print(sum);
 	if (error)
 		status = sql_file_failed(&d.sql, file, "compute the critical path", error);
 	if (status == STATUS_OK)
@@ -101,9 +233,13 @@ int command_why(const struct options *o)
 				.no_wait = o->value[OPT_why_no_wait],
 				.window = {.all = true}},
 		.range = o->value[OPT_why_range],
+		.rows = o->value[OPT_why_rows],
 		.path = o->value[OPT_why_path],
+		.json = o->value[OPT_why_json],
 		.no_symbols = o->value[OPT_why_no_symbols]};
 	const char *unit = o->value[OPT_why_time_unit];
+	if (w.json)
+		w.form.format = "json";
 	select_callchains(o->value[OPT_why_callchains]);
 	if (w.range && strpbrk(w.range, ":,")) {
 		cli_error("invalid range '%s': write ? for ':' and ','", w.range);
@@ -111,7 +247,14 @@ int command_why(const struct options *o)
 	}
 	if (!stats_window_options(NULL, unit, &w.form.window, &w.form.time))
 		return STATUS_FAILED;
+	if (asprintf(&w.arguments, "%s%s%s%s%s", w.range ? "range=" : "", w.range ? w.range : "",
+		    w.range && w.rows ? ":" : "", w.rows ? "rows=" : "",
+		    w.rows ? w.rows : "") < 0) {
+		cli_error("out of memory");
+		return STATUS_FAILED;
+	}
 	int status = option_files(o, why_file, &w);
+	free(w.arguments);
 	int finished = cli_finish(stdout, "standard output");
 	return finished ? finished : status;
 }

@@ -3,7 +3,7 @@
 -- columns: Time (%), Total Time (ns), Segments, Wait text, Wait At text, Waiting TID, PID, TID, Stream, Cause text, At text
 -- needs: OSRT_API CUPTI_ACTIVITY_KIND_RUNTIME
 -- data: recorded calls
--- before: osrt launch_calls gpu_work path
+-- before: osrt launch_calls gpu_work openmp path
 -- arguments: range=GLOB
 
 -- Waits on the critical path, and what the thread or stream did meanwhile that ended them: it was that which took the time.

@@ -3,8 +3,9 @@
 -- columns: Start (ns), Duration (ns), PID, TID, Stream, Cause text, Sure text, At text
 -- needs: OSRT_API CUPTI_ACTIVITY_KIND_RUNTIME
 -- data: recorded calls
--- before: osrt launch_calls gpu_work path
--- arguments: range=GLOB
+-- before: osrt launch_calls gpu_work openmp path
+-- arguments: range=GLOB rows=N
 
 -- Sure: of a wait, how sure it is what ended it (shared/path.sql). At: the place of the call, or the function that ran, by CPU samples.
-SELECT s.start, CAST(s.ns AS INTEGER), s.pid, s.tid, s.stream, s.cause, s.how, s.place FROM PATH_PLACES AS s ORDER BY s.goal, s.number DESC;
+SELECT s.start, CAST(s.ns AS INTEGER), s.pid, s.tid, s.stream, s.cause, s.how, s.place FROM PATH_PLACES AS s ORDER BY s.goal, s.number DESC
+LIMIT coalesce(CAST(argument('rows') AS INTEGER), -1);

@@ -3,10 +3,12 @@
  * waited.c - programs whose critical path is known: each stage is a function that sleeps, so that
  * the names of the stages on the path can be compared.
  *
- * Usage: waited join|lock|condition|barrier|child|pipe|relay|stdio|silent|timeout|semaphore
+ * Usage: waited join|lock|condition|barrier|child|pipe|relay|reused|full|stdio|silent|timeout|
+ *        semaphore
  */
 #include "app.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -179,6 +181,35 @@ static void pipes(int count)
 		waitpid(pids[i], NULL, 0);
 }
 
+/* A pipe that has the number of a file which was open before. */
+static void reused_number(void)
+{
+	char byte;
+	int file = open("/proc/self/exe", O_RDONLY);
+	check(file >= 0 && read(file, &byte, 1) == 1, "a file is read");
+	close(file);
+	pipes(1);
+}
+
+/* A child reads late what fills a pipe. */
+static void full_pipe(void)
+{
+	static char data[1 << 18];
+	int ends[2];
+	ssize_t left = sizeof(data), bytes;
+	check(!pipe(ends), "a pipe");
+	pid_t pid = fork();
+	if (!pid) {
+		third();
+		while (left > 0 && (bytes = read(ends[0], data, sizeof(data))) > 0)
+			left -= bytes;
+		_exit(app_result());
+	}
+	check(write(ends[1], data, sizeof(data)) == (ssize_t)sizeof(data), "all is written");
+	second();
+	waitpid(pid, NULL, 0);
+}
+
 /* A child writes by stdio, which writes to the pipe at its end; or by a raw system call, some time
  * before its end: then nothing in the report bounds the wait. */
 static void unseen_write(int is_silent)
@@ -244,6 +275,10 @@ int main(int argc, char **argv)
 		child();
 	else if (!strcmp(mode, "pipe") || !strcmp(mode, "relay"))
 		pipes(!strcmp(mode, "relay") ? 2 : 1);
+	else if (!strcmp(mode, "reused"))
+		reused_number();
+	else if (!strcmp(mode, "full"))
+		full_pipe();
 	else if (!strcmp(mode, "stdio") || !strcmp(mode, "silent"))
 		unseen_write(!strcmp(mode, "silent"));
 	else if (!strcmp(mode, "timeout"))

@@ -49,10 +49,10 @@ def stages(segments):
     return found
 
 
-def known_path(mode, expected, sure, **options):
+def known_path(mode, expected, sure, command=None, sources="osrt", **options):
     """The path of a mode of waited.c has these stages; `sure`: cause -> how sure the report is of what ended it."""
     for _ in range(TRIES):
-        report = recorded([app("waited"), mode], **options)
+        report = recorded(command or [app("waited"), mode], LIBTRACE_TRACE=sources, **options)
         if not report:
             return
         segments = path_of(report)
@@ -94,8 +94,15 @@ def children():
 
 
 def pipes():
-    known_path("pipe", ["third", "first"], {"read": "likely"})
-    known_path("relay", ["third", "second", "first"], {"read": "likely"})
+    known_path("pipe", ["third", "first"], {"read": "exact"})
+    known_path("relay", ["third", "second", "first"], {"read": "exact"})
+    known_path("reused", ["third", "first"], {"read": "exact"})
+    known_path("full", ["third", "second"], {"write": "exact"})
+
+
+def teams():
+    """Threads of OpenMP wait for the last one that comes to a barrier."""
+    known_path("openmp_waits", ["third", "second", "first", "third", "second", "first"], {"Barrier": "exact"}, command=[app("openmp_waits")], sources="osrt,openmp")
 
 
 def children_without_pid():
@@ -180,8 +187,15 @@ def ranges():
     for row in rows:
         segments = path_of(report, "--range", row["name"])
         tap.ok(sum(s["Duration (ns)"] for s in segments) == row["ns"], f"--range {row['name']}: the segments add up to the ranges", (row, segments))
+    wrong = trace("why", "--range", rows[0]["name"] + "x", report.path)
+    tap.ok(wrong.status == 2 and f"no NVTX range '{rows[0]['name']}x'; did you mean {rows[0]['name']}?".encode() in wrong.err and not wrong.out,
+           "a range that is not in the report is an error that names ranges like it", wrong)
+    few = trace("why", "--json", "--rows", "1", report.path)
+    whole = json.loads(few.out or b"{}")
+    tap.ok(few.status == 0 and len(whole["causes"]) == 1 < whole["segments_total"] and whole["ns"] == life_of(report)[1] - life_of(report)[0],
+           "--json --rows 1: one cause, and the totals of the whole path", whole)
     refused = trace("why", "--range", "a:b", report.path)
     tap.ok(refused.status == 2 and b"write ? for" in refused.err, "a range with a colon is refused with what to write instead", refused)
 
 
-main(joins, locks, conditions, barriers, children, pipes, children_without_pid, interrupted, unseen_writes, timeouts, files, semaphores, devices, ranges)
+main(joins, locks, conditions, barriers, children, pipes, teams, children_without_pid, interrupted, unseen_writes, timeouts, files, semaphores, devices, ranges)
