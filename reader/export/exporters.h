@@ -28,6 +28,16 @@ int pprof_write(FILE *out, struct profile *p, enum profile_weight weight);
 int speedscope_write(FILE *out, struct profile *p, struct timeline *t, enum profile_weight weight,
 	const char *name);
 
+/* Write OpenTelemetry's ProfilesData: as pprof_write(), with a profile of the number and one of the
+ * time of the same samples; the profile of `weight` is the first. Returns 0 or a negative errno. */
+int otlp_write(FILE *out, struct profile *p, enum profile_weight weight);
+
+/* What the two values of a callchain are, by name: of calls of the OS runtime "calls", "time". */
+struct export_types {
+	const char *count, *time;
+};
+struct export_types export_types(enum profile_source source);
+
 /* Return the root whose node is `node`. */
 const struct profile_root *export_root(const struct profile *p, uint32_t node);
 

@@ -93,6 +93,13 @@ static inline void proto_bytes(struct proto *p, const char *text, size_t bytes)
 	p->used += bytes;
 }
 
+/* Append a number to the packed field that is open. */
+static inline void proto_packed(struct proto *p, uint64_t number)
+{
+	if (proto_has_room(p, VARINT_MAX))
+		p->used = (size_t)(varint_put(p->bytes + p->used, number) - p->bytes);
+}
+
 /* Append a C string, which must be valid UTF-8. */
 static inline void proto_string(struct proto *p, uint32_t field, const char *text)
 {

@@ -133,7 +133,7 @@ static int write_format(struct cli_report *r, const struct options *o, const cha
 	}
 	if (!strcmp(format, "atp") || !strcmp(format, "csv") || !strcmp(format, "occupancy"))
 		return export_codexl(out, r, o, format, v);
-	if (!strcmp(format, "folded") || !strcmp(format, "speedscope") || !strcmp(format, "pprof"))
+	if (export_is_flame(format))
 		return export_flame(out, r, o, format, v);
 	return export_timeline(out, r, o, format, v);
 }

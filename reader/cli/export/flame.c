@@ -75,6 +75,30 @@ static void notes_print(
 	cli_note_cut_off(r, p->contents);
 }
 
+/* A format of this file. It is given the profile and the timeline of the report. */
+struct flame {
+	const char *format;
+	bool with_slices, with_ranges; /* slices over time; samples by NVTX range */
+	int (*write)(FILE *out, struct profile *p, enum profile_weight weight);
+};
+static const struct flame flames[] = {{"folded", false, false, folded_write},
+	{"speedscope", true, false, NULL}, /* speedscope_write() */
+	{"pprof", false, true, pprof_write},
+	{"otlp", false, true, otlp_write}};
+
+static const struct flame *flame_named(const char *format)
+{
+	const struct flame *f = flames;
+	while (f != flames + sizeof(flames) / sizeof(flames[0]) && strcmp(f->format, format))
+		f++;
+	return f == flames + sizeof(flames) / sizeof(flames[0]) ? NULL : f;
+}
+
+bool export_is_flame(const char *format)
+{
+	return flame_named(format);
+}
+
 int export_flame(FILE *out, struct cli_report *r, const struct options *o, const char *format,
 	const struct contents_visitor *visitor)
 {
@@ -82,7 +106,7 @@ int export_flame(FILE *out, struct cli_report *r, const struct options *o, const
 	struct profile profile;
 	struct range_paths ranges = {0};
 	const struct cursor_filter all = {0};
-	const bool speedscope = !strcmp(format, "speedscope"), pprof = !strcmp(format, "pprof");
+	const struct flame *f = flame_named(format);
 	const char *slash = strrchr(r->path, '/');
 	enum profile_weight weight =
 		option_is(o, OPT_export_weight, "count") ? PROFILE_COUNT : PROFILE_TIME;
@@ -96,7 +120,7 @@ int export_flame(FILE *out, struct cli_report *r, const struct options *o, const
 	error = error ? error : failed;
 	if (!error)
 		error = timeline_read(&t, visitor);
-	if (!error && pprof && source != PROFILE_NVTX) {
+	if (!error && f->with_ranges && source != PROFILE_NVTX) {
 		/* without messages about damage, which have been printed */
 		const struct contents_visitor quiet = {visitor->user, visitor->block, NULL, NULL};
 		error = range_paths_read(&ranges, &r->report, &quiet);
@@ -108,12 +132,11 @@ int export_flame(FILE *out, struct cli_report *r, const struct options *o, const
 		error = wall_add(&profile, r->path, &form, o->value[OPT_export_no_symbols]);
 	weight = profile_weight_of(&profile, weight);
 	if (!error)
-		error = speedscope
-			? speedscope_write(out, &profile, &t, weight, slash ? slash + 1 : r->path)
-			: pprof ? pprof_write(out, &profile, weight)
-				: folded_write(out, &profile, weight);
+		error = f->write
+			? f->write(out, &profile, weight)
+			: speedscope_write(out, &profile, &t, weight, slash ? slash + 1 : r->path);
 	if (!error || error == -ENODATA)
-		notes_print(r, format, &profile, speedscope);
+		notes_print(r, format, &profile, f->with_slices);
 	profile_release(&profile);
 	range_paths_release(&ranges);
 	timeline_release(&t);

@@ -20,6 +20,16 @@ const struct profile_root *export_root(const struct profile *p, uint32_t node)
 	return &p->roots[low];
 }
 
+struct export_types export_types(enum profile_source source)
+{
+	static const struct export_types of[] = {[PROFILE_OSRT] = {"calls", "time"},
+		[PROFILE_NVTX] = {"ranges", "time"},
+		[PROFILE_CPU] = {"samples", "cpu"},
+		[PROFILE_OFFCPU] = {"calls", "offcpu"},
+		[PROFILE_WALL] = {"events", "wall"}};
+	return of[source];
+}
+
 void export_process_name(
 	struct process_list *l, const struct process *process, char *out, size_t bytes)
 {

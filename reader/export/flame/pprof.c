@@ -143,13 +143,6 @@ static void label_put(struct proto *p, uint32_t key, uint32_t text)
 	proto_close(p, message);
 }
 
-/* Append a number of a packed field. */
-static void number_put(struct proto *p, uint64_t number)
-{
-	uint8_t bytes[VARINT_MAX];
-	proto_bytes(p, (const char *)bytes, (size_t)(varint_put(bytes, number) - bytes));
-}
-
 /* Write a callchain, the innermost frame first, with the number of its calls and their time. */
 static void sample_put(struct pprof *x, const uint32_t *path, uint32_t depth,
 	const struct profile_node *node, const struct labels *l)
@@ -157,11 +150,11 @@ static void sample_put(struct pprof *x, const uint32_t *path, uint32_t depth,
 	size_t message = proto_open(&x->proto, SAMPLE);
 	size_t packed = proto_open(&x->proto, 1);
 	for (uint32_t n = depth + 1; n-- > 0;)
-		number_put(&x->proto, x->p->nodes[path[n]].frame + 1u);
+		proto_packed(&x->proto, x->p->nodes[path[n]].frame + 1u);
 	proto_close(&x->proto, packed);
 	packed = proto_open(&x->proto, 2);
-	number_put(&x->proto, node->self_count);
-	number_put(&x->proto, node->self_ns);
+	proto_packed(&x->proto, node->self_count);
+	proto_packed(&x->proto, node->self_ns);
 	proto_close(&x->proto, packed);
 	label_put(&x->proto, l->process_key, l->process);
 	label_put(&x->proto, l->thread_key, l->thread);
@@ -172,15 +165,11 @@ static void sample_put(struct pprof *x, const uint32_t *path, uint32_t depth,
 
 static void types_put(struct pprof *x, enum profile_weight weight)
 {
-	static const char *const of[][2] = {[PROFILE_OSRT] = {"calls", "time"},
-		[PROFILE_NVTX] = {"ranges", "time"},
-		[PROFILE_CPU] = {"samples", "cpu"},
-		[PROFILE_OFFCPU] = {"calls", "offcpu"},
-		[PROFILE_WALL] = {"events", "wall"}};
+	const struct export_types types = export_types(x->p->source);
 	const Libtrace__Session *session = x->p->contents->session;
 	text_new(x, "");
-	pair_put(x, SAMPLE_TYPE, of[x->p->source][0], "count");
-	pair_put(x, SAMPLE_TYPE, of[x->p->source][1], "nanoseconds");
+	pair_put(x, SAMPLE_TYPE, types.count, "count");
+	pair_put(x, SAMPLE_TYPE, types.time, "nanoseconds");
 	proto_u64(&x->proto, DEFAULT_SAMPLE_TYPE, weight == PROFILE_COUNT ? 1 : 3);
 	if (session)
 		proto_u64(&x->proto, TIME_NANOS, session->start_realtime_ns);
