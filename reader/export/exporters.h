@@ -32,10 +32,12 @@ int speedscope_write(FILE *out, struct profile *p, struct timeline *t, enum prof
  * time of the same samples; the profile of `weight` is the first. Returns 0 or a negative errno. */
 int otlp_write(FILE *out, struct profile *p, enum profile_weight weight);
 
-/* What the two values of a callchain are, by name: of calls of the OS runtime "calls", "time". */
 struct export_types {
 	const char *count, *time;
 };
+
+/* Return the names of the two values of a callchain: for calls of the OS runtime "calls" and
+ * "time". */
 struct export_types export_types(enum profile_source source);
 
 /* Return the root whose node is `node`. */

@@ -79,28 +79,38 @@ int temporary_stream_write(
 	return 0;
 }
 
-static int piece_copy(struct temporary_file *s, const struct temporary_piece *piece, FILE *out)
+static int piece_visit(struct temporary_file *s, const struct temporary_piece *piece,
+	int (*take)(void *user, const void *bytes, size_t count), void *user)
 {
-	uint8_t bytes[TEMPORARY_BUFFER_BYTES];
-	for (uint32_t done = 0, some; done < piece->bytes; done += some) {
+	_Alignas(uint64_t) uint8_t bytes[TEMPORARY_BUFFER_BYTES];
+	int error = 0;
+	for (uint32_t done = 0, some; !error && done < piece->bytes; done += some) {
 		some = piece->bytes - done < sizeof(bytes) ? piece->bytes - done
 							   : (uint32_t)sizeof(bytes);
 		ssize_t got = pread(fileno(s->file), bytes, some, (off_t)(piece->offset + done));
 		if (got != (ssize_t)some)
 			return got < 0 ? -errno : -EIO;
-		if (fwrite(bytes, 1, some, out) != some)
-			return -EPIPE;
+		error = take(user, bytes, some);
 	}
-	return 0;
+	return error;
+}
+
+int temporary_stream_visit(struct temporary_file *s, const struct temporary_stream *stream,
+	int (*take)(void *user, const void *bytes, size_t count), void *user)
+{
+	int error = s->file && fflush(s->file) ? -errno : 0;
+	for (uint32_t i = 0; !error && i < stream->count; i++)
+		error = piece_visit(s, &stream->pieces[i], take, user);
+	return error || !stream->used ? error : take(user, stream->buffer, stream->used);
+}
+
+static int bytes_write(void *user, const void *bytes, size_t count)
+{
+	return fwrite(bytes, 1, count, (FILE *)user) == count ? 0 : -EPIPE;
 }
 
 int temporary_stream_copy(
 	struct temporary_file *s, const struct temporary_stream *stream, FILE *out)
 {
-	int error = s->file && fflush(s->file) ? -errno : 0;
-	for (uint32_t i = 0; !error && i < stream->count; i++)
-		error = piece_copy(s, &stream->pieces[i], out);
-	if (!error && fwrite(stream->buffer, 1, stream->used, out) != stream->used)
-		error = -EPIPE;
-	return error;
+	return temporary_stream_visit(s, stream, bytes_write, out);
 }

@@ -44,6 +44,11 @@ void temporary_stream_release(struct temporary_stream *stream);
 int temporary_stream_write(
 	struct temporary_file *s, struct temporary_stream *stream, const void *bytes, size_t count);
 
+/* Pass the whole stream to `take`, in parts of which all but the last are as large as a buffer.
+ * Returns 0, the first error of `take`, or another negative errno. */
+int temporary_stream_visit(struct temporary_file *s, const struct temporary_stream *stream,
+	int (*take)(void *user, const void *bytes, size_t count), void *user);
+
 /* Write the whole stream to `out`. Returns 0, -EPIPE if `out` failed, or another negative errno. */
 int temporary_stream_copy(
 	struct temporary_file *s, const struct temporary_stream *stream, FILE *out);

@@ -228,16 +228,26 @@ static uint32_t chain_node(struct profile *p, const struct process *process, uin
 	return at.node;
 }
 
-int profile_callers(struct profile *p, const struct process *process, uint32_t *root,
-	uint32_t chain, uint64_t ns, uint32_t ret_frames[PROFILE_CHAIN_MAX], uint32_t *ret_count)
+int profile_chain(struct profile *p, const struct process *process, uint32_t *root, uint32_t chain,
+	bool is_interrupted, uint64_t ns, uint32_t *ret_node)
 {
 	int error = 0;
-	*ret_count = 0;
+	*ret_node = 0;
 	if (!chain)
 		return 0;
 	if (!*root)
 		*root = node_new(p, 0, 0, &error);
-	uint32_t inner = *root ? chain_node(p, process, *root, chain, 0, ns, &error) : 0;
+	if (*root)
+		*ret_node = chain_node(p, process, *root, chain, is_interrupted, ns, &error);
+	return *ret_node ? 0 : error;
+}
+
+int profile_callers(struct profile *p, const struct process *process, uint32_t *root,
+	uint32_t chain, uint64_t ns, uint32_t ret_frames[PROFILE_CHAIN_MAX], uint32_t *ret_count)
+{
+	uint32_t inner;
+	int error = profile_chain(p, process, root, chain, false, ns, &inner);
+	*ret_count = 0;
 	for (uint32_t node = inner; node && node != *root && *ret_count < PROFILE_CHAIN_MAX;
 		node = p->nodes[node].parent)
 		ret_frames[(*ret_count)++] = p->nodes[node].frame;
@@ -246,7 +256,7 @@ int profile_callers(struct profile *p, const struct process *process, uint32_t *
 		ret_frames[i] = ret_frames[*ret_count - 1 - i];
 		ret_frames[*ret_count - 1 - i] = frame;
 	}
-	return inner ? 0 : error;
+	return error;
 }
 
 static struct profile_root *root_of(struct profile *p, const struct process *process, uint32_t tid,

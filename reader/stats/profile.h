@@ -105,6 +105,13 @@ int profile_batches(
  * pool of `symbols`, so that equal texts have the same address. */
 uint32_t profile_frame(struct profile *p, const struct profile_frame *frame);
 
+/* Find the node of a callchain below the node *root, which is 0 before the first call; nodes
+ * without weight are added. is_interrupted: the innermost frame is an interrupted instruction, as
+ * in a CPU sample. *ret_node 0 = no callchain. `ns`: as for symbols_find(). Returns 0 or a negative
+ * errno. */
+int profile_chain(struct profile *p, const struct process *process, uint32_t *root, uint32_t chain,
+	bool is_interrupted, uint64_t ns, uint32_t *ret_node);
+
 /* Write the frames of a callchain, outermost first; of a longer callchain, the PROFILE_CHAIN_MAX
  * innermost. Its nodes are cached in the tree, without weight, below the node *root, which is 0
  * before the first call. `ns`: as for symbols_find(). Returns 0 or a negative errno. */

@@ -302,7 +302,7 @@ def no_place_is_told():
     for name in ("manual_nvtx", "ex-gpu.s10"):
         report = os.path.join(FIXTURES, name + ".ncu-rep")
         count = sum("result" in json.loads(line) for line in printed("export", "-t", "json", "-o", "-", report).splitlines())
-        for kind in ("folded", "speedscope", "nvtxt", "perfetto", "chrome", "xplane"):
+        for kind in ("folded", "speedscope", "nvtxt", "perfetto", "chrome", "firefox", "xplane"):
             done = trace("export", "-t", kind, "-o", "-", report)
             tap.ok(done.status == 2 and count and done.err.decode() == f"trace: '{report}': nothing to export as {kind}\n", f"{name}: {kind} has no place for {count} results", done.err)
         for kind in ("ncu", "json", "atp", "csv", "occupancy"):

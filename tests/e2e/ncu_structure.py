@@ -299,7 +299,7 @@ def source_lines():
 def empty_exports():
     """Check an export that would be empty: status 2, one line of error, and no file."""
     path, to = made("empty", {"gpu__time_duration.sum": 1.0}), os.path.join(PLACE, "out")
-    kinds = ("folded", "speedscope", "nvtxt", "perfetto", "chrome", "xplane", "xplane-tools")
+    kinds = ("folded", "speedscope", "nvtxt", "perfetto", "chrome", "firefox", "xplane", "xplane-tools")
     for kind, *options in (*((kind,) for kind in kinds), ("ncu", "--nvtx-include", "nowhere/")):
         done = trace("export", "-t", kind, "-f", "true", "-o", to, *options, path)
         tap.ok(done.status == 2 and not os.path.exists(to) and done.err.decode() == f"trace: '{path}': nothing to export as {kind}\n", f"{kind}: an export of nothing", done)

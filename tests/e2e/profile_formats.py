@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 400
-"""Check `trace export -t otlp` by OpenTelemetry's own module of PyPI, against the profile of pprof, which callchain_formats.py checks against the events."""
+"""Check `trace export -t otlp` by OpenTelemetry's own module of PyPI, against the profile of pprof, which callchain_formats.py checks against the events; and
+`-t firefox` against the events. tests/peers/viewers.py opens the latter in Firefox's own viewer."""
 import collections
+import json
 import os
 import re
 import subprocess
@@ -123,6 +125,78 @@ def otlp():
     tap.ok(any(key[3] for key in found) or len(reports) == 1, "samples have ranges", list(found)[:5])
 
 
+def firefox_stack(thread, row):
+    """Return the functions of a stack, the innermost first."""
+    found, texts = [], thread["stringArray"]
+    while row is not None:
+        function = thread["frameTable"]["func"][thread["stackTable"]["frame"][row]]
+        found.append(texts[thread["funcTable"]["name"][function]])
+        row = thread["stackTable"]["prefix"][row]
+    return tuple(found)
+
+
+def firefox_tables_hold(thread):
+    """Return what is wrong: columns of another length than their table's, or numbers of rows that do not exist."""
+    wrong = []
+    for name in ("samples", "markers", "stackTable", "frameTable", "funcTable", "resourceTable"):
+        table = thread[name]
+        wrong += [(name, column) for column, values in table.items() if isinstance(values, list) and len(values) != table["length"]]
+    stacks = thread["stackTable"]
+    wrong += [("prefix", at) for at, prefix in enumerate(stacks["prefix"]) if prefix is not None and not 0 <= prefix < at]
+    of = {"frameTable": stacks["frame"], "funcTable": thread["frameTable"]["func"], "stackTable": [s for s in thread["samples"]["stack"] if s is not None]}
+    wrong += [(name, row) for name, rows in of.items() for row in rows if not 0 <= row < thread[name]["length"]]
+    return wrong
+
+
+def firefox_rows(profile):
+    """Return two Counters: of samples (tid, ns, processor time, functions) and of markers (kind, tid, name, start, end or None, functions, arguments)."""
+    samples, markers = collections.Counter(), collections.Counter()
+    for t in profile["threads"]:
+        texts, s, m = t["stringArray"], t["samples"], t["markers"]
+        for stack, ms, weight, used in zip(s["stack"], s["time"], s["weight"], s["threadCPUDelta"]):
+            if round(weight * 1e6) == used:
+                samples[t["tid"], round(ms * 1e6), used, firefox_stack(t, stack)] += 1
+        for name, start, end, phase, data in zip(m["name"], m["startTime"], m["endTime"], m["phase"], m["data"]):
+            ends = round(end * 1e6) if phase == 1 else None
+            markers[data["type"], t["tid"], texts[name], round(start * 1e6), ends, firefox_stack(t, data["cause"]["stack"]) if "cause" in data else ()] += 1
+    return samples, markers
+
+
+def functions_of(event):
+    return tuple(frame["function"] for frame in event.get("callchain") or ())
+
+
+def firefox():
+    if not os.path.exists(app("nvtx_chains")):
+        tap.skip("firefox", "no nvtx_chains: built without NVTX")
+        return
+    slices = {"osrt_call": ("function", "duration_ns"), "nvtx_range": ("text", "duration_ns"), "nvtx_mark": ("text", None)}
+    for command, kinds in (([app("nvtx_chains")], slices), ([app("sampled"), "split", "300"], {"osrt_call": slices["osrt_call"]})):
+        report = recorded(command, LIBTRACE_OSRT_BACKTRACE_THRESHOLD=0, LIBTRACE_SAMPLE="process-tree", LIBTRACE_SAMPLING_FREQUENCY="1000")
+        if not report:
+            return
+        events = report.events()
+        profile = json.loads(exported("firefox", report.path).decode("utf-8", "surrogateescape"))
+        samples, markers = firefox_rows(profile)
+        wanted = collections.Counter((e["tid"], e["time_ns"], e["cpu_time_ns"], functions_of(e)) for e in events if e["kind"] == "cpu_sample")
+        what = os.path.basename(command[0])
+        tap.ok(samples == wanted, f"firefox: {what}: every CPU sample, with its time and functions", (samples - wanted, wanted - samples))
+        wanted = collections.Counter()
+        for e in events:
+            if e["kind"] in kinds:
+                name, duration = kinds[e["kind"]]
+                start = e.get("start_ns", e.get("time_ns"))
+                wanted[e["kind"], e["tid"], e[name], start, start + e[duration] if duration else None, functions_of(e)] += 1
+        found = collections.Counter({key: count for key, count in markers.items() if key[0] in kinds})
+        tap.ok(found == wanted and found, f"firefox: {what}: calls, ranges and marks are markers, with times and functions", (found - wanted, wanted - found))
+        wrong = [row for thread in profile["threads"] for row in firefox_tables_hold(thread)]
+        tap.ok(not wrong and len(profile["threads"]), "its tables fit together", wrong)
+        schemas = {schema["name"]: {field["key"] for field in schema["data"]} for schema in profile["meta"]["markerSchema"]}
+        unknown = [data for t in profile["threads"] for data in t["markers"]["data"] if set(data) - {"type", "cause"} - schemas.get(data["type"], set())]
+        tap.ok(not unknown, "every datum of a marker is in the schema of its kind", unknown[:3])
+    tap.ok(samples, "there were samples", command)
+
+
 def nothing_to_export():
     empty = os.path.join(PLACE, "empty.rep")
     subprocess.run([MAKER, "--save-without", empty], check=True, timeout=120)
@@ -132,4 +206,4 @@ def nothing_to_export():
 
 
 subprocess.run([MAKER, "--save", REPORT], check=True, timeout=120)
-main(otlp, nothing_to_export)
+main(otlp, firefox, nothing_to_export)

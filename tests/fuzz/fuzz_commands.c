@@ -89,6 +89,8 @@ static const struct line {
 	{CMD_export, {"-t", "folded", "--callchains", "native", "-o", OUT, "-f", "true", IN}},
 	{CMD_export, {"-t", "speedscope", "-o", OUT, "-f", "true", IN}},
 	{CMD_export, {"-t", "pprof", "-o", OUT, "-f", "true", IN}},
+	{CMD_export, {"-t", "otlp", "--source", "cpu", "-o", OUT, "-f", "true", IN}},
+	{CMD_export, {"-t", "firefox", "-o", OUT, "-f", "true", IN}},
 	{CMD_export, {"-t", "nvtxt", "-o", OUT, "-f", "true", IN}},
 	{CMD_export, {"-t", "sqlite", "-o", OUT, "-f", "true", IN}},
 	{CMD_export, {"-t", "sqlite", "--compat", "2.9", "-o", OUT, "-f", "true", IN}},

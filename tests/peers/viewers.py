@@ -1,17 +1,20 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 600
-"""Read our exports by the packages of the viewers: XProf (xprof), Holistic Trace Analysis, Perfetto's messages and its trace_processor.
+"""Read our exports by the packages of the viewers: XProf (xprof), Holistic Trace Analysis, Perfetto's messages and its trace_processor, Firefox's profiler.
 
 VIEWERS names a virtual environment with the packages of tests/peers/viewers.txt (default: build/viewers); tests of a package that is not installed are skipped.
+FIREFOX: a folder made by npm install --prefix FOLDER node@24 @firefox-devtools/profiler-cli@0.10.0 (default: build/firefox).
 No package of PyPI or Debian has trace_processor: TRACE_PROCESSOR names the program, or the package perfetto fetches the one of its version. CUDA programs run on
 the simulated device: these tests have not run on a GPU."""
 import collections
+import contextlib
 import csv
 import io
 import json
 import os
 import re
+import signal
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../e2e"))
@@ -21,6 +24,7 @@ from lib import BUILD, Report, app, clean_env, folder, main, run, spool_folder, 
 
 PYTHON = os.path.join(os.environ.get("VIEWERS") or os.path.join(BUILD, "viewers"), "bin/python3")
 PROCESSOR = os.environ.get("TRACE_PROCESSOR")
+FIREFOX = os.path.join(os.environ.get("FIREFOX") or os.path.join(BUILD, "firefox"), "node_modules")
 
 
 def has(module):
@@ -426,5 +430,45 @@ def trace_processor_reads_it():
     tap.ok(wanted == have, "as many slices, arrows and values of counters as events", f"{wanted} {have}")
 
 
+def firefox_reads_it():
+    """Compare what Firefox's profiler computes with our statistics: processor time of functions, numbers of markers, threads."""
+    node, viewer = os.path.join(FIREFOX, ".bin/node"), os.path.join(FIREFOX, "@firefox-devtools/profiler-cli/dist/profiler-cli.js")
+    if not os.path.exists(node) or not os.path.exists(viewer):
+        tap.skip("Firefox's profiler", f"no node@24 and @firefox-devtools/profiler-cli in {FIREFOX}")
+        return
+    work, spool = folder(), spool_folder()
+    report = Report(os.path.join(work, "r.rep"))
+    run([app("sampled"), "split", "300"], env=traced_env(report.path, spool, LIBTRACE_SAMPLE="process-tree", LIBTRACE_SAMPLING_FREQUENCY="1000"), cwd=work)
+    wait_spool_gone(spool, 30)
+    path, events = exported(report, "firefox", "firefox.json"), report.events()
+
+    def viewed(*arguments):
+        return run([node, viewer, *arguments], env=clean_env(PROFILER_CLI_SESSION_DIR=work), limit=60)
+    for _ in range(10):  # its daemon has half a second to start
+        loaded = viewed("load", path)
+        late = re.search(rb"did not become ready.*kill (\d+)", loaded.err, re.DOTALL)
+        if not late:
+            break
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(int(late[1]), signal.SIGKILL)
+    if not tap.ok(loaded.status == 0, "Firefox's profiler loads it", (loaded.hung, loaded.out[-500:], loaded.err[-500:])):
+        return
+    try:
+        functions = json.loads(viewed("thread", "functions", "--json", "--thread", "t-0").out)["functions"]
+        markers = json.loads(viewed("thread", "markers", "--json", "--thread", "t-0").out)
+    finally:
+        viewed("stop", "--all")
+    ours = collections.Counter()
+    for e in events:
+        if e["kind"] == "cpu_sample" and e.get("callchain"):
+            ours[e["callchain"][0]["function"]] += e["cpu_time_ns"]
+    theirs = {f["name"].split("!")[-1]: f["selfSamples"] for f in functions}
+    wrong = {name: (theirs.get(name), ns / 1e6) for name, ns in ours.items() if abs(theirs.get(name, 0) - ns / 1e6) > 0.002}
+    tap.ok(ours and not wrong, "its processor time of each function is ours", (wrong, theirs))
+    calls = collections.Counter(e["function"] for e in events if e["kind"] == "osrt_call")
+    shown = {m["markerName"]: m["count"] for m in markers["byType"]}
+    tap.ok(calls and all(shown.get(name) == count for name, count in calls.items()), "it has as many markers of each function as there were calls", (calls, shown))
+
+
 if __name__ == "__main__":
-    main(xprof_reads_it, xprof_makes_the_same_messages, holistic_trace_analysis_reads_it, perfetto_knows_every_field, perfetto_knows_samples, trace_processor_reads_it)
+    main(firefox_reads_it, xprof_reads_it, xprof_makes_the_same_messages, holistic_trace_analysis_reads_it, perfetto_knows_every_field, perfetto_knows_samples, trace_processor_reads_it)

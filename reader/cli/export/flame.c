@@ -83,8 +83,7 @@ struct flame {
 };
 static const struct flame flames[] = {{"folded", false, false, folded_write},
 	{"speedscope", true, false, NULL}, /* speedscope_write() */
-	{"pprof", false, true, pprof_write},
-	{"otlp", false, true, otlp_write}};
+	{"pprof", false, true, pprof_write}, {"otlp", false, true, otlp_write}};
 
 static const struct flame *flame_named(const char *format)
 {

@@ -12,6 +12,7 @@
 #include "reader/cli/base/message.h"
 #include "reader/cli/export/thread_states.h"
 #include "reader/export/timeline/chrome.h"
+#include "reader/export/timeline/firefox.h"
 #include "reader/export/timeline/perfetto.h"
 #include "reader/export/xplane/xplane.h"
 
@@ -93,8 +94,9 @@ static void note_tally(const struct cli_report *r, const struct timeline *t, con
 	if (t->crossed)
 		cli_note("'%s': left out: %" PRIu64 " ranges that overlap more than %u others",
 			r->path, t->crossed, TRACK_OVERFLOWS_MAX);
-	if (strcmp(format, "perfetto") && chains_count(&t->contents))
-		cli_note("'%s': left out: callchains; the format perfetto has them", r->path);
+	if (strcmp(format, "perfetto") && strcmp(format, "firefox") && chains_count(&t->contents))
+		cli_note("'%s': left out: callchains; the formats perfetto and firefox have them",
+			r->path);
 }
 
 static void note_steps(
@@ -110,8 +112,11 @@ static int write_as(FILE *const *out, const struct cli_report *r, struct timelin
 {
 	const char *steps = o->value[OPT_export_steps];
 	struct thread_states states = {r, o, &t->contents};
+	const char *slash = strrchr(r->path, '/');
 	if (!strcmp(format, "perfetto"))
 		return perfetto_write(*out, t, thread_states_put, &states);
+	if (!strcmp(format, "firefox"))
+		return firefox_write(*out, t, slash ? slash + 1 : r->path);
 	if (!strcmp(format, TOOLS_FORMAT))
 		return tools_write(out, t, steps);
 	return !strcmp(format, "xplane") ? xplane_write(*out, t, steps)

@@ -18,7 +18,7 @@
 #include "reader/export/exporters.h"
 #include "reader/export/proto.h"
 
-enum { RESOURCE_PROFILES = 1, DICTIONARY = 2 };      /* of ProfilesData */
+enum { RESOURCE_PROFILES = 1, DICTIONARY = 2 };       /* of ProfilesData */
 enum { SCOPE_PROFILES = 2, SCOPE = 1, PROFILES = 2 }; /* of ResourceProfiles and ScopeProfiles */
 enum { SAMPLE_TYPE = 1, SAMPLES, TIME, DURATION };    /* of Profile */
 enum { STACK = 1, ATTRIBUTES = 2, VALUES = 4 };       /* of Sample */
@@ -254,8 +254,8 @@ static int message_write(struct otlp *x, FILE *out, enum profile_weight weight)
 	const size_t first = weight == PROFILE_COUNT ? 0 : 1;
 	for (size_t i = 0; i < 2; i++)
 		profile_put(x, &x->samples[i], export_types(x->p->source), i == 1);
-	size_t resource = proto_open(&p, RESOURCE_PROFILES), scoped = proto_open(&p, SCOPE_PROFILES),
-	       scope = proto_open(&p, SCOPE);
+	size_t resource = proto_open(&p, RESOURCE_PROFILES),
+	       scoped = proto_open(&p, SCOPE_PROFILES), scope = proto_open(&p, SCOPE);
 	proto_string(&p, 1, "libtrace");
 	proto_close(&p, scope);
 	for (size_t i = 0; i < 2; i++) {
