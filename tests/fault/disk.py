@@ -145,6 +145,23 @@ def report_disk_full():
                 recovered(name, spool, path, PREADS)
 
 
+def old_report_survives_a_full_disk():
+    """Check that a report is not replaced before the new one can be begun."""
+    name = "replacing a report on a full disk"
+    with SmallDisk(4 << 20, 4096) as disk:
+        spool, path = spool_folder(), os.path.join(disk.path, "r.rep")
+        with open(path, "wb") as file:
+            file.write(b"old")
+        unchanged(name, workload(), traced_env(path, spool, LIBTRACE_FORCE_OVERWRITE=1))
+        settled(spool)
+        with open(path, "rb") as file:
+            found = file.read(100)
+        names = sorted(os.listdir(disk.path))
+        tap.ok(found == b"old" and names == ["ballast", "r.rep"], f"{name}: the old one is there, and nothing else", f"{found!r} {names}")
+        disk.give_room()
+        recovered(name, spool, path, PREADS)
+
+
 def report_disk_full_for_a_while():
     """Check a disk that is full when the program starts and has room again while it runs."""
     with SmallDisk(64 << 20, 20000) as disk:
@@ -291,7 +308,7 @@ def folders_removed_meanwhile():
 
 if __name__ == "__main__":
     enter_namespace()
-    mounts = (report_disk_full, report_disk_full_for_a_while, spool_disk_full, read_only_file_system)
+    mounts = (report_disk_full, old_report_survives_a_full_disk, report_disk_full_for_a_while, spool_disk_full, read_only_file_system)
     if not may_mount():
         mounts = ()
         tap.skip("small disks", "MAY NOT MOUNT A TMPFS HERE, not even in a user namespace: full disks are not tested")

@@ -60,15 +60,63 @@ static int temporary_make(struct sink *sink, const char *path, char *ret_name, s
 	return fd < 0 ? -errno : sink_start(sink, fd);
 }
 
-/* Replace the old file at once, so that the report has its name from its first byte on. The old
- * file is never written to: it may belong to another user, or a process may have it open. */
+static uint64_t file_limit(void)
+{
+	struct rlimit limit;
+	if (getrlimit(RLIMIT_FSIZE, &limit) || limit.rlim_cur == RLIM_INFINITY)
+		return UINT64_MAX;
+	return limit.rlim_cur;
+}
+
+/* Reserve space up to `end`, which includes the last block. A file system that cannot allocate
+ * ahead is used without a reserve. */
+static int reserve_keep(struct sink *sink, uint64_t end)
+{
+	if (end > file_limit())
+		return -EFBIG;
+	if (sink->no_reserve || end <= sink->reserved)
+		return 0;
+	uint64_t from = sink->end;
+	if (!fallocate(sink->fd, FALLOC_FL_KEEP_SIZE, (off_t)from,
+		    (off_t)(end - from + RESERVE_STEP_BYTES))) {
+		sink->reserved = end + RESERVE_STEP_BYTES;
+		return 0;
+	}
+	if ((errno == ENOSPC || errno == EFBIG) &&
+		!fallocate(sink->fd, FALLOC_FL_KEEP_SIZE, (off_t)from, (off_t)(end - from))) {
+		sink->reserved = end;
+		return 0;
+	}
+	if (errno == ENOSPC || errno == EDQUOT || errno == EFBIG || errno == EIO)
+		return -errno;
+	sink->no_reserve = true;
+	return 0;
+}
+
+/* Give the file its name, in place of the old file. */
+static int name_take(const char *temporary, const char *path)
+{
+	/* EBUSY: the file is a mount point, as containers have for single files. */
+	return !rename(temporary, path) ? 0 : errno == EBUSY ? -EEXIST : -errno;
+}
+
+/* Replace the old file at once, so that the report has its name from its first byte on; if the disk
+ * is full, by the first block that can be written. The old file is never written to: it may belong
+ * to another user, or a process may have it open. */
 static int sink_replace(struct sink *sink, const char *path)
 {
 	char name[PATH_MAX + 16];
 	int error = temporary_make(sink, path, name, sizeof(name));
-	if (!error && rename(name, path)) {
-		/* EBUSY: the file is a mount point, as containers have for single files. */
-		error = errno == EBUSY ? -EEXIST : -errno;
+	if (error)
+		return error;
+	if (reserve_keep(sink, SINK_RESERVE_BYTES)) {
+		sink->temporary = strdup(name);
+		sink->path = strdup(path);
+		error = sink->temporary && sink->path ? 0 : -ENOMEM;
+	} else {
+		error = name_take(name, path);
+	}
+	if (error) {
 		unlink(name);
 		sink_close(sink);
 	}
@@ -139,39 +187,6 @@ int sink_adopt_at(struct sink *sink, uint64_t end)
 	return 0;
 }
 
-static uint64_t file_limit(void)
-{
-	struct rlimit limit;
-	if (getrlimit(RLIMIT_FSIZE, &limit) || limit.rlim_cur == RLIM_INFINITY)
-		return UINT64_MAX;
-	return limit.rlim_cur;
-}
-
-/* Reserve space up to `end`, which includes the last block. A file system that cannot allocate
- * ahead is used without a reserve. */
-static int reserve_keep(struct sink *sink, uint64_t end)
-{
-	if (end > file_limit())
-		return -EFBIG;
-	if (sink->no_reserve || end <= sink->reserved)
-		return 0;
-	uint64_t from = sink->end;
-	if (!fallocate(sink->fd, FALLOC_FL_KEEP_SIZE, (off_t)from,
-		    (off_t)(end - from + RESERVE_STEP_BYTES))) {
-		sink->reserved = end + RESERVE_STEP_BYTES;
-		return 0;
-	}
-	if ((errno == ENOSPC || errno == EFBIG) &&
-		!fallocate(sink->fd, FALLOC_FL_KEEP_SIZE, (off_t)from, (off_t)(end - from))) {
-		sink->reserved = end;
-		return 0;
-	}
-	if (errno == ENOSPC || errno == EDQUOT || errno == EFBIG || errno == EIO)
-		return -errno;
-	sink->no_reserve = true;
-	return 0;
-}
-
 static ssize_t write_parts(struct sink *sink, const struct iovec *parts, int count)
 {
 	ssize_t written;
@@ -179,6 +194,18 @@ static ssize_t write_parts(struct sink *sink, const struct iovec *parts, int cou
 		written = pwritev(sink->fd, parts, count, (off_t)sink->end);
 	while (written < 0 && errno == EINTR);
 	return written < 0 ? -errno : written;
+}
+
+/* Give a file its name that has its first block now. */
+static int pending_end(struct sink *sink)
+{
+	const int error = name_take(sink->temporary, sink->path);
+	if (!error) {
+		free(sink->temporary);
+		free(sink->path);
+		sink->temporary = sink->path = NULL;
+	}
+	return error;
 }
 
 int sink_append(struct sink *sink, const struct iovec *parts, int count, bool last)
@@ -190,7 +217,9 @@ int sink_append(struct sink *sink, const struct iovec *parts, int count, bool la
 	if (error)
 		return error;
 	ssize_t written = write_parts(sink, parts, count);
-	if (written == (ssize_t)bytes) {
+	if (written == (ssize_t)bytes)
+		error = sink->temporary ? pending_end(sink) : 0;
+	if (written == (ssize_t)bytes && !error) {
 		sink->end += bytes;
 		return 0;
 	}
@@ -199,7 +228,7 @@ int sink_append(struct sink *sink, const struct iovec *parts, int count, bool la
 		sink->reserved = sink->end;
 		reserve_keep(sink, sink->end + SINK_RESERVE_BYTES);
 	}
-	return written < 0 ? (int)written : -ENOSPC;
+	return error ? error : written < 0 ? (int)written : -ENOSPC;
 }
 
 void sink_close(struct sink *sink)
@@ -209,6 +238,11 @@ void sink_close(struct sink *sink)
 	/* Truncating to the present size frees the space that is allocated after it. */
 	if (sink->reserved > sink->end && ftruncate(sink->fd, (off_t)sink->end))
 		sink->reserved = 0;
+	if (sink->temporary)
+		unlink(sink->temporary);
+	free(sink->temporary);
+	free(sink->path);
+	sink->temporary = sink->path = NULL;
 	close(sink->fd);
 	sink->fd = -1;
 }

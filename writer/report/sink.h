@@ -20,15 +20,18 @@
 struct sink {
 	int fd; /* -1 = closed */
 	uint64_t inode;
-	uint64_t end;      /* end of the last whole block */
-	uint64_t reserved; /* space is allocated up to this offset */
-	bool no_reserve;   /* the file system cannot allocate ahead */
+	uint64_t end;           /* end of the last whole block */
+	uint64_t reserved;      /* space is allocated up to this offset */
+	bool no_reserve;        /* the file system cannot allocate ahead */
+	char *temporary, *path; /* the file's name, and the one that it gets with its first block;
+				   NULL = it has its name */
 };
 
 /*
  * Create the file, mode 0600. With `overwrite`, a file of that name is replaced by rename(), never
- * written to. Return 0; -EEXIST; -EISDIR, or -EINVAL if it is not a regular file; -EBUSY if
- * another writer has it open; or a negative errno of the system. The caller writes the file header.
+ * written to; if the disk is full, not before a block can be written, or never. Return 0; -EEXIST;
+ * -EISDIR, or -EINVAL if it is not a regular file; -EBUSY if another writer has it open; or a
+ * negative errno of the system. The caller writes the file header.
  */
 int sink_create(struct sink *sink, const char *path, bool overwrite);
 
