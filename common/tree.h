@@ -35,6 +35,8 @@
 #define TREE_DIAGNOSTICS 32u
 #define TREE_GUARD 0x6472617547657274ull /* a process that writes over the shared part changes it */
 #define TREE_WRITER_LOCK_FD 3            /* the locked control descriptor in a new writer */
+/* Exit status of the writer: the report cannot be opened, and all is kept. */
+#define RECOVER_NO_REPORT 3
 
 enum writer_state {
 	WRITER_NONE = 0,

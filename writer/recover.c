@@ -44,7 +44,7 @@ static int complain_output(const char *path, int error)
 		path,
 		error == -EEXIST ? "the file exists and is not the report of this recording"
 				 : strerror(-error));
-	return 1;
+	return RECOVER_NO_REPORT;
 }
 
 static bool same_boot(const struct tree_control *c)
@@ -186,7 +186,8 @@ static const struct spool *living(struct writer *w)
 	return NULL;
 }
 
-/* Prepare lock, clocks, spools and report. Return 0, or 1 with the reason on stderr. */
+/* Prepare lock, clocks, spools and report. Return 0, or an exit status, with the reason on stderr.
+ */
 static int prepare(struct writer *w, const char *output)
 {
 	int missing = tree_open_control(w);
@@ -245,7 +246,7 @@ int recover_tree(const char *dir, const char *output)
 	int error = writer_init(&w, dir), status = 1;
 	if (error)
 		complain(dir, strerror(-error));
-	else if (!prepare(&w, output))
+	else if (!(status = prepare(&w, output)))
 		status = finish(&w);
 	writer_release(&w);
 	return status;

@@ -71,6 +71,18 @@ def recover(base, *arguments):
     return run([TRACE, "recover", *arguments], env=clean_env(LIBTRACE_SPOOL_DIR=base))
 
 
+def report_that_cannot_be_written():
+    """Check that a recording whose report cannot be written makes `trace recover` fail only if it is asked for this one."""
+    place, base = os.path.join(folder(), "gone"), folder()
+    os.mkdir(place)
+    tree = dead_tree(base, os.path.join(place, "r.rep"), os.geteuid())
+    os.rmdir(place)
+    for arguments, status in (((), 0), ((tree,), 1)):
+        result = recover(base, *arguments)
+        said = f"cannot write '{place}/r.rep': No such file or directory; the recording is kept".encode() in result.err
+        tap.ok(result.status == status and said and os.path.isdir(tree), f"a report that cannot be written: recover {'of all' if not arguments else 'of it'} ends with {status}", result)
+
+
 def strangers_folder():
     """Check a stranger's folder that names root's file as its report."""
     if not needs_root("recover leaves a stranger's folder alone"):
@@ -323,5 +335,5 @@ def turncoat_and_the_next_writer():
 
 
 if __name__ == "__main__":
-    main(strangers_folder, rights_of_others, others_file_is_replaced, others_file_is_no_report_of_ours, outputs_of_commands, devices_are_not_opened, turncoats,
+    main(strangers_folder, report_that_cannot_be_written, rights_of_others, others_file_is_replaced, others_file_is_no_report_of_ours, outputs_of_commands, devices_are_not_opened, turncoats,
          turncoat_and_the_next_writer)

@@ -112,6 +112,7 @@ static bool output_expand(const struct recovery *r, const char *dir, char *ret_p
 	return error >= 0;
 }
 
+/* Run the writer. Return its exit status, or a negative errno. */
 static int writer_run(const struct recovery *r, const char *dir)
 {
 	char path[4096];
@@ -133,7 +134,7 @@ static int writer_run(const struct recovery *r, const char *dir)
 	while (waitpid(pid, &status, 0) < 0)
 		if (errno != EINTR)
 			return -errno;
-	return WIFEXITED(status) && !WEXITSTATUS(status) ? 0 : -EIO;
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -EIO;
 }
 
 /* Return whether the folder may be that of a recording: it has a control page, or cannot be
@@ -172,6 +173,8 @@ static bool is_ours(const char *dir)
 	return false;
 }
 
+/* Without DIRECTORY, a recording whose report cannot be written is no failure: it may be anybody's
+ * who works as this user. The writer has printed why, and that it is kept. */
 static void tree_take(struct recovery *r, const char *dir)
 {
 	bool in_use = is_in_use(dir);
@@ -179,8 +182,10 @@ static void tree_take(struct recovery *r, const char *dir)
 	r->in_use += in_use;
 	if (r->options->value[OPT_recover_list])
 		tree_list(dir, in_use);
-	else if (!in_use)
-		r->failed += writer_run(r, dir) != 0;
+	else if (!in_use) {
+		const int error = writer_run(r, dir);
+		r->failed += error != 0 && (error != RECOVER_NO_REPORT || r->options->argc);
+	}
 }
 
 /* Recover the recordings in a folder. Any user can create a folder with such a name there, so a
