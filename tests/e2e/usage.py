@@ -180,6 +180,8 @@ def mistakes():
                             (("query", REPORT), "expected FILE and SQL; see 'trace help query'"), (("query", REPORT, "DELETE FROM StringIds"), "only read-only statements are allowed"),
                             (("query", REPORT, "SELEC"), 'syntax error'), (("query", REPORT, ""), "the statement is empty"),
                             (("export", "-t", "nonsense", REPORT), "invalid argument 'nonsense' for --type: expected one of: json folded"),
+                            (("export", "-t", "XProf", REPORT), "invalid argument 'XProf' for --type: did you mean 'xplane'? expected one of: json folded"),
+                            (("export", "-t", "codexl", REPORT), "did you mean 'atp'?"),
                             (("export", "-o", taken, REPORT), f"'{taken}' exists; use '--force-overwrite true' to replace it"),
                             (("export", "-t", "sqlite", "-o", "-", REPORT), "cannot write a SQLite database to standard output; use -o FILE"),
                             (("export", "-o", REPORT, "-f", "true", REPORT), "it is the input file"), (("diff", REPORT), "expected runs of both sides, BASE... -- OTHER..., or --run twice; see 'trace help diff'"),

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "common/text.h"
 #include "reader/cli/base/message.h"
@@ -216,13 +217,32 @@ bool option_variable_check(const struct option_row *row)
 	return false;
 }
 
+/* Return the argument that an invalid one stands for; NULL = unknown. */
+static const char *hint(uint32_t row, const char *value)
+{
+	static const struct {
+		enum option_id row;
+		const char *word, *argument;
+	} hints[] = {
+#define HINT(command, option, word, argument) {OPT_##command##_##option, word, argument},
+#include "reader/cli/base/option_hints.def"
+#undef HINT
+	};
+	for (size_t i = 0; i < sizeof(hints) / sizeof(hints[0]); i++)
+		if ((uint32_t)hints[i].row == row && !strcasecmp(hints[i].word, value))
+			return hints[i].argument;
+	return NULL;
+}
+
 static int option_set(struct options *o, uint32_t row, const char *value)
 {
 	const struct option_row *option = &option_rows[row];
 	char room[256];
 	if (option->argument && !is_choice(option->choices, value)) {
-		cli_error("invalid argument '%s' for --%s: expected %s; see 'trace help %s'", value,
-			option->name, expected(option, room, sizeof(room)),
+		const char *meant = hint(row, value);
+		cli_error("invalid argument '%s' for --%s: %s%s%sexpected %s; see 'trace help %s'",
+			value, option->name, meant ? "did you mean '" : "", meant ? meant : "",
+			meant ? "'? " : "", expected(option, room, sizeof(room)),
 			command_rows[option->command].name);
 		return -EINVAL;
 	}
