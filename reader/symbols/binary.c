@@ -332,6 +332,13 @@ uint32_t binary_frames(struct binary *b, uint64_t address, struct symbol_frame *
 	} else if (begin != UINT64_MAX) {
 		begin += b->dwarf_bias;
 	}
+	for (uint32_t i = 0; d && i < count; i++) {
+		const char *name = ret_frames[i].function;
+		const char *whole = name && is_outlined(name)
+			? dwarf_outlined(d, address - b->dwarf_bias, name)
+			: NULL;
+		ret_frames[i].function = whole ? whole : name;
+	}
 	*ret_offset = begin <= address ? address - begin : begin == UINT64_MAX ? UINT64_MAX : 0;
 	return count;
 }

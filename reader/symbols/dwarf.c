@@ -7,6 +7,7 @@
 
 #include <dwarf.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,6 +20,8 @@
 struct function {
 	Dwarf_Off die;
 	uint64_t begin;
+	Dwarf_Off outer; /* definition that encloses an outlined construct of OpenMP; 0 = unknown */
+	bool searched;   /* whether `outer` is set */
 };
 
 struct unit {
@@ -108,7 +111,7 @@ static int function_add(struct unit *u, Dwarf_Die *die)
 		return 0;
 	if (array_room(&u->functions, u->count, &u->capacity, sizeof(*u->functions)))
 		return -ENOMEM;
-	u->functions[u->count++] = (struct function){dwarf_dieoffset(die), begin};
+	u->functions[u->count++] = (struct function){.die = dwarf_dieoffset(die), .begin = begin};
 	return ranges_of(&u->ranges, die, u->count - 1);
 }
 
@@ -130,9 +133,11 @@ static bool holds_functions(int tag)
 		tag == DW_TAG_interface_type;
 }
 
-/* Index the functions of a unit, without recursion: an array holds the ancestors of the current
+typedef int function_visitor(void *user, struct unit *u, Dwarf_Die *die);
+
+/* Visit the functions of a unit, without recursion: an array holds the ancestors of the current
  * DIE. */
-static int functions_index(struct dwarf *d, struct unit *u)
+static int functions_visit(struct dwarf *d, struct unit *u, function_visitor *visit, void *user)
 {
 	Dwarf_Die above[DEPTH_MAX];
 	uint32_t depth = 0;
@@ -143,7 +148,7 @@ static int functions_index(struct dwarf *d, struct unit *u)
 		Dwarf_Die *die = &above[depth];
 		int tag = dwarf_tag(die);
 		if (tag == DW_TAG_subprogram)
-			error = function_add(u, die);
+			error = visit(user, u, die);
 		if (holds_functions(tag) && depth + 1 < DEPTH_MAX) {
 			above[depth + 1] = *die;
 			if (step(d, &above[depth + 1], true)) {
@@ -154,6 +159,18 @@ static int functions_index(struct dwarf *d, struct unit *u)
 		while (!(more = step(d, &above[depth], false)) && depth)
 			depth--;
 	}
+	return error;
+}
+
+static int index_visit(void *user, struct unit *u, Dwarf_Die *die)
+{
+	(void)user;
+	return function_add(u, die);
+}
+
+static int functions_index(struct dwarf *d, struct unit *u)
+{
+	const int error = functions_visit(d, u, index_visit, NULL);
 	ranges_sort(&u->ranges);
 	u->indexed = true;
 	return error;
@@ -168,14 +185,19 @@ static struct unit *unit_at(struct dwarf *d, uint64_t address)
 	return u;
 }
 
+static const char *linkage_of(Dwarf_Die *die)
+{
+	Dwarf_Attribute attribute;
+	return dwarf_attr_integrate(die, DW_AT_linkage_name, &attribute) ||
+			dwarf_attr_integrate(die, DW_AT_MIPS_linkage_name, &attribute)
+		? dwarf_formstring(&attribute)
+		: NULL;
+}
+
 static const char *name_of(struct dwarf *d, Dwarf_Die *die)
 {
 	char readable[DEMANGLED_BYTES_MAX];
-	Dwarf_Attribute attribute;
-	const char *linkage = NULL;
-	if (dwarf_attr_integrate(die, DW_AT_linkage_name, &attribute) ||
-		dwarf_attr_integrate(die, DW_AT_MIPS_linkage_name, &attribute))
-		linkage = dwarf_formstring(&attribute);
+	const char *linkage = linkage_of(die);
 	size_t bytes = linkage ? demangle(linkage, readable) : 0;
 	const char *name = bytes ? readable : dwarf_diename(die);
 	if (!name)
@@ -233,6 +255,78 @@ static uint32_t inlined_find(
 			ret_inlined[count++] = die;
 	}
 	return count;
+}
+
+/* ---- outlined constructs of OpenMP ---- */
+
+struct enclosing {
+	Dwarf_Word file;
+	int line; /* of the construct */
+	int best; /* line of the definition that was found; 0 = none */
+	Dwarf_Off die;
+};
+
+static bool position_of(Dwarf_Die *die, Dwarf_Word *ret_file, int *ret_line)
+{
+	Dwarf_Attribute attribute;
+	return dwarf_attr_integrate(die, DW_AT_decl_file, &attribute) &&
+		!dwarf_formudata(&attribute, ret_file) && !dwarf_decl_line(die, ret_line);
+}
+
+static int enclosing_visit(void *user, struct unit *u, Dwarf_Die *die)
+{
+	struct enclosing *e = user;
+	const char *name = dwarf_diename(die);
+	Dwarf_Word file;
+	int line;
+	(void)u;
+	if (name && !is_outlined(name) && !dwarf_hasattr(die, DW_AT_declaration) &&
+		position_of(die, &file, &line) && file == e->file && line <= e->line &&
+		line > e->best) {
+		e->best = line;
+		e->die = dwarf_dieoffset(die);
+	}
+	return 0;
+}
+
+/* Find the function in whose body the construct is: of those defined in its file, the last one
+ * that begins at or before its line. */
+static void enclosing_find(struct dwarf *d, struct unit *u, struct function *f)
+{
+	struct enclosing e = {0};
+	Dwarf_Die die;
+	f->searched = true;
+	if (dwarf_offdie(dwarf_cu_getdwarf(u->tree.cu), f->die, &die) &&
+		position_of(&die, &e.file, &e.line))
+		functions_visit(d, u, enclosing_visit, &e);
+	f->outer = e.die;
+}
+
+bool is_outlined(const char *name)
+{
+	return !strncmp(name, ".omp_", 5);
+}
+
+const char *dwarf_outlined(struct dwarf *d, uint64_t address, const char *name)
+{
+	struct unit *u = unit_at(d, address);
+	const struct range *r = u ? ranges_find(&u->ranges, address, NULL) : NULL;
+	struct function *f = r ? &u->functions[r->value] : NULL;
+	char joined[DEMANGLED_BYTES_MAX], readable[DEMANGLED_BYTES_MAX];
+	Dwarf_Die die;
+	if (f && !f->searched)
+		enclosing_find(d, u, f);
+	if (!f || !f->outer || !dwarf_offdie(dwarf_cu_getdwarf(u->tree.cu), f->outer, &die))
+		return NULL;
+	/* ".omp_outlined..2" is written ".omp_outlined.2", as newer versions of clang do. */
+	const size_t word = strcspn(name + 1, ".") + 1;
+	const char *linkage = linkage_of(&die), *rest = name + word + (name[word] == '.');
+	const int length = snprintf(joined, sizeof(joined), "%s%.*s%s",
+		linkage ? linkage : dwarf_diename(&die), (int)word, name, rest);
+	if (length < 0 || (size_t)length >= sizeof(joined))
+		return NULL;
+	return pool_text(
+		d->pool, demangle(joined, readable) ? readable : joined, DEMANGLED_BYTES_MAX);
 }
 
 uint32_t dwarf_frames(

@@ -37,5 +37,15 @@ void dwarf_free(struct dwarf *d);
 uint32_t dwarf_frames(
 	struct dwarf *d, uint64_t address, struct symbol_frame *ret_frames, uint64_t *ret_begin);
 
+/* Return whether this is the name of an OpenMP construct that clang, up to version 16, moved into a
+ * function of its own: ".omp_outlined..2". Newer versions and gcc put the function that has the
+ * construct before it. */
+bool is_outlined(const char *name);
+
+/* Return `name`, one of an outlined construct, behind that of the function that has it in its
+ * source: "solve.omp_outlined.2". `address` is in the construct. Returns NULL if that is unknown.
+ */
+const char *dwarf_outlined(struct dwarf *d, uint64_t address, const char *name);
+
 #endif
 #endif

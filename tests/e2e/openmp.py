@@ -174,6 +174,42 @@ def callchains():
     tap.ok(events and not [e for e in events if e.get("callchain")], "threshold none: no callchains")
 
 
+OUTLINED = """
+#include <unistd.h>
+static void before(void) { usleep(1); }
+static void solve(void)
+{
+	before();
+#pragma omp parallel num_threads(2)
+	usleep(2000);
+}
+int main(void)
+{
+	solve();
+#pragma omp parallel num_threads(2)
+#pragma omp single
+#pragma omp task
+	usleep(2000);
+}
+"""
+
+
+def outlined():
+    """Check that functions into which clang moves constructs are named after the function that has the construct."""
+    place = folder()
+    source, program, path = (os.path.join(place, name) for name in ("outlined.c", "outlined", "report.rep"))
+    with open(source, "w", encoding="utf-8") as file:
+        file.write(OUTLINED)
+    built = run(["clang", "-g", "-O1", "-fopenmp", "-o", program, source], env=clean_env())
+    traced = trace("run", "-t", "osrt", "-o", path, "--osrt-backtrace-threshold", "0", "--", program, env=clean_env())
+    rows = csv.DictReader(io.StringIO(trace("stats", "-r", "callchain_flat", "-f", "csv", path).out.decode()))
+    found = {row["Name"] for row in rows if ".omp_" in row["Name"]}
+    functions = {(name.split(".")[0], name.split(".")[1].split("_debug")[0]) for name in found}
+    wanted = {("solve", "omp_outlined"), ("main", "omp_outlined")}
+    tap.ok(built.status == 0 and traced.status == 0 and wanted <= functions and all(function for function, _ in functions),
+           "outlined constructs have the name of the function around them", f"{found} {built.err} {traced}")
+
+
 def off_and_others():
     """Without -t openmp nothing is recorded, and a tool that the user names works, with it and without."""
     tap.ok(not record("nested", sources="osrt").events("--kind", "openmp"), "off by default")
@@ -258,4 +294,4 @@ if not os.path.exists(PROGRAM):
     tap.skip("OpenMP by libomp", "clang or libomp is not installed (libomp-dev)")
     main(other_runtimes, rules)
 else:
-    main(other_runtimes, rules, constructs, tasks, nested, children, killed, callchains, off_and_others)
+    main(other_runtimes, rules, constructs, tasks, nested, children, killed, callchains, outlined, off_and_others)
