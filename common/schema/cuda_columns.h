@@ -14,7 +14,7 @@
 
 #define EVENT(number, id, name, title) NUMBER_##id = number,
 enum cuda_event_number {
-	NUMBER_FIRST = 40,
+	NUMBER_FIRST = 39,
 #include "common/schema/cuda.def"
 	NUMBER_END
 };

@@ -70,7 +70,9 @@ static void make_devices(void)
 			.multiprocessors = 132,
 			.major = 9,
 			.minor = 0,
-			.memory_bytes = 1ull << 36};
+			.memory_bytes = sim_option(SIM_OPTION_memory_mib)
+				? sim_option(SIM_OPTION_memory_mib) << 20
+				: 1ull << 36};
 		memcpy(device->facts.uuid, "simulated-gpu-0", 16);
 		device->facts.uuid[14] = (uint8_t)('0' + sim_option(SIM_OPTION_first_gpu) + i);
 		device->primary.device = device;

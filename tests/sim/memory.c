@@ -50,6 +50,8 @@ static void log_memory(
 	op.memory.async = async;
 	op.memory.address = allocation->address;
 	op.memory.bytes = allocation->bytes;
+	op.memory.used_bytes =
+		__atomic_load_n(&allocation->context->device->used_bytes, __ATOMIC_RELAXED);
 	op.memory.pc =
 		(uint64_t)(uintptr_t)__builtin_extract_return_addr(__builtin_return_address(0));
 	pool_describe(allocation->pool, &op);
@@ -92,11 +94,25 @@ static void count_bytes(const struct allocation *allocation, bool taken)
 		__atomic_fetch_sub(&device->used_bytes, allocation->bytes, __ATOMIC_RELAXED);
 }
 
+/* Return whether the device has room for that much more. */
+static bool has_room(const struct sim_device *device, size_t bytes, int kind)
+{
+	uint64_t used = __atomic_load_n(&device->used_bytes, __ATOMIC_RELAXED);
+
+	if (kind != MEMORY_DEVICE)
+		return bytes <= device->facts.memory_bytes;
+	return used <= device->facts.memory_bytes && bytes <= device->facts.memory_bytes - used;
+}
+
 uintptr_t memory_take(size_t bytes, int kind, CUmemoryPool pool, CUstream stream)
 {
 	struct allocation *allocation = calloc(1, sizeof *allocation);
 	void *memory = NULL;
 
+	if (driver_context() && !has_room(driver_context()->device, bytes, kind)) {
+		free(allocation);
+		return 0;
+	}
 	if (!allocation || posix_memalign(&memory, 512, bytes ? bytes : 1)) {
 		free(allocation);
 		return 0;
@@ -262,8 +278,6 @@ static CUresult take(CUdeviceptr *ret_address, size_t bytes, int kind)
 		return CUDA_ERROR_INVALID_CONTEXT;
 	if (!bytes)
 		return CUDA_ERROR_INVALID_VALUE;
-	if (bytes > driver_context()->device->facts.memory_bytes)
-		return CUDA_ERROR_OUT_OF_MEMORY;
 	*ret_address = memory_take(bytes, kind, NULL, NULL);
 	return *ret_address ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }

@@ -12,7 +12,10 @@ struct CUmemPoolHandle_st {
 	struct sim_device *device;
 	uint64_t threshold_bytes;
 	int64_t used_bytes;
+	uint64_t reserved_bytes; /* held by the pool, used or not */
 };
+
+#define GRANULE ((uint64_t)2 << 20) /* bytes by which pools grow */
 
 static uint64_t used_bytes(CUmemoryPool pool)
 {
@@ -27,7 +30,7 @@ static void log_pool(CUmemoryPool pool, uint8_t operation, uint64_t keep_bytes)
 		.correlation = sim_correlation(),
 		.pool = {.operation = operation,
 			.address = (uint64_t)(uintptr_t)pool,
-			.bytes = used_bytes(pool),
+			.bytes = pool->reserved_bytes,
 			.used_bytes = used_bytes(pool),
 			.threshold_bytes = pool->threshold_bytes,
 			.keep_bytes = keep_bytes}};
@@ -36,10 +39,21 @@ static void log_pool(CUmemoryPool pool, uint8_t operation, uint64_t keep_bytes)
 	sim_log_op(&op);
 }
 
+/* Hold whole granules for what is used, and no more unused memory than `unused_bytes` allow. */
+static void pool_keep(CUmemoryPool pool, uint64_t unused_bytes)
+{
+	uint64_t needed = (used_bytes(pool) + GRANULE - 1) / GRANULE * GRANULE;
+	uint64_t held = pool->reserved_bytes < unused_bytes ? pool->reserved_bytes : unused_bytes;
+
+	pool->reserved_bytes = held > needed ? held : needed;
+}
+
 void pool_use(CUmemoryPool pool, int64_t bytes)
 {
-	if (pool)
-		__atomic_fetch_add(&pool->used_bytes, bytes, __ATOMIC_RELAXED);
+	if (!pool)
+		return;
+	__atomic_fetch_add(&pool->used_bytes, bytes, __ATOMIC_RELAXED);
+	pool_keep(pool, bytes > 0 ? pool->reserved_bytes : pool->threshold_bytes);
 }
 
 void pool_describe(CUmemoryPool pool, struct sim_op *op)
@@ -47,7 +61,8 @@ void pool_describe(CUmemoryPool pool, struct sim_op *op)
 	if (!pool)
 		return;
 	op->memory.pool_address = (uint64_t)(uintptr_t)pool;
-	op->memory.pool_bytes = op->memory.pool_used_bytes = used_bytes(pool);
+	op->memory.pool_bytes = pool->reserved_bytes;
+	op->memory.pool_used_bytes = used_bytes(pool);
 	op->memory.pool_threshold_bytes = pool->threshold_bytes;
 }
 
@@ -96,6 +111,7 @@ CUresult impl_cuMemPoolTrimTo(CUmemoryPool pool, size_t keep_bytes)
 {
 	if (!pool)
 		return CUDA_ERROR_INVALID_VALUE;
+	pool_keep(pool, keep_bytes);
 	log_pool(pool, CUPTI_ACTIVITY_MEMORY_POOL_OPERATION_TYPE_TRIMMED, keep_bytes);
 	return CUDA_SUCCESS;
 }

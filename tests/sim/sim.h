@@ -119,6 +119,7 @@ struct sim_op {
 			bool async;
 			uint64_t address, bytes, pc;
 			uint64_t pool_address, pool_bytes, pool_threshold_bytes, pool_used_bytes;
+			uint64_t used_bytes; /* of the device, after the operation */
 		} memory;
 		struct {
 			uint8_t operation;

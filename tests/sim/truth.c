@@ -109,9 +109,11 @@ static void put_memory(FILE *out, const struct sim_op *op)
 {
 	fprintf(out,
 		",\"operation\":%u,\"memory_kind\":%u,\"address\":%" PRIu64 ",\"bytes\":%" PRIu64
-		",\"async\":%s,\"pool\":%" PRIu64,
+		",\"async\":%s,\"pool\":%" PRIu64 ",\"pool_held\":%" PRIu64
+		",\"pool_used\":%" PRIu64 ",\"used\":%" PRIu64,
 		op->memory.operation, op->memory.memory_kind, op->memory.address, op->memory.bytes,
-		op->memory.async ? "true" : "false", op->memory.pool_address);
+		op->memory.async ? "true" : "false", op->memory.pool_address, op->memory.pool_bytes,
+		op->memory.pool_used_bytes, op->memory.used_bytes);
 }
 
 static void put_copy(FILE *out, const struct sim_op *op)

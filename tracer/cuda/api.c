@@ -124,6 +124,25 @@ static void call_put(struct thread *t, const struct function *f, uint32_t correl
 	lane_publish(t, slots);
 }
 
+#define OUT_OF_MEMORY 2u /* cudaErrorMemoryAllocation, CUDA_ERROR_OUT_OF_MEMORY */
+
+/* Record how much memory a failed allocation wanted. `parameters`: the function's, in the layout
+ * that f->request names. */
+static __attribute__((cold, noinline)) void failure_put(
+	struct thread *t, const struct function *f, const struct cupti_callback *c)
+{
+	uint64_t values[CUDA_COLUMNS_MAX + 1] = {0};
+	const uint64_t *parameters = c->parameters;
+	uint64_t bytes = 0;
+	if (parameters && f->request == REQUEST_SIZE)
+		bytes = parameters[1];
+	else if (parameters && f->request == REQUEST_PITCH)
+		bytes = parameters[2] * parameters[3];
+	values[COLUMN_CUDA_ALLOCATION_FAILED_BYTES] = bytes;
+	values[COLUMN_CUDA_ALLOCATION_FAILED_CORRELATION_ID] = c->correlation;
+	cuda_row_put(t, NUMBER_CUDA_ALLOCATION_FAILED, clock_monotonic_ns(), 0, values);
+}
+
 static void call_exit(
 	uint32_t api, uint32_t cbid, const struct function *f, const struct cupti_callback *c)
 {
@@ -137,7 +156,10 @@ static void call_exit(
 		.cbid = (uint16_t)cbid,
 		.api = (uint8_t)api,
 		.level = t->cuda_level};
-	call_put(t, f, c->correlation, c->result ? *(const uint32_t *)c->result : 0, &call, tick);
+	uint32_t result = c->result ? *(const uint32_t *)c->result : 0;
+	call_put(t, f, c->correlation, result, &call, tick);
+	if (__builtin_expect(result == OUT_OF_MEMORY, 0) && f->request && !t->cuda_level)
+		failure_put(t, f, c);
 	if (!t->cuda_level)
 		t->lane->cuda_open.tick = 0; /* cleared after the record is written: after a
 						kill, one of the two is found */

@@ -115,6 +115,25 @@ static enum treatment treatment_of(const char *name)
 	return is_one_of(name, stops) ? TREAT_STOP : TREAT_RECORD;
 }
 
+/* Parameters of the same layout in all versions of CUDA (generated_cuda_runtime_api_meta.h,
+ * generated_cuda_meta.h). */
+static enum request request_of(const char *name)
+{
+	static const char *const sized[] = {"cudaMalloc", "cudaMallocManaged", "cudaMallocHost",
+		"cudaHostAlloc", "cudaMallocAsync", "cudaMallocFromPoolAsync", "cuMemAlloc",
+		"cuMemAllocManaged", "cuMemAllocHost", "cuMemHostAlloc", "cuMemAllocAsync",
+		"cuMemAllocFromPoolAsync", "cuMemCreate", NULL};
+	static const char *const pitched[] = {"cudaMallocPitch", "cuMemAllocPitch", NULL};
+	static const char *const others[] = {"cudaMalloc3D", "cudaMallocArray", "cudaMalloc3DArray",
+		"cudaMallocMipmappedArray", "cuArrayCreate", "cuArray3DCreate",
+		"cuMipmappedArrayCreate", NULL};
+	if (is_one_of(name, sized))
+		return REQUEST_SIZE;
+	if (is_one_of(name, pitched))
+		return REQUEST_PITCH;
+	return is_one_of(name, others) ? REQUEST_UNKNOWN : REQUEST_NONE;
+}
+
 static uint32_t number_of(uint32_t cbid)
 {
 	return cbid < FUNCTIONS_MAX ? cbid : 0;
@@ -150,6 +169,7 @@ static void function_fill(struct function *f, uint32_t api, uint32_t domain, uin
 		text = "?";
 	f->name = names_intern(false, NULL, text, (uint32_t)text_length(text), false, NULL);
 	f->class = (uint8_t)class_of(text);
+	f->request = (uint8_t)request_of(text);
 	enum treatment treatment = treatment_of(text);
 	if (treatment == TREAT_COUNT && (!cuda.page || !counted_make(f, api, cbid)))
 		treatment = TREAT_RECORD;

@@ -31,6 +31,7 @@ METRICS: collections.defaultdict[str, tuple[str, ...]] = collections.defaultdict
     function=(),  # functions.py compares them
     startup=(TYPICAL,),
     copy=(COUNT, TYPICAL, TOTAL, BYTES),
+    memory=(COUNT, BYTES),
     wait=(COUNT, TOTAL),
 )
 # Time metrics of items with a smaller share of the run than this are not compared; decided over all runs of both sides,

@@ -43,6 +43,7 @@ KINDS = {
     "range": "NVTX range",
     "kernel": "kernel",
     "copy": "copy",
+    "memory": "device memory at the peak",
     "sync": "device wait",
     "api": "CUDA call",
     "call": "OS runtime call",
@@ -229,6 +230,10 @@ class Timeline:
             return numpy.zeros(len(times), numpy.int64)
         place = numpy.searchsorted(self.times, times, side="right") - 1
         return numpy.where(place >= 0, self.paths[numpy.maximum(place, 0)], 0)
+
+    def index_at(self, time: int) -> int:
+        """Return the path at one time."""
+        return int(self.at(numpy.array([time], numpy.int64))[0])
 
 
 def frame_name(symbol: str, module: str) -> tuple[str, str]:
@@ -644,7 +649,7 @@ def range_names(path: str, name: str) -> set[str]:
 
 def read(path: str, name: str, merge_numbers: bool = False) -> Profile:
     """Return the profile of the database `path`, which messages call `name`."""
-    from . import fingerprint, samples
+    from . import fingerprint, memory, samples
 
     reader = Reader(Database(path, name), merge_numbers)
     try:
@@ -653,6 +658,7 @@ def read(path: str, name: str, merge_numbers: bool = False) -> Profile:
         reader.read_gil()
         reader.read_api()
         reader.read_devices()
+        memory.read(reader)
         reader.read_processes()
         samples.read(reader)
         fingerprint.read(reader.db, reader.profile)

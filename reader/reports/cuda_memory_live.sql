@@ -1,0 +1,14 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- CUDA Memory Live Set
+-- columns: Memory (%), Bytes, Allocations, Time (ns), PID, TID, Device ID, Kind text, Allocator text, API Name text, NVTX Range text, Callchain text
+-- needs: CUDA_GPU_MEMORY_USAGE_EVENTS
+-- data: CUDA memory usage
+-- before: cuda_memory
+-- arguments: rows at (peak, oom, end or ns)
+
+SELECT 100.0 * sum(l.bytes) / nullif(sum(sum(l.bytes)) OVER (PARTITION BY l.globalPid, l.deviceId), 0), sum(l.bytes), count(*),
+       nullif(l.time, 0x7fffffffffffffff), l.pid, l.globalTid & 0xffffff, l.deviceId, coalesce(k.label, l.kind), l.allocator, l.name, l.ranges, l.callchain
+FROM CUDA_MEMORY_LIVE AS l LEFT JOIN ENUM_CUDA_MEM_KIND AS k ON k.id = l.kind
+GROUP BY l.globalPid, l.deviceId, l.globalTid, l.kind, l.allocator, l.name, l.ranges, l.callchain
+ORDER BY 2 DESC, l.globalPid, l.deviceId, l.globalTid, l.kind, l.name, l.ranges, l.callchain
+LIMIT coalesce(argument('rows'), 50);

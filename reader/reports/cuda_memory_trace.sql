@@ -1,0 +1,8 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- CUDA Memory Trace
+-- columns: Time (ns), PID, Device ID, Change Bytes, Used Bytes
+-- needs: CUDA_GPU_MEMORY_USAGE_EVENTS
+-- data: CUDA memory usage
+-- before: cuda_memory
+
+SELECT time, globalPid >> 24 & 0xffffff, deviceId, change, used FROM CUDA_MEMORY_USE ORDER BY time, globalPid, deviceId;

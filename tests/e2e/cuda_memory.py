@@ -1,0 +1,136 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Check who holds device memory, by a program with known leaks, peak and failed allocation, and by the device's own count after each operation."""
+import csv
+import io
+import json
+import os
+import shutil
+import sqlite3
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import lib_compare as made  # noqa: E402
+import libdevice as device  # noqa: E402
+from lib import folder, main, receipts_agree, Report, run, spool_folder, tap, trace, traced_env, wait_spool_gone  # noqa: E402
+
+MIB = 1 << 20
+DEVICE_MEMORY = 3  # CUPTI's kind
+WEIGHTS, CACHE = ("load", "leak_weights", 3 * MIB), ("", "leak_cache", 2 * MIB)
+
+
+def capture(name, trace_of="cuda,nvtx", memory_mib=16):
+    """Return the report of a program on devices of that size, and the device's log."""
+    work, spool = folder(), spool_folder()
+    report, truth = os.path.join(work, "r.rep"), os.path.join(work, "truth")
+    env = device.env(truth=truth, device=f"devices=2,memory_mib={memory_mib}", base=traced_env(report, spool, LIBTRACE_TRACE=trace_of, LIBTRACE_CUDA_BACKTRACE="all"))
+    done = run([device.app(name)], env=env)
+    tap.ok(wait_spool_gone(spool) and done.status == 0 and not receipts_agree(Report(report)), f"{name}: recorded", done)
+    return report, device.lines(truth)
+
+
+def rows(*arguments):
+    done = trace(*arguments)
+    tap.ok(done.status == 0, " ".join(("trace", *arguments[:-1])), done.err.decode())
+    return list(csv.DictReader(io.StringIO(done.out.decode())))
+
+
+def live(report, *more):
+    """Return the live set as {(range, innermost function, bytes)}."""
+    at = "".join(f":{a}" for a in more)
+    return {(r["NVTX Range"], r["Callchain"].split(" < ")[0], int(r["Bytes"])): r for r in rows("stats", "-r", f"cuda_memory_live{at}", "-f", "csv", report)}
+
+
+def the_devices_count():
+    """Check that the use that a report has after each operation is the count of the device itself."""
+    for name in ("nvtx_memory_use", "pipeline", "driver_api"):
+        if device.missing(name):
+            tap.skip(f"use of memory by {name}", device.missing(name))
+            continue
+        report, truth = capture(name, memory_mib=16 if name == "nvtx_memory_use" else 0)
+        wanted = [(line["device"], line["bytes"] if line["operation"] == 1 else -line["bytes"], line["used"])
+                  for line in truth if line["type"] == "memory" and line["memory_kind"] == DEVICE_MEMORY]
+        got = [(int(r["Device ID"]), int(r["Change Bytes"]), int(r["Used Bytes"])) for r in rows("stats", "-r", "cuda_memory_trace", "-f", "csv", report)]
+        tap.ok(wanted and sorted(got) == sorted(wanted), f"{name}: sums equal the device's count after each of {len(wanted)} operations", (got, wanted))
+        unused = max((line["pool_held"] - line["pool_used"] for line in truth if line["type"] == "memory" and line["pool"]), default=None)
+        got = [r["Pool Unused Max Bytes"] for r in rows("stats", "-r", "cuda_memory_sum", "-f", "csv", report)]
+        tap.ok(max((int(n) for n in got if n), default=None) == unused, f"{name}: most that pools held unused", (got, unused))
+
+
+def known_places():
+    report, truth = capture("nvtx_memory_use")
+    (total,) = rows("stats", "-r", "cuda_memory_sum", "-f", "csv", report)
+    wanted = {"Allocations": 7, "Releases": 5, "Peak Bytes": 15 * MIB, "Never Released Bytes": 5 * MIB, "Never Released": 2, "Failed": 1, "Pinned Peak Bytes": MIB // 2,
+              "Managed Peak Bytes": 2 * MIB, "Device Bytes": 16 * MIB}
+    tap.ok({name: int(total[name]) for name in wanted} == wanted, "peak, leaks and failures are those of the program", total)
+    raw = "c10::cuda::CUDACachingAllocator::raw_alloc(unsigned long)"
+    peak = live(report)
+    tap.ok(set(peak) == {WEIGHTS, CACHE, ("peak", raw, 10 * MIB)}, "the peak has its holders, with NVTX range and function", peak)
+    tap.ok({r["Allocator"] for key, r in peak.items() if key[0] == "peak"} == {"PyTorch"} and {r["Allocator"] for key, r in peak.items() if key[0] != "peak"} == {"CUDA"},
+           "an allocation by a caching allocator is told from CUDA's own by its callchain", peak)
+    tap.ok(len({r["TID"] for r in peak.values()}) == 2, "each holder has its thread", peak)
+    tap.ok(set(live(report, "at=oom")) == {WEIGHTS, CACHE, ("step/forward", "run_out", 4 * MIB)}, "what was live when an allocation failed")
+    tap.ok(set(live(report, "at=end")) == {WEIGHTS, CACHE}, "leaks are what is live at the end")
+    failed = rows("stats", "-r", "cuda_memory_fail", "-f", "csv", report)
+    tap.ok([(int(r["Requested Bytes"]), int(r["Live Bytes"]), r["NVTX Range"], r["Callchain"].split(" < ")[0]) for r in failed] == [(8 * MIB, 9 * MIB, "step/forward", "run_out")],
+           "the failed allocation has its size, range and callchain", failed)
+    api = [line for line in truth if line["type"] == "api" and line["result"] == 2]
+    dumped = [json.loads(line) for line in trace("dump", "--json", report).out.decode().splitlines() if '"cuda_allocation_failed"' in line]
+    tap.ok([e["correlation_id"] for e in dumped] == [line["correlation"] for line in api], "its event has the correlation id of the call", dumped)
+
+
+def the_command():
+    report, _ = capture("nvtx_memory_use")
+    folded = {}
+    for line in trace("memory", "--flame", "--at", "oom", report).out.decode().splitlines():
+        stack, _, size = line.rpartition(" ")
+        folded[stack.split(";")[-1]] = int(size)
+    tap.ok(folded == {"run_out": 4 * MIB, "leak_weights": 3 * MIB, "leak_cache": 2 * MIB}, "--flame prints folded stacks with their bytes", folded)
+    first = int(rows("stats", "-r", "cuda_memory_trace", "-f", "csv", report)[1]["Time (ns)"])
+    text = trace("memory", "--at", f"{first}ns", report).out.decode()
+    tap.ok("(cuda_memory_fail)" in text and "leak_weights" in text and "leak_cache" in text and "reach_peak" not in text, "--at TIME: the live set at that time", text)
+    done = trace("memory", "--at", "noon", report)
+    tap.ok(done.status == 2 and b"invalid time 'noon'" in done.err, "a wrong time is refused", done)
+    plain, _ = capture("driver_api", trace_of="cuda")
+    tap.ok("(cuda_memory_fail)" not in trace("memory", plain).out.decode(), "no table of failures where nothing failed")
+    tap.ok(trace("memory", "--at", "oom", plain).status == 0, "--at oom without one is an empty table")
+    base = os.path.join(folder(), "nsys.sqlite")
+    trace("export", "-t", "sqlite", "-o", base, report)
+    with sqlite3.connect(base) as c:
+        for (name,) in c.execute("SELECT name FROM sqlite_master WHERE name GLOB 'LIBTRACE_*' AND type = 'table'").fetchall():
+            c.execute(f"DROP TABLE {name}")
+    failed = rows("stats", "-r", "cuda_memory_fail", "-f", "csv", base)
+    tap.ok(set(live(base)) == set(live(report)) and [r["Requested Bytes"] for r in failed] == [""], "a database with nsys's tables alone has all but the requested size", failed)
+
+
+def compared():
+    """Check the section of a comparison: more is held at the peak, and by whom."""
+    if not made.interpreter():
+        tap.skip("memory in comparisons", "no python3 with numpy and scipy (scripts/setup --python)")
+        return
+    report, _ = capture("nvtx_memory_use")
+    work = folder()
+    first = os.path.join(work, "first.sqlite")
+    trace("export", "-t", "sqlite", "-o", first, report)
+    paths = {"base": [], "other": []}
+    for side, extra in (("base", 0), ("other", MIB)):
+        for number in range(8):
+            path = os.path.join(work, f"{side}{number}.sqlite")
+            shutil.copyfile(first, path)
+            with sqlite3.connect(path) as c:
+                c.execute("UPDATE CUDA_GPU_MEMORY_USAGE_EVENTS SET bytes = bytes + ? WHERE bytes = ?", (extra, 3 * MIB))
+            paths[side].append(path)
+    done = run([os.path.join(made.lib.PRODUCTS, "bin/trace"), "diff", "--force", "-f", "json", *paths["base"], "--", *paths["other"]],
+               env=made.lib.clean_env(LIBTRACE_PYTHON=made.interpreter()))
+    found = {(f["kind"], f["path"], f["name"]): (f["base"], f["other"], f["result"]) for f in json.loads(done.out)["findings"] if f["metric"] == "bytes" and f["result"] != "equal"}
+    wanted = {("memory", "", "[peak]"): (15 * MIB, 16 * MIB, "worse"), ("memory", "", "[never released]"): (5 * MIB, 6 * MIB, "worse"),
+              ("memory", ":load", "leak_weights"): (3 * MIB, 4 * MIB, "worse")}
+    tap.ok(done.status == 1 and found == wanted, "diff names the peak, what is never released, and the holder that grew", (done.status, found, done.err.decode()[-300:]))
+
+
+REASON = device.missing("nvtx_memory_use")
+if REASON:
+    tap.skip("device memory", REASON)
+    tap.finish()
+else:
+    main(the_devices_count, known_places, the_command, compared)
