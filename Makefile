@@ -98,7 +98,9 @@ FORCE:
 COMMON_SRC := $(wildcard common/*.c common/schema/*.c)
 NCU_SRC := $(wildcard common/ncu/*.c)
 TRACER_SRC := $(wildcard tracer/*/*.c unwind/*.c)
-INJECT_SRC := $(filter-out inject/libc_stub.c,$(wildcard inject/*.c inject/*.S))
+# What depends on the processor: one folder each.
+MACHINE := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine 2>/dev/null)))
+INJECT_SRC := $(filter-out inject/libc_stub.c,$(wildcard inject/*.c)) $(wildcard machine/$(MACHINE)/*.S)
 WRITER_SRC := $(filter-out writer/main.c,$(wildcard writer/*.c writer/*/*.c))
 READER_SRC := $(filter-out reader/cli/main.c reader/cli/static.c reader/host/% reader/python/%,$(wildcard reader/*/*.c reader/*/*/*.c))
 
@@ -148,7 +150,7 @@ $(GEN)/libtrace.map: $(wildcard scripts/gen-libc-map common/schema/libc.def) Mak
 $(OBJ)/lib/%.o: %.c $(OBJ)/.flags | $(PB_H)
 	$(call say,CC)mkdir -p $(@D) && $(CC) $(LIB_FLAGS) -c -o $@ $<
 # Vector registers hold arguments and results of the calls that it records.
-$(addprefix $(OBJ)/lib/tracer/,functions/call.o core/drops.o): private LIB_FLAGS += $(if $(filter x86_64%,$(shell $(CC) -dumpmachine)),-mgeneral-regs-only)
+$(addprefix $(OBJ)/lib/tracer/,functions/call.o core/drops.o): private LIB_FLAGS += -mgeneral-regs-only
 $(OBJ)/lib/%.o: %.S $(OBJ)/.flags
 	$(call say,AS)mkdir -p $(@D) && $(CC) $(LIB_FLAGS) -c -o $@ $<
 $(OBJ)/prog/%.o: %.c $(OBJ)/.flags | $(PB_H) $(GEN)/reports_sql.h $(GEN)/system_calls.h

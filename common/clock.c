@@ -13,19 +13,11 @@
 
 #include "common/sys.h"
 #include "common/text.h"
-#if defined(__x86_64__)
-#include <cpuid.h>
-#endif
+#include "machine/machine.h"
 
 uint32_t clock_is_tsc;
 
 /* ---- the vdso ---- */
-
-#if defined(__x86_64__)
-#define VDSO_NAME "__vdso_clock_gettime"
-#else
-#define VDSO_NAME "__kernel_clock_gettime"
-#endif
 
 typedef int clock_function(int clock_id, struct timespec *ret_time);
 
@@ -95,7 +87,7 @@ static void vdso_find(void)
 	for (uint32_t i = 0, count = image_symbols(&image); i < count; i++) {
 		const Elf64_Sym *s = &image.symbols[i];
 		if (s->st_shndx == SHN_UNDEF || ELF64_ST_TYPE(s->st_info) != STT_FUNC ||
-			!text_equal(image.names + s->st_name, VDSO_NAME))
+			!text_equal(image.names + s->st_name, MACHINE_VDSO_CLOCK))
 			continue;
 		__atomic_store_n(&vdso_clock, (clock_function *)(image.bias + s->st_value),
 			__ATOMIC_RELAXED);
@@ -119,35 +111,22 @@ uint64_t clock_monotonic_ns(void)
 
 /* ---- the counter ---- */
 
-/* Bit 8 of leaf 0x80000007: the counter runs at one rate in every power state. */
-static bool cpu_says_invariant(void)
-{
-#if defined(__x86_64__)
-	unsigned a, b, c, d;
-	return __get_cpuid(0x80000007, &a, &b, &c, &d) && (d & 1u << 8);
-#else
-	return false;
-#endif
-}
-
-static bool kernel_trusts_tsc(void)
+/* Return whether the kernel itself uses the counter. */
+static bool kernel_trusts_counter(void)
 {
 	char name[32];
 	long length =
 		sys_read_file("/sys/devices/system/clocksource/clocksource0/current_clocksource",
 			name, sizeof(name));
 	if (length < 0)
-		return cpu_says_invariant();
-	return length >= 3 && name[0] == 't' && name[1] == 's' && name[2] == 'c' &&
-		(name[3] == '\n' || !name[3]);
+		return machine_counter_is_steady();
+	return text_equal(name, MACHINE_CLOCKSOURCE) || text_equal(name, MACHINE_CLOCKSOURCE "\n");
 }
 
 enum clock_kind clock_init(void)
 {
 	vdso_find();
-#if defined(__x86_64__)
-	clock_is_tsc = kernel_trusts_tsc();
-#endif
+	clock_is_tsc = kernel_trusts_counter();
 	return clock_is_tsc ? CLOCK_KIND_TSC : CLOCK_KIND_MONOTONIC;
 }
 

@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "common/spool.h"
+#include "machine/machine.h"
 
 /* 1 = the TSC is used. Set by clock_init() and clock_set(); read-only afterwards. */
 extern uint32_t clock_is_tsc __attribute__((visibility("hidden")));
@@ -35,17 +36,11 @@ uint64_t clock_system_ns(int clock_id);
  * Async-signal-safe. */
 uint64_t clock_monotonic_ns(void);
 
-/* Return the tick counter. rdtsc without a fence takes 8 ns. The processor may reorder it, but by
- * less time than any recorded call takes. */
+/* Return the tick counter: machine_counter(), or nanoseconds. */
 static inline uint64_t clock_ticks(void)
 {
-#if defined(__x86_64__)
-	if (__builtin_expect(clock_is_tsc, 1)) {
-		uint32_t low, high;
-		__asm__ volatile("rdtsc" : "=a"(low), "=d"(high));
-		return (uint64_t)high << 32 | low;
-	}
-#endif
+	if (__builtin_expect(clock_is_tsc, 1))
+		return machine_counter();
 	return clock_monotonic_ns();
 }
 

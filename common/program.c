@@ -15,6 +15,7 @@
 #include "common/elf.h"
 #include "common/sys.h"
 #include "common/text.h"
+#include "machine/machine.h"
 
 #define SCRIPT_DEPTH_MAX 5 /* the kernel's limit of nested scripts, before the program itself */
 #define HEAD_BYTES \
@@ -40,10 +41,8 @@ static enum child_verdict examine_elf(int fd, const char *head, size_t length)
 	const Elf64_Ehdr *elf = (const void *)head;
 	if (length < sizeof(*elf) || head[EI_CLASS] != ELFCLASS64)
 		return VERDICT_OTHER_ARCH;
-#if defined(__x86_64__)
-	if (elf->e_machine != EM_X86_64)
+	if (elf->e_machine != MACHINE_ELF)
 		return VERDICT_OTHER_ARCH;
-#endif
 	for (unsigned i = 0; i < elf->e_phnum; i++) {
 		const Elf64_Phdr *segment =
 			(const void *)(head + elf->e_phoff + (uint64_t)i * sizeof(*segment));

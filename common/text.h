@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "machine/machine.h"
+
 /* Return the number of bytes before the terminating NUL. */
 static inline size_t text_length(const char *s)
 {
@@ -83,14 +85,7 @@ static inline const char *text_find(const char *s, const char *part)
  * interposed. */
 static inline void bytes_copy(void *to, const void *from, size_t count)
 {
-	unsigned char *t = to;
-	const unsigned char *f = from;
-#if defined(__x86_64__)
-	__asm__ volatile("rep movsb" : "+D"(t), "+S"(f), "+c"(count) : : "memory");
-#else
-	while (count--)
-		*t++ = *f++;
-#endif
+	machine_bytes_copy(to, from, count);
 }
 
 /*

@@ -90,11 +90,7 @@ static void at_exit(int status, void *unused)
 
 #define MAIN_STACK_BYTES (8u << 20)
 
-#if defined(__x86_64__)
 extern const char function_stubs[] __attribute__((visibility("hidden")));
-#else
-#define function_stubs NULL
-#endif
 
 static bool begun;
 

@@ -11,7 +11,6 @@
 
 #include "tracer/base/libc.h"
 #include "tracer/base/rtld_next.h"
-#include "tracer/base/valgrind.h"
 
 /* ---- boot functions: called instead of a real function that has not been looked up yet ---- */
 
@@ -47,6 +46,7 @@ static const struct real_name real_names[] = {
 #define FNV(name, version, ...) {#name, version, offsetof(struct real, fn_##name)},
 #define HAND(ret, name, version, ...) {#name, version, offsetof(struct real, fn_##name)},
 #include "common/schema/libc.def"
+#include "machine/machine.h"
 };
 
 /* Replaces functions that this libc does not have. No program can be linked with them, but dlsym
@@ -109,7 +109,7 @@ void real_open(void)
 {
 	/* Look all functions up at once under Valgrind: it reports a race if one thread stores an
 	 * address later and another reads it. */
-	bool opened = rtld_next_open(&scope, _DYNAMIC) && !runs_on_valgrind();
+	bool opened = rtld_next_open(&scope, _DYNAMIC) && !machine_on_valgrind();
 	for (unsigned fn = 1; fn < FN_COUNT; fn++)
 		if (!opened ||
 			*real_place(&real_names[fn - 1]) == (void *)(uintptr_t)missing_function)

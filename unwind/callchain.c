@@ -42,11 +42,7 @@ enum frame_flag {
 };
 
 #define ALL_FRAMES_MAX 1000
-#if defined(__x86_64__)
-#define RULES_HERE true
-#else
-#define RULES_HERE false
-#endif
+#define RULES_HERE MACHINE_UNWINDS
 #define RED_ZONE_BYTES 128
 static struct callchain_setup setup;
 static struct callchain_nodes nodes;
@@ -161,11 +157,11 @@ static bool step_other(
 static bool step_signal(struct walk *w, struct registers *r, struct callchain_fresh *f)
 {
 	f->flags |= FRAME_OPAQUE;
-	if (!stack_range_raise(w->range, r->sp + REGISTERS_IP_BYTES + 8))
+	if (!stack_range_raise(w->range, r->sp + MACHINE_SIGNAL_IP_BYTES + 8))
 		return false;
-	struct registers out = {.ip = word(r->sp + REGISTERS_IP_BYTES),
-		.sp = word(r->sp + REGISTERS_SP_BYTES),
-		.bp = word(r->sp + REGISTERS_BP_BYTES),
+	struct registers out = {.ip = word(r->sp + MACHINE_SIGNAL_IP_BYTES),
+		.sp = word(r->sp + MACHINE_SIGNAL_SP_BYTES),
+		.bp = word(r->sp + MACHINE_SIGNAL_BP_BYTES),
 		.back = 0,
 		.flags = FRAME_EXACT | FRAME_OPAQUE};
 	if (out.sp & 7)

@@ -365,7 +365,7 @@ static bool common_part(struct program *p, struct reader r)
 	p->code_align = read_uleb(&r);
 	p->data_align = read_sleb(&r);
 	uint64_t ip = version == 1 ? read_bytes(&r, 1) : read_uleb(&r);
-	if (r.bad || id != 0 || (version != 1 && version != 3) || ip != CFI_IP)
+	if (r.bad || id != 0 || (version != 1 && version != 3) || ip != MACHINE_RETURN_COLUMN)
 		return false;
 	p->has_lengths = first == 'z';
 	if (first == 'z')

@@ -3,12 +3,14 @@
  * cfi.h - the call frame information (.eh_frame) of one instruction, as far as it is needed to find
  * the caller: the end of the frame, and the addresses of rbp and the return address.
  *
- * Reads the tables as the loader mapped them. x86-64 only; elsewhere nothing is ever found.
+ * Reads the tables as the loader mapped them.
  */
 #ifndef UNWIND_CFI_H
 #define UNWIND_CFI_H
 
 #include <stdint.h>
+
+#include "machine/machine.h"
 
 enum cfi_kind {
 	CFI_NO_FDE = 0, /* no entry for this address: code that was generated at run time, or has no
@@ -21,10 +23,10 @@ enum cfi_kind {
 
 /* The base of a value: a register by its DWARF number, or the CFA. */
 enum cfi_base {
-	CFI_BP = 6,
-	CFI_SP = 7,
-	CFI_IP = 16,
-	CFI_REGISTERS,
+	CFI_BP = MACHINE_BP,
+	CFI_SP = MACHINE_SP,
+	CFI_IP = MACHINE_IP,
+	CFI_REGISTERS = MACHINE_REGISTERS,
 	CFI_CFA = CFI_REGISTERS,
 	CFI_NUMBER
 };

@@ -13,14 +13,7 @@
 
 #include "common/sys.h"
 #include "common/text.h"
-
-#if defined(__x86_64__)
-#define TARGET "x86_64"
-#define IP_REGISTER 16
-#elif defined(__aarch64__)
-#define TARGET "aarch64"
-#define IP_REGISTER 32
-#endif
+#include "machine/machine.h"
 
 /* At least as large as unw_context_t and unw_cursor_t on any machine. */
 #define CONTEXT_WORDS 640
@@ -64,11 +57,12 @@ static bool resolve(const struct fallback_setup *setup, void *library)
 	const struct {
 		void *pointer;
 		const char *name;
-	} symbols[] = {{&unw.getcontext, "_U" TARGET "_getcontext"},
-		{&unw.init_local, "_UL" TARGET "_init_local"}, {&unw.step, "_UL" TARGET "_step"},
-		{&unw.get_reg, "_UL" TARGET "_get_reg"},
-		{&unw.flush_cache, "_U" TARGET "_flush_cache"},
-		{&unw.address_space, "_UL" TARGET "_local_addr_space"}};
+	} symbols[] = {{&unw.getcontext, "_U" MACHINE_NAME "_getcontext"},
+		{&unw.init_local, "_UL" MACHINE_NAME "_init_local"},
+		{&unw.step, "_UL" MACHINE_NAME "_step"},
+		{&unw.get_reg, "_UL" MACHINE_NAME "_get_reg"},
+		{&unw.flush_cache, "_U" MACHINE_NAME "_flush_cache"},
+		{&unw.address_space, "_UL" MACHINE_NAME "_local_addr_space"}};
 	for (size_t i = 0; i < sizeof(symbols) / sizeof(symbols[0]); i++) {
 		void *found = setup->symbol(library, symbols[i].name);
 		if (!found)
@@ -82,8 +76,8 @@ static bool resolve(const struct fallback_setup *setup, void *library)
  * even by our libunwind. */
 static bool is_there(const struct fallback_setup *setup)
 {
-	return setup->symbol(RTLD_DEFAULT, "_UL" TARGET "_step") ||
-		setup->symbol(RTLD_DEFAULT, "_U" TARGET "_step");
+	return setup->symbol(RTLD_DEFAULT, "_UL" MACHINE_NAME "_step") ||
+		setup->symbol(RTLD_DEFAULT, "_U" MACHINE_NAME "_step");
 }
 
 int fallback_load(const struct fallback_setup *setup)
@@ -112,7 +106,7 @@ static uint32_t walk(const struct fallback_frames *frames, uint32_t count, uint6
 		return 0;
 	for (uint32_t steps = 0; steps < STEPS_MAX && unw.step(cursor) > 0; steps++) {
 		uint64_t ip = 0;
-		if (unw.get_reg(cursor, IP_REGISTER, &ip) < 0 || !ip)
+		if (unw.get_reg(cursor, MACHINE_RETURN_COLUMN, &ip) < 0 || !ip)
 			break;
 		begun = begun || ip == frames->first;
 		if (!begun || (ip >= frames->own_begin && ip < frames->own_end))

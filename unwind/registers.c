@@ -4,14 +4,10 @@
  */
 #include "unwind/registers.h"
 
+#include "machine/machine.h"
+#include MACHINE_UNWINDING
 #include "unwind/rules.h"
 #include "unwind/stack.h"
-
-/* Registers in the kernel's struct sigcontext: r8..r15, rdi, rsi, rbp, rbx, rdx, rax, rcx, rsp,
- * rip. */
-#define SIGNAL_FIRST_BYTES 40u
-static const uint8_t signal_order[CFI_REGISTERS] = {
-	8, 9, 10, 11, 12, 13, 14, 15, 5, 4, 6, 3, 1, 0, 2, 7, 16};
 
 static bool read_word(uint64_t address, uint64_t *ret_word)
 {
@@ -20,25 +16,6 @@ static bool read_word(uint64_t address, uint64_t *ret_word)
 	*ret_word = *(const volatile uint64_t *)(uintptr_t)address;
 	return true;
 }
-
-#if defined(__x86_64__)
-/* Store the registers as they are at the call, and the address after it. Compiled code might
- * change one of them first. */
-__attribute__((naked)) void registers_here(
-	__attribute__((unused)) struct registers_all *ret_registers)
-{
-	__asm__("mov %rbx, 24(%rdi)\n\tmov %rbp, 48(%rdi)\n\tmov %r12, 96(%rdi)\n\t"
-		"mov %r13, 104(%rdi)\n\tmov %r14, 112(%rdi)\n\tmov %r15, 120(%rdi)\n\t"
-		"lea 8(%rsp), %rax\n\tmov %rax, 56(%rdi)\n\t"
-		"mov (%rsp), %rax\n\tmov %rax, 128(%rdi)\n\t"
-		"movb $0, 136(%rdi)\n\tret");
-}
-#else
-void registers_here(struct registers_all *ret_registers)
-{
-	*ret_registers = (struct registers_all){.exact = false};
-}
-#endif
 
 static bool value_of(const struct registers_all *registers, uint64_t cfa,
 	const struct cfi_value *value, uint64_t *ret_result)
@@ -53,9 +30,9 @@ static bool value_of(const struct registers_all *registers, uint64_t cfa,
 
 static bool step_signal(struct registers_all *registers)
 {
-	uint64_t at = registers->r[CFI_SP] + SIGNAL_FIRST_BYTES;
+	uint64_t at = registers->r[CFI_SP] + MACHINE_SIGNAL_FIRST_BYTES;
 	for (unsigned i = 0; i < CFI_REGISTERS; i++, at += 8)
-		if (!read_word(at, &registers->r[signal_order[i]]))
+		if (!read_word(at, &registers->r[machine_signal_order[i]]))
 			return false;
 	registers->exact = true;
 	return true;
@@ -81,16 +58,16 @@ static bool step_frame(struct registers_all *registers, const struct cfi_frame *
 	return out.r[CFI_IP] != 0;
 }
 
+/* Return whether the word-aligned addresses that hold [address, address + bytes) can be read. */
+static bool code_readable(uint64_t address, uint64_t bytes)
+{
+	return stack_readable(address & ~UINT64_C(7)) &&
+		stack_readable((address + bytes - 1) & ~UINT64_C(7));
+}
+
 uint64_t registers_room_behind(uint64_t ip)
 {
-	static const uint8_t add_rsp[] = {0x48, 0x83, 0xc4};
-	const uint8_t *code = (const uint8_t *)(uintptr_t)ip;
-	if (!stack_readable(ip & ~UINT64_C(7)) || !stack_readable((ip + 4) & ~UINT64_C(7)))
-		return 0;
-	for (unsigned i = 0; i < sizeof(add_rsp); i++)
-		if (code[i] != add_rsp[i])
-			return 0;
-	return code[4] == 0xc3 && code[3] < 0x80 && code[3] % 8 == 0 ? code[3] : 0;
+	return code_readable(ip, 5) ? machine_room_behind((const void *)(uintptr_t)ip) : 0;
 }
 
 /* Step out of code without tables: it keeps rbp, or the instruction after the call says the size

@@ -3,8 +3,7 @@
  * registers.h - unwinding with all registers: slow and exact, for frames whose caller is found by
  * registers other than rsp and rbp (the C library's lazy resolver, hand-written assembly).
  *
- * Takes about 1 us per frame: nothing is cached, and every word is probed before it is read. x86-64
- * only.
+ * Takes about 1 us per frame: nothing is cached, and every word is probed before it is read.
  */
 #ifndef UNWIND_REGISTERS_H
 #define UNWIND_REGISTERS_H
@@ -12,12 +11,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "machine/machine.h"
 #include "unwind/cfi.h"
-
-/* Offsets of the saved registers from the stack pointer of a signal handler's return path. */
-#define REGISTERS_BP_BYTES 120u
-#define REGISTERS_SP_BYTES 160u
-#define REGISTERS_IP_BYTES 168u
 
 #define GUESS_MAX_BYTES 0x4000 /* size of a frame found by rbp without tables; libunwind's limit */
 
@@ -26,7 +21,8 @@ struct registers_all {
 	bool exact;                /* interrupted: r[CFI_IP] is not a return address */
 };
 
-/* Get the registers of the calling function that a callee preserves. Any thread. */
+/* Get the registers of the calling function that a callee preserves. Any thread. In assembly
+ * (MACHINE_UNWINDING): compiled code might change one of them first. */
 void registers_here(struct registers_all *ret_registers);
 
 /* Step from a frame to its caller. Return false at the end, or if the caller is not known. Any
@@ -39,8 +35,7 @@ bool registers_in_handler(void);
 
 /*
  * Return the bytes between sp and the return address of a frame in code without tables, if the code
- * itself shows it: `add $N, %rsp; ret` after the call at `ip`, as in CPython's trampolines for
- * perf, which keep no rbp. 0: the code does not show it.
+ * behind the call at `ip` shows it (machine_room_behind()). 0: it does not.
  */
 uint64_t registers_room_behind(uint64_t ip);
 

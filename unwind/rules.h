@@ -3,7 +3,7 @@
  * rules.h - how to get from a frame to its caller, one cached word per instruction address.
  *
  * The cache is process-wide. An entry is one 64-bit word, so it is read and replaced whole without
- * a lock. The call frame information is looked up at the first use of an address. x86-64 only.
+ * a lock. The call frame information is looked up at the first use of an address.
  */
 #ifndef UNWIND_RULES_H
 #define UNWIND_RULES_H

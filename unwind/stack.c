@@ -9,6 +9,7 @@
 #include <signal.h>
 
 #include "common/sys.h"
+#include "machine/machine.h"
 
 #define PAGE_MASK ((uint64_t)STACK_PAGE_BYTES - 1)
 #define NEAR_BYTES (64ull * STACK_PAGE_BYTES)
@@ -65,18 +66,9 @@ bool stack_range_raise(struct stack_range *range, uint64_t end)
 
 static uint64_t first_descriptor; /* that of the program's first thread; 0 = not known */
 
-static uint64_t descriptor(void)
-{
-	uint64_t address = 0;
-#if defined(__x86_64__)
-	__asm__("movq %%fs:0, %0" : "=r"(address));
-#endif
-	return address;
-}
-
 void stack_init(void)
 {
-	first_descriptor = sys_gettid() == sys_getpid() ? descriptor() : 0;
+	first_descriptor = sys_gettid() == sys_getpid() ? machine_thread_pointer() : 0;
 }
 
 /* Return the address of the thread's descriptor, which glibc stores at the outer end of the
@@ -84,7 +76,7 @@ void stack_init(void)
  * shares it: clone() with CLONE_VM, without CLONE_SETTLS. */
 static uint64_t thread_top(void)
 {
-	uint64_t top = descriptor();
+	uint64_t top = machine_thread_pointer();
 	return top == first_descriptor || sys_gettid() == sys_getpid() ? 0 : top;
 }
 

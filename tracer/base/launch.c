@@ -13,42 +13,19 @@
 
 #include "common/sys.h"
 #include "common/tree.h"
+#include "machine/machine.h"
 
-#if defined(__x86_64__)
 /* Call clone(2); the new task calls run() and ends. glibc's clone() is not used: before 2.25, it
  * ends the whole process when a task with CLONE_THREAD returns, and sets the caller's own cached
  * pid and tid to -1 for a task with CLONE_VM, so that a later abort() or raise() fails. */
 static __attribute__((noinline)) int task_clone(
 	int (*run)(void *), void *stack, int flags, void *argument)
 {
-	register long no_tid __asm__("r10") = 0;
-	register long no_tls __asm__("r8") = 0;
-	register int (*task_run)(void *) __asm__("r9") = run;
-	register void *task_argument __asm__("r12") = argument;
-	long result;
-	/* All registers but rax, rcx and r11 are the caller's in the new task, too. */
-	__asm__ volatile("syscall\n\t"
-			 "testq %%rax, %%rax\n\t"
-			 "jnz 1f\n\t"
-			 "xorl %%ebp, %%ebp\n\t"
-			 "movq %%r12, %%rdi\n\t"
-			 "callq *%%r9\n\t"
-			 "movl %%eax, %%edi\n\t"
-			 "movl %[exit], %%eax\n\t"
-			 "syscall\n\t"
-			 "hlt\n"
-			 "1:"
-			 : "=a"(result)
-			 : "a"((long)SYS_clone), "D"((long)flags), "S"(stack), "d"(0L), "r"(no_tid),
-			 "r"(no_tls), "r"(task_run), "r"(task_argument), [exit] "i"(SYS_exit)
-			 : "rcx", "r11", "memory", "cc");
-	return (int)result;
+	const struct machine_task_calls calls = {SYS_clone, SYS_exit};
+	return (int)machine_clone(calls, run, stack, flags, argument);
 }
 
 int (*launch_clone)(int (*)(void *), void *, int, void *) = task_clone;
-#else
-int (*launch_clone)(int (*)(void *), void *, int, void *);
-#endif
 
 /* CLONE_UNTRACED: a debugger that follows the program's children does not get the writer, which the
  * program did not create, and which the debugger may kill when it ends (PTRACE_O_EXITKILL). */

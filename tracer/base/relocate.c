@@ -12,40 +12,16 @@
 #include <stdint.h>
 
 #include "common/text.h"
+#include "machine/machine.h"
 #include "tracer/base/rtld_next.h"
 
 const void *const volatile relocate_mark = (const void *)&relocate_mark;
-
-#if defined(__x86_64__)
-#define RELATIVE R_X86_64_RELATIVE
-#define SYMBOL_GOT R_X86_64_GLOB_DAT
-#define SYMBOL_PLT R_X86_64_JUMP_SLOT
-#define SYMBOL_DATA R_X86_64_64
-#define THREAD_OFFSET R_X86_64_TPOFF64
-#elif defined(__aarch64__)
-#define RELATIVE R_AARCH64_RELATIVE
-#define SYMBOL_GOT R_AARCH64_GLOB_DAT
-#define SYMBOL_PLT R_AARCH64_JUMP_SLOT
-#define SYMBOL_DATA R_AARCH64_ABS64
-#define THREAD_OFFSET R_AARCH64_TLS_TPREL
-#endif
 
 extern const ElfW(Ehdr) __ehdr_start __attribute__((visibility("hidden")));
 extern const ElfW(Dyn) own_dynamic[] __asm__("_DYNAMIC") __attribute__((visibility("hidden")));
 
 /* Replaces thread-local memory, whose address is not known yet. Data written to it is lost. */
 static _Alignas(64) char thread_memory[1024];
-
-static uint64_t thread_pointer(void)
-{
-	uint64_t pointer;
-#if defined(__x86_64__)
-	__asm__("movq %%fs:0, %0" : "=r"(pointer));
-#else
-	__asm__("mrs %0, tpidr_el0" : "=r"(pointer));
-#endif
-	return pointer;
-}
 
 /* Return the program's headers, from the auxiliary vector after the environment: AT_PHDR, AT_PHENT
  * and AT_PHNUM have always been in this order. Our own frame is below on the same stack. */
@@ -90,16 +66,16 @@ static void apply(const struct own *own, const ElfW(Rela) * r)
 	uint64_t value = (uint64_t)r->r_addend;
 	const ElfW(Sym) *symbol = &own->symbols[ELF64_R_SYM(r->r_info)];
 	switch (ELF64_R_TYPE(r->r_info)) {
-	case RELATIVE:
+	case MACHINE_RELOCATE_RELATIVE:
 		*place = own->base + value;
 		break;
-	case THREAD_OFFSET:
+	case MACHINE_RELOCATE_THREAD:
 		*place = (uint64_t)(uintptr_t)thread_memory + symbol->st_value + value -
-			thread_pointer();
+			machine_thread_pointer();
 		break;
-	case SYMBOL_GOT:
-	case SYMBOL_PLT:
-	case SYMBOL_DATA: {
+	case MACHINE_RELOCATE_GOT:
+	case MACHINE_RELOCATE_PLT:
+	case MACHINE_RELOCATE_DATA: {
 		uint64_t found = rtld_next_find_from(own->objects, own->strings + symbol->st_name);
 		*place = found ? found + value : 0;
 		break;

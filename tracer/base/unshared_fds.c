@@ -12,8 +12,8 @@
 #include <stdint.h>
 
 #include "common/sys.h"
+#include "machine/machine.h"
 #include "tracer/base/launch.h"
-#include "tracer/base/valgrind.h"
 
 #define STACK_BYTES UINT64_C(16384)
 #define GONE_ROUNDS 10000
@@ -71,7 +71,7 @@ bool unshared_fds_run(void (*work)(void *argument), void *argument)
 	struct task task = {work, argument, 0, false};
 	uint64_t old_signals;
 	/* Valgrind ends a program that creates such a task. */
-	char *stack = launch_clone && !runs_on_valgrind() ? sys_mmap_private(STACK_BYTES) : NULL;
+	char *stack = launch_clone && !machine_on_valgrind() ? sys_mmap_private(STACK_BYTES) : NULL;
 	if (!stack)
 		return false;
 	int before = errno; /* clone() may fail */

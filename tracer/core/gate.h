@@ -18,13 +18,10 @@
 
 #include "common/spool.h"
 #include "common/tree.h"
+#include "machine/machine.h"
 #include "tracer/core/config.h"
 
-#if defined(__x86_64__)
-#define GATE_PAGE 4096u
-#else
-#define GATE_PAGE 65536u /* the largest page size of aarch64 */
-#endif
+#define GATE_PAGE MACHINE_PAGE_MAX
 #define GATE_PAGES(bytes) (((bytes) + GATE_PAGE - 1) / GATE_PAGE * GATE_PAGE)
 
 struct process_words {

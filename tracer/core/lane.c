@@ -9,6 +9,7 @@
 #include "common/schema/functions.h"
 #include "common/sys.h"
 #include "common/text.h"
+#include "machine/machine.h"
 #include "tracer/core/writer_wait.h"
 #include "tracer/core/diagnostic.h"
 #include "tracer/core/gate.h"
@@ -367,20 +368,10 @@ void lane_put_nested(struct thread *t, const struct record *record)
 /* Store `rest` and return true if the sum equals `*now`; otherwise load the sum into `*now`. */
 static bool sum_exchange(struct fn_sum *sum, struct fn_sum *now, struct fn_sum rest)
 {
-#if defined(__x86_64__)
-	bool done;
-	__asm__ volatile("lock cmpxchg16b %1"
-			 : "=@ccz"(done), "+m"(*sum), "+a"(now->count), "+d"(now->ticks)
-			 : "b"(rest.count), "c"(rest.ticks)
-			 : "memory");
+	uint64_t expected[2] = {now->count, now->ticks};
+	bool done = machine_exchange_pair(&sum->count, expected, rest.count, rest.ticks);
+	*now = (struct fn_sum){.count = expected[0], .ticks = expected[1]};
 	return done;
-#else
-	if (!__atomic_compare_exchange_n(&sum->count, &now->count, rest.count, false,
-		    __ATOMIC_RELAXED, __ATOMIC_RELAXED))
-		return false;
-	__atomic_fetch_sub(&sum->ticks, now->ticks - rest.ticks, __ATOMIC_RELAXED);
-	return true;
-#endif
 }
 
 /* Subtract, only once, what has become a record: handlers add to the sum meanwhile, and a child

@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "machine/machine.h"
 #include "tracer/core/thread.h"
 
 /* Make room for `slots` consecutive records (mostly 1). Close an open gap and move nested records
@@ -47,11 +48,7 @@ static inline void lane_publish(struct thread *t, unsigned slots)
 	uint64_t bytes = (uint64_t)slots * RECORD_BYTES;
 	t->published += bytes;
 	THREAD_BARRIER();
-#if defined(__x86_64__)
-	__asm__ volatile("addq %1, %0" : "+m"(t->lane->head) : "er"(bytes) : "cc", "memory");
-#else
-	__atomic_fetch_add(&t->lane->head, bytes, __ATOMIC_RELEASE);
-#endif
+	machine_owner_publish(&t->lane->head, bytes);
 }
 
 /* Make `call` the open call. The stack pointer is stored last: a handler that runs before that uses

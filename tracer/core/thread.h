@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "common/spool.h"
+#include "machine/machine.h"
 
 enum fork_state {
 	FORK_NONE = 0,
@@ -108,18 +109,8 @@ static inline uint64_t thread_busy_at(const struct thread *t)
  */
 static inline bool thread_try_enter(struct thread *t)
 {
-	uint64_t none = 0,
-		 place = 0 - ((uint64_t)(uintptr_t)__builtin_frame_address(0) | BUSY_SLOW);
-	bool taken;
-#if defined(__x86_64__)
-	__asm__ volatile("cmpxchgq %3, %0"
-			 : "+m"(t->busy), "+a"(none), "=@ccz"(taken)
-			 : "r"(place)
-			 : "memory");
-#else
-	taken = __atomic_compare_exchange_n(
-		&t->busy, &none, place, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
-#endif
+	uint64_t place = 0 - ((uint64_t)(uintptr_t)__builtin_frame_address(0) | BUSY_SLOW);
+	bool taken = machine_owner_exchange(&t->busy, 0, place);
 	if (taken)
 		t->entered = place;
 	THREAD_BARRIER();
@@ -130,11 +121,7 @@ static inline bool thread_try_enter(struct thread *t)
 static inline void thread_give(struct thread *t)
 {
 	THREAD_BARRIER();
-#if defined(__x86_64__)
-	__asm__ volatile("subq %1, %0" : "+m"(t->busy) : "r"(t->entered) : "cc");
-#else
-	__atomic_fetch_sub(&t->busy, t->entered, __ATOMIC_RELAXED);
-#endif
+	machine_owner_add(&t->busy, 0 - t->entered);
 }
 
 /* Enter for code that continues even if the guard is taken: the last one to leave gives it back. */

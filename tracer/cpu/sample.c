@@ -12,24 +12,16 @@
 
 #include "common/clock.h"
 #include "common/sys.h"
+#include "machine/machine.h"
 #include "tracer/core/chains.h"
 #include "tracer/core/gate.h"
 #include "tracer/core/lane.h"
 #include "tracer/core/state.h"
 #include "unwind/registers.h"
+#include MACHINE_SAMPLES
 
 bool cpu_is_on, cpu_signal_is_named;
 uint64_t cpu_period_ns;
-
-/* Return the number of the CPU: the kernel stores it in a segment's limit, for the vdso. */
-static uint64_t processor(void)
-{
-	uint32_t limit = 0;
-#if defined(__x86_64__)
-	__asm__ volatile("lsl %1, %0" : "=r"(limit) : "r"(0x7bu) : "cc");
-#endif
-	return limit & 0xfff;
-}
 
 /* Write a record, with the callchain. Return false if the lane cannot be used now. */
 static bool put(struct thread *t, const struct registers_all *from, struct record record)
@@ -79,7 +71,9 @@ void cpu_sample(struct thread *t, const struct registers_all *from, uint64_t per
 	if (ns > (periods + 1) * cpu_period_ns)
 		ns = (periods + 1) * cpu_period_ns;
 	const struct record record = {clock_ticks(), REC_CPU_SAMPLE,
-		processor() << 48 | open_function(t, from) << 32 | (periods & UINT32_MAX), ns};
+		(uint64_t)machine_processor() << 48 | open_function(t, from) << 32 |
+			(periods & UINT32_MAX),
+		ns};
 	if (!put(t, from, record)) {
 		t->samples->owed = (uint32_t)periods;
 		if (session.spool)
@@ -130,7 +124,7 @@ static void overdue_put(struct thread *t, uint64_t now_ns, uint64_t ns)
 		return;
 	t->samples->ahead += (uint32_t)periods;
 	*r = (struct record){tick, REC_CPU_SAMPLE,
-		SAMPLE_IN_STEP | processor() << 48 | (periods & UINT32_MAX), ns};
+		SAMPLE_IN_STEP | (uint64_t)machine_processor() << 48 | (periods & UINT32_MAX), ns};
 	lane_publish(t, slots);
 	SAMPLES_ADD(samples, 1);
 	SAMPLES_ADD(in_step, 1);
@@ -159,90 +153,30 @@ void cpu_long_call(struct thread *t, uint64_t tick, uint64_t ticks)
 		s->awake = session_ticks(ns);
 }
 
-#if defined(__x86_64__)
-
 /*
  * The entry switches to the handler's stack at once: the program's stack, which may be a small
- * signal stack, holds only the kernel's frame and %rbp. A signal that is not from the timer is
- * ignored, as by the default action. The timer's value is the address of the thread's state: code
- * that runs on another thread's memory is not sampled. The signal of an event has no value: its
- * thread asks the kernel for its number.
+ * signal stack, holds only the kernel's frame and the frame pointer. A signal that is not from the
+ * timer is ignored, as by the default action. The timer's value is the address of the thread's
+ * state: code that runs on another thread's memory is not sampled. The signal of an event has no
+ * value: its thread asks the kernel for its number.
  */
-#define TEXT_OF(number) #number
-#define TEXT(number) TEXT_OF(number)
-#define SAMPLE_STACK_AT 224
-#define CODE_AT 8
-#define OVERRUN_AT 20
-#define VALUE_AT 24
-#define TID_AT 136
-#define GETTID 186
-_Static_assert(offsetof(struct thread, samples) == SAMPLE_STACK_AT &&
-		offsetof(struct thread, tid) == TID_AT && SYS_gettid == GETTID && POLL_IN == 1,
+_Static_assert(offsetof(struct thread, samples) == MACHINE_SAMPLE_STACK_AT &&
+		offsetof(struct thread, tid) == MACHINE_SAMPLE_TID_AT &&
+		SYS_gettid == MACHINE_SAMPLE_GETTID && POLL_IN == 1,
 	"the entry knows them");
-_Static_assert(offsetof(siginfo_t, si_code) == CODE_AT && SI_TIMER == -2 &&
-		offsetof(siginfo_t, si_overrun) == OVERRUN_AT &&
-		offsetof(siginfo_t, si_value) == VALUE_AT,
+_Static_assert(offsetof(siginfo_t, si_code) == MACHINE_SAMPLE_CODE_AT && SI_TIMER == -2 &&
+		offsetof(siginfo_t, si_value) == MACHINE_SAMPLE_VALUE_AT,
 	"the entry knows them");
-
-/* clang-format off */
-__asm__(".text\n"
-	"	.globl cpu_entry\n"
-	"	.hidden cpu_entry\n"
-	"	.type cpu_entry, @function\n"
-	"	.p2align 4\n"
-	"cpu_entry:\n"
-	"	.cfi_startproc\n"
-	"	endbr64\n"
-	"	cmpl	$-2, " TEXT(CODE_AT) "(%rsi)\n"
-	"	jne	2f\n"
-	"	movq	thread_self@gottpoff(%rip), %rax\n"
-	"	addq	%fs:0, %rax\n"
-	"	cmpq	" TEXT(VALUE_AT) "(%rsi), %rax\n"
-	"	jne	1f\n"
-	"3:	movq	" TEXT(SAMPLE_STACK_AT) "(%rax), %rax\n"
-	"	testq	%rax, %rax\n"
-	"	je	1f\n"
-	"	pushq	%rbp\n"
-	"	.cfi_def_cfa_offset 16\n"
-	"	.cfi_offset %rbp, -16\n"
-	"	movq	%rsp, %rbp\n"
-	"	.cfi_def_cfa_register %rbp\n"
-	"	movq	%rax, %rsp\n"
-	"	call	cpu_handle\n"
-	"	movq	%rbp, %rsp\n"
-	"	popq	%rbp\n"
-	"	.cfi_def_cfa %rsp, 8\n"
-	"1:	ret\n"
-	"2:	cmpl	$1, " TEXT(CODE_AT) "(%rsi)\n"
-	"	jne	1b\n"
-	"	cmpb	$0, cpu_is_on(%rip)\n"
-	"	je	1b\n"
-	"	movl	$" TEXT(GETTID) ", %eax\n"
-	"	syscall\n"
-	"	movl	%eax, %ecx\n"
-	"	movq	thread_self@gottpoff(%rip), %rax\n"
-	"	addq	%fs:0, %rax\n"
-	"	cmpl	" TEXT(TID_AT) "(%rax), %ecx\n"
-	"	jne	1b\n"
-	"	jmp	3b\n"
-	"	.cfi_endproc\n"
-	"	.size cpu_entry, . - cpu_entry\n");
-/* clang-format on */
 
 /* Take the sample; called by cpu_entry(). */
 __attribute__((used)) static void cpu_handle(
 	int number, const siginfo_t *info, const ucontext_t *context)
 {
-	/* Index in the kernel's frame of each register, by its DWARF number. */
-	static const uint8_t order[CFI_REGISTERS] = {REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI,
-		REG_RDI, REG_RBP, REG_RSP, REG_R8, REG_R9, REG_R10, REG_R11, REG_R12, REG_R13,
-		REG_R14, REG_R15, REG_RIP};
 	struct registers_all from = {.exact = true};
 	(void)number;
 	if (session.restricted || !cpu_is_on)
 		return;
-	for (unsigned i = 0; i < CFI_REGISTERS; i++)
-		from.r[i] = (uint64_t)context->uc_mcontext.gregs[order[i]];
+	machine_registers_of(context, from.r);
 	uint64_t periods = 1 + (uint64_t)(uint32_t)info->si_overrun;
 	struct samples *s = thread_self.samples;
 	if (s->begun)
@@ -250,13 +184,3 @@ __attribute__((used)) static void cpu_handle(
 	if (periods) /* a signal that the program has sent looks like one of an event */
 		cpu_sample(&thread_self, &from, periods);
 }
-
-#else
-
-/* Never installed. */
-void cpu_entry(int number, void *info, void *context)
-{
-	(void)number, (void)info, (void)context;
-}
-
-#endif

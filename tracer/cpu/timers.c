@@ -44,22 +44,13 @@ struct action {
 	uint64_t mask;
 };
 #define FLAG_RESTORER 0x04000000u
-
-#if defined(__x86_64__)
-/* Debuggers and unwinders recognize the return from a handler by these bytes. */
-__asm__(".text\n\tnop\n\t.p2align 4\n\t.type cpu_return, @function\ncpu_return:\n"
-	"\tmovq $15, %rax\n\tsyscall\n\t.size cpu_return, . - cpu_return\n");
 void cpu_return(void) __attribute__((visibility("hidden")));
-#define RETURN cpu_return
-#else
-#define RETURN NULL
-#endif
 
 bool cpu_install(void)
 {
 	/* The mask blocks all signals, also those that the C library uses itself. */
 	const struct action action = {cpu_entry,
-		SA_SIGINFO | SA_RESTART | SA_ONSTACK | FLAG_RESTORER, RETURN, UINT64_MAX};
+		SA_SIGINFO | SA_RESTART | SA_ONSTACK | FLAG_RESTORER, cpu_return, UINT64_MAX};
 	return SYS4(SYS_rt_sigaction, SIGURG, &action, NULL, sizeof(action.mask)) == 0;
 }
 
@@ -88,9 +79,6 @@ static bool kernel_is_new(void)
 
 static enum cpu_off reason_at_start(void)
 {
-#if !defined(__x86_64__)
-	return CPU_OFF_KERNEL;
-#endif
 	if (!session.config.sample_by_event && !kernel_is_new())
 		return CPU_OFF_KERNEL;
 	if (!action_is(NULL))

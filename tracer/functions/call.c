@@ -25,7 +25,7 @@ _Static_assert(offsetof(struct function_frame, number) == 64 &&
 		offsetof(struct function_frame, copied) == 80 &&
 		offsetof(struct function_frame, rbp) == 192 &&
 		offsetof(struct function_frame, traced) == 84,
-	"inject/function_stubs.S knows these offsets");
+	"function_stubs.S knows these offsets");
 
 /* ---- slow paths ---- */
 

@@ -3,10 +3,10 @@
  * functions.h - calls of the functions of any library: tables, stubs, frames.
  *
  * The tables (GOT) through which modules call the functions that the user names lead to stubs of
- * inject/function_stubs.S. A stub makes an ordinary frame, calls function_enter(), the function,
- * function_leave(). Nothing of a call is stored outside of its frame, except for its entry among
- * the open calls in the spool, so exceptions, longjmp and fibers need no help: an entry whose frame
- * is gone is recorded as abandoned by the next call from a frame above it.
+ * function_stubs.S of machine/. A stub makes an ordinary frame, calls function_enter(), the
+ * function, function_leave(). Nothing of a call is stored outside of its frame, except for its
+ * entry among the open calls in the spool, so exceptions, longjmp and fibers need no help: an entry
+ * whose frame is gone is recorded as abandoned by the next call from a frame above it.
  *
  * x86-64 only, and only with glibc 2.35 or later, whose _dl_find_object() finds the module of an
  * address without a lock.
@@ -91,7 +91,7 @@ extern const char *function_stubs_begin __attribute__((visibility("hidden")));
 extern int (*function_find_object)(void *address, void *ret_object)
 	__attribute__((visibility("hidden")));
 
-/* The frame of a call, made by inject/function_stubs.S. */
+/* The frame of a call, made by function_stubs.S. */
 struct function_frame {
 	uint64_t words[6]; /* rdi rsi rdx rcx r8 r9; then rax in place of rdi */
 	uint64_t rax, r10;

@@ -12,6 +12,7 @@
 #include <time.h>
 
 #include "common/clock.h"
+#include "machine/machine.h"
 #include "tracer/nvtx/extensions.h"
 #include "tracer/nvtx/select.h"
 #include "tracer/core/state.h"
@@ -79,9 +80,9 @@ static bool system_read(uint64_t clock, int64_t *ret_time)
 {
 	int id;
 	switch (clock) {
-#if defined(__x86_64__)
+#if defined(__x86_64__) /* an identifier of NVTX */
 	case NVTX_CLOCK_TSC:
-		*ret_time = (int64_t)__builtin_ia32_rdtsc();
+		*ret_time = (int64_t)machine_counter();
 		return true;
 #endif
 	case NVTX_CLOCK_REALTIME:

@@ -12,6 +12,7 @@
 #include "common/schema/fn_ids.h"
 #include "common/sys.h"
 #include "common/text.h"
+#include "machine/machine.h"
 #include "tracer/core/chains.h"
 #include "tracer/core/pytorch.h"
 #include "tracer/session/spare.h"
@@ -96,23 +97,8 @@ static uint32_t depth_of(const struct lane *lane)
  * stack may have begun another call, with the same stack pointer. */
 static bool open_take(struct lane *lane, const struct open_call *open)
 {
-#if defined(__x86_64__)
-	struct {
-		uint64_t sp, tick;
-	} *word = (void *)&lane->open.sp;
-	uint64_t sp = open->sp, tick = open->tick;
-	bool taken; /* without a lock prefix: only this thread writes there */
-	__asm__ volatile("cmpxchg16b %1"
-			 : "=@ccz"(taken), "+m"(*word), "+a"(sp), "+d"(tick)
-			 : "b"(UINT64_C(0)), "c"(open->tick)
-			 : "memory");
-	return taken;
-#else
-	uint64_t sp = open->sp;
-	return lane->open.tick == open->tick &&
-		__atomic_compare_exchange_n(
-			&lane->open.sp, &sp, 0, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
-#endif
+	uint64_t expected[2] = {open->sp, open->tick};
+	return machine_owner_exchange_pair(&lane->open.sp, expected, 0, open->tick);
 }
 
 /* Return true if the call of that entry of open_stack has ended. */

@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #include "common/clock.h"
+#include "machine/machine.h"
 #include "tracer/session/attach.h"
 #include "tracer/core/chains.h"
 #include "tracer/core/lane.h"
@@ -84,15 +85,9 @@ static inline __attribute__((always_inline)) bool osrt_begin(struct call *call, 
 static inline void osrt_sum_add(struct lane *lane, unsigned fn, uint64_t ticks)
 {
 	struct fn_sum *sum = &lane->sums[fn];
-#if defined(__x86_64__)
-	__asm__ volatile("incq %0" : "+m"(thread_self.counted));
-	__asm__ volatile("incq %0" : "+m"(sum->count));
-	__asm__ volatile("addq %1, %0" : "+m"(sum->ticks) : "r"(ticks));
-#else
-	__atomic_fetch_add(&thread_self.counted, 1, __ATOMIC_RELAXED);
-	__atomic_fetch_add(&sum->count, 1, __ATOMIC_RELAXED);
-	__atomic_fetch_add(&sum->ticks, ticks, __ATOMIC_RELAXED);
-#endif
+	machine_owner_add(&thread_self.counted, 1);
+	machine_owner_add(&sum->count, 1);
+	machine_owner_add(&sum->ticks, ticks);
 }
 
 /* Count one more call of `fn` that is not recorded, and keep its start tick for
@@ -182,55 +177,39 @@ __attribute__((cold, noinline)) uint64_t osrt_put_long(
 __attribute__((cold, noinline)) uint64_t osrt_put_full(
 	uint64_t tick, uint64_t word, uint64_t a, uint64_t b);
 
-#if defined(__x86_64__)
-static inline __attribute__((always_inline)) uint64_t osrt_tsc(void)
-{
-	uint64_t ticks; /* rdtsc clears the upper halves */
-	__asm__ volatile("rdtsc\n\tshlq $32, %%rdx\n\torq %%rdx, %0" : "=a"(ticks) : : "rdx", "cc");
-	return ticks;
-}
-
 /* Begin a call on the hot path. Return false if the slow path must begin it. Count the instructions
  * of this and of osrt_fast_end() after each change (tests/bench/instructions.sh). */
 static inline __attribute__((always_inline)) bool osrt_fast_begin(uint64_t *ret_tick, unsigned fn)
 {
-	/* asm goto: one comparison with memory each; the compiler would load and test */
-	__asm__ goto("movl %0, %%eax\n\ttestl %%eax, %1\n\tje %l2"
-		     :
-		     : "m"(own_words.osrt_mask), "m"(tree_gate)
-		     : "eax", "cc"
-		     : long_way);
+	if (!machine_masks_meet(&own_words.osrt_mask, &tree_gate))
+		return false;
 	struct lane *lane = thread_self.fast;
 	if (__builtin_expect(lane->open.sp != 0, 0))
 		return false;
-	*ret_tick = osrt_tsc();
+	*ret_tick = machine_counter();
 	/* The stack pointer is stored last, and makes the call open: a handler that runs before
 	 * that uses the entry for its own calls, and tick and kind may belong to such a call. The
 	 * stack pointer, by which the call is closed, is right. */
 	lane->open.tick = *ret_tick;
 	lane->open.kind = fn;
-	__asm__ volatile("movq %%rsp, %0" : "=m"(lane->open.sp) : : "memory");
+	THREAD_BARRIER();
+	machine_sp_store(&lane->open.sp);
 	return true;
-long_way:
-	return false;
 }
 
 /* End a call on the hot path; `failed`: errno has the reason. Return `a`. */
 static inline __attribute__((always_inline)) uint64_t osrt_fast_end(
 	uint64_t tick, unsigned fn, bool failed, uint64_t a, uint64_t b)
 {
-	uint64_t ticks = osrt_tsc() - tick;
+	uint64_t ticks = machine_counter() - tick;
 	struct thread *t = &thread_self;
 	struct lane *lane = t->fast;
 	if (__builtin_expect(failed, 0))
 		return osrt_end_slow(tick, ticks, fn | OSRT_FAILED, a, b);
 	/* Code that interrupts us between the test and the store, on another stack, takes the call
 	 * for open, and in the end counts it as dropped. */
-	__asm__ goto("cmpq %%rsp, %0\n\tjne %l1\n\tmovq $0, %0"
-		     :
-		     : "m"(lane->open.sp)
-		     : "cc", "memory"
-		     : another);
+	if (!machine_sp_clear(&lane->open.sp))
+		return osrt_end_slow(tick, ticks, fn, a, b);
 	if (ticks < own_words.osrt_threshold[fn]) {
 		osrt_count(lane, fn, tick, ticks);
 		return a;
@@ -240,9 +219,9 @@ static inline __attribute__((always_inline)) uint64_t osrt_fast_end(
 		return osrt_put_long(tick, fn, a, b);
 	uint64_t word = ticks << RECORD_LENGTH_SHIFT | fn;
 	/* One instruction, as in thread_try_enter(). */
-	__asm__ goto("subq %%rsp, %0\n\tjae %l1" : : "m"(t->busy) : "cc", "memory" : no_guard);
-	uint64_t at; /* head % CHUNK_BYTES */
-	__asm__ volatile("movzwl %1, %k0" : "=r"(at) : "m"(lane->head));
+	if (!machine_sp_subtract(&t->busy))
+		goto no_guard;
+	uint64_t at = machine_low16(&lane->head); /* head % CHUNK_BYTES */
 	_Static_assert(CHUNK_BYTES == 65536, "the lower half of a word is the place in a chunk");
 	if (__builtin_expect((uint32_t)at >= t->limit, 0))
 		goto no_guard;
@@ -252,30 +231,13 @@ static inline __attribute__((always_inline)) uint64_t osrt_fast_end(
 	r->a = a;
 	r->b = b;
 	THREAD_BARRIER();
-	__asm__ volatile("addq %1, %0" : "+m"(t->published) : "i"(sizeof(*r)) : "cc", "memory");
-	__asm__ volatile("addq %1, %0" : "+m"(lane->head) : "i"(sizeof(*r)) : "cc", "memory");
-	__asm__ volatile("addq %%rsp, %0" : "+m"(t->busy) : : "cc", "memory");
+	machine_owner_add(&t->published, sizeof(*r));
+	machine_owner_publish(&lane->head, sizeof(*r));
+	machine_sp_add(&t->busy);
 	return a;
 no_guard:
-	__asm__ volatile("addq %%rsp, %0" : "+m"(t->busy) : : "cc", "memory");
+	machine_sp_add(&t->busy);
 	return osrt_put_full(tick, word, a, b);
-another:
-	return osrt_end_slow(tick, ticks, fn, a, b);
 }
-#else
-/* Only x86-64 has a hot path: take the slow path. */
-static inline bool osrt_fast_begin(uint64_t *ret_tick, unsigned fn)
-{
-	(void)ret_tick, (void)fn;
-	return false;
-}
-/* Never called. */
-static inline uint64_t osrt_fast_end(
-	uint64_t tick, unsigned fn, bool failed, uint64_t a, uint64_t b)
-{
-	(void)tick, (void)fn, (void)failed, (void)b;
-	return a;
-}
-#endif
 
 #endif

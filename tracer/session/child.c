@@ -15,11 +15,11 @@
 #include "common/program.h"
 #include "common/sys.h"
 #include "common/text.h"
+#include "machine/machine.h"
 #include "tracer/base/unshared_fds.h"
 #include "tracer/core/config.h"
 #include "tracer/core/state.h"
 #include "tracer/core/thread.h"
-#include "tracer/base/valgrind.h"
 #include "unwind/stack.h"
 
 extern char **environ;
@@ -51,7 +51,7 @@ static enum child_verdict examine_file(const char *path)
  * report the test as the program's own error: under Valgrind the result is true. */
 static bool is_readable(uint64_t at, uint64_t bytes, uint64_t *page)
 {
-	if (runs_on_valgrind())
+	if (machine_on_valgrind())
 		return true;
 	for (uint64_t now = at & ~UINT64_C(4095); now < at + bytes; now += 4096) {
 		if (now != *page && !stack_readable(now))

@@ -11,7 +11,7 @@
 #include "common/env.h"
 #include "common/sys.h"
 #include "common/text.h"
-#include "tracer/base/valgrind.h"
+#include "machine/machine.h"
 #include "tracer/session/attach.h"
 #include "tracer/core/chains.h"
 #include "tracer/session/child.h"
@@ -171,7 +171,7 @@ static void note_cut_values(void)
  * not run under Valgrind. */
 static bool left_to_valgrind(void)
 {
-	if (!runs_on_valgrind())
+	if (!machine_on_valgrind())
 		return false;
 	session.config.all_locks = false; /* that path reads the lock's holder */
 	if (process_tree_join())

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * entry.S - entries that C cannot express: functions that return twice on one stack, and jumps to
+ * entry.S - x86-64: entries that C cannot express: functions that return twice on one stack, and jumps to
  * the real function.
  *
  * vfork: the child returns first, on the parent's stack, and may overwrite the return address; so
@@ -9,7 +9,6 @@
  * those without shared memory go through syscall_forking, whose child forgets its parent. dlopen:
  * the real one searches by the run path of its caller, so it is entered by a jump.
  */
-#if defined(__x86_64__)
 #include <asm/unistd.h>
 
 	.text
@@ -142,4 +141,3 @@ dlopen:
 	.size dlopen, . - dlopen
 
 	.section .note.GNU-stack, "", @progbits
-#endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * function_stubs.S - calls of any function between two of ours, without knowing its prototype, from
+ * function_stubs.S - x86-64: calls of any function between two of ours, without knowing its prototype, from
  * an ordinary frame.
  *
  * What the caller may have put on the stack as arguments is copied below the frame; how much that
@@ -9,7 +9,6 @@
  * a variadic function reads, pass through unchanged: function_enter() and function_leave() use
  * general registers only.
  */
-#if defined(__x86_64__)
 	.set STUBS, 8192	/* FUNCTIONS_MAX */
 	.set FRAME, 192		/* bytes of struct function_frame below rbp */
 
@@ -118,4 +117,3 @@ function_call:
 	.size function_call, . - function_call
 
 	.section .note.GNU-stack, "", @progbits
-#endif

@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * machine.h - AArch64. The contracts are in machine/machine.h, which includes this file.
+ *
+ * Only instructions of Armv8.0. A signal handler between ldxr and stxr makes stxr fail, since the
+ * return from it clears the monitor: then the loop begins again.
+ */
+#ifndef MACHINE_AARCH64_MACHINE_H
+#define MACHINE_AARCH64_MACHINE_H
+
+#include <elf.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/auxv.h>
+
+#include "machine/machine.h"
+
+#define MACHINE_NAME "aarch64"
+#define MACHINE_ELF EM_AARCH64
+#define MACHINE_PAGE_MIN 4096u
+#define MACHINE_PAGE_MAX 65536u
+#define MACHINE_CLOCKSOURCE "arch_sys_counter"
+#define MACHINE_VDSO_CLOCK "__kernel_clock_gettime"
+#define MACHINE_RELOCATE_RELATIVE R_AARCH64_RELATIVE
+#define MACHINE_RELOCATE_GOT R_AARCH64_GLOB_DAT
+#define MACHINE_RELOCATE_PLT R_AARCH64_JUMP_SLOT
+#define MACHINE_RELOCATE_DATA R_AARCH64_ABS64
+#define MACHINE_RELOCATE_THREAD R_AARCH64_TLS_TPREL
+#define MACHINE_BP 29
+#define MACHINE_SP 31
+#define MACHINE_IP 32 /* no number of DWARF's: stands for the pc */
+#define MACHINE_REGISTERS 33
+#define MACHINE_RETURN_COLUMN 30
+#define MACHINE_UNWINDS true
+
+#define MACHINE_INLINE static inline __attribute__((always_inline))
+
+/* No isb: it takes longer than most calls. */
+MACHINE_INLINE uint64_t machine_counter(void)
+{
+	uint64_t count;
+	__asm__ volatile("mrs %0, cntvct_el0" : "=r"(count));
+	return count;
+}
+
+/* The architecture demands it. */
+static inline bool machine_counter_is_steady(void)
+{
+	return true;
+}
+
+static inline uint64_t machine_counter_hz(void)
+{
+	uint64_t hz;
+	__asm__("mrs %0, cntfrq_el0" : "=r"(hz));
+	return hz;
+}
+
+static inline long machine_system_call(long number, long a, long b, long c, long d, long e, long f)
+{
+	register long x8 __asm__("x8") = number;
+	register long x0 __asm__("x0") = a;
+	register long x1 __asm__("x1") = b;
+	register long x2 __asm__("x2") = c;
+	register long x3 __asm__("x3") = d;
+	register long x4 __asm__("x4") = e;
+	register long x5 __asm__("x5") = f;
+	__asm__ volatile("svc 0"
+			 : "+r"(x0)
+			 : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x5)
+			 : "memory", "cc");
+	return x0;
+}
+
+/* All registers but x0 are the caller's in the new task, too. */
+static inline long machine_clone(struct machine_task_calls system, int (*run)(void *), void *stack,
+	long flags, void *argument)
+{
+	register long x8 __asm__("x8") = system.clone;
+	register long x0 __asm__("x0") = flags;
+	register void *x1 __asm__("x1") = stack;
+	register long x2 __asm__("x2") = 0;
+	register long x3 __asm__("x3") = 0;
+	register long x4 __asm__("x4") = 0;
+	register int (*x9)(void *) __asm__("x9") = run;
+	register void *x10 __asm__("x10") = argument;
+	register long x19 __asm__("x19") = system.exit;
+	__asm__ volatile("svc #0\n\t"
+			 "cbnz x0, 1f\n\t"
+			 "mov x29, #0\n\t"
+			 "mov x30, #0\n\t"
+			 "mov x0, x10\n\t"
+			 "blr x9\n\t"
+			 "mov x8, x19\n\t"
+			 "svc #0\n\t"
+			 "brk #0\n"
+			 "1:"
+			 : "+r"(x0)
+			 : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x9), "r"(x10), "r"(x19)
+			 : "x30", "memory", "cc");
+	return x0;
+}
+
+static inline uint64_t machine_thread_pointer(void)
+{
+	uint64_t pointer;
+	__asm__("mrs %0, tpidr_el0" : "=r"(pointer));
+	return pointer;
+}
+
+static inline uint32_t machine_processor(void)
+{
+	return 0;
+}
+
+/* To a processor the instructions are a no-op: rotations by 128 bits in all, and x10 | x10.
+ * Valgrind recognizes the sequence, takes the question from x4 and writes its answer to x3. */
+static inline bool machine_on_valgrind(void)
+{
+	volatile uint64_t question[6] = {0x1001};
+	register uint64_t answer __asm__("x3") = 0;
+	register volatile uint64_t *asked __asm__("x4") = question;
+	__asm__ volatile("ror x12, x12, #3\n\tror x12, x12, #13\n\t"
+			 "ror x12, x12, #51\n\tror x12, x12, #61\n\t"
+			 "orr x10, x10, x10"
+			 : "+r"(answer)
+			 : "r"(asked)
+			 : "memory");
+	return answer != 0;
+}
+
+/* ---- memory of this thread ---- */
+
+MACHINE_INLINE void machine_owner_add(uint64_t *word, uint64_t amount)
+{
+	uint64_t sum;
+	uint32_t again;
+	__asm__ volatile("1:	ldxr %0, %2\n\tadd %0, %0, %3\n\tstxr %w1, %0, %2\n\tcbnz %w1, 1b"
+			 : "=&r"(sum), "=&r"(again), "+Q"(*word)
+			 : "rI"(amount));
+}
+
+MACHINE_INLINE void machine_owner_publish(uint64_t *word, uint64_t amount)
+{
+	uint64_t sum;
+	uint32_t again;
+	__asm__ volatile("1:	ldxr %0, %2\n\tadd %0, %0, %3\n\tstlxr %w1, %0, %2\n\tcbnz %w1, 1b"
+			 : "=&r"(sum), "=&r"(again), "+Q"(*word)
+			 : "rI"(amount)
+			 : "memory");
+}
+
+MACHINE_INLINE bool machine_owner_exchange(uint64_t *word, uint64_t expected, uint64_t next)
+{
+	return __atomic_compare_exchange_n(
+		word, &expected, next, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+}
+
+struct machine_pair {
+	uint64_t first, second;
+} __attribute__((aligned(16)));
+
+static inline bool machine_exchange_pair(
+	uint64_t *words, uint64_t expected[2], uint64_t first, uint64_t second)
+{
+	struct machine_pair *pair = (void *)words;
+	uint64_t now0, now1;
+	uint32_t again;
+	__asm__ volatile("1:	ldaxp %0, %1, %3\n\t"
+			 "cmp %0, %4\n\tccmp %1, %5, #0, eq\n\tmov %w2, #0\n\tb.ne 2f\n\t"
+			 "stlxp %w2, %6, %7, %3\n\tcbnz %w2, 1b\n2:"
+			 : "=&r"(now0), "=&r"(now1), "=&r"(again), "+Q"(*pair)
+			 : "r"(expected[0]), "r"(expected[1]), "r"(first), "r"(second)
+			 : "cc", "memory");
+	bool done = now0 == expected[0] && now1 == expected[1];
+	expected[0] = now0;
+	expected[1] = now1;
+	return done;
+}
+
+static inline bool machine_owner_exchange_pair(
+	uint64_t *words, uint64_t expected[2], uint64_t first, uint64_t second)
+{
+	return machine_exchange_pair(words, expected, first, second);
+}
+
+MACHINE_INLINE uint64_t machine_low16(const uint64_t *word)
+{
+	return (uint16_t)__atomic_load_n(word, __ATOMIC_RELAXED);
+}
+
+MACHINE_INLINE bool machine_masks_meet(const uint32_t *a, const uint32_t *b)
+{
+	return __atomic_load_n(a, __ATOMIC_RELAXED) & __atomic_load_n(b, __ATOMIC_RELAXED);
+}
+
+MACHINE_INLINE uint64_t machine_sp(void)
+{
+	uint64_t sp;
+	__asm__ volatile("mov %0, sp" : "=r"(sp));
+	return sp;
+}
+
+MACHINE_INLINE void machine_sp_store(uint64_t *word)
+{
+	__asm__ volatile("str %1, %0" : "=m"(*word) : "r"(machine_sp()) : "memory");
+}
+
+MACHINE_INLINE bool machine_sp_clear(uint64_t *word)
+{
+	if (__atomic_load_n(word, __ATOMIC_RELAXED) != machine_sp())
+		return false;
+	__asm__ volatile("str xzr, %0" : "=m"(*word) : : "memory");
+	return true;
+}
+
+MACHINE_INLINE bool machine_sp_subtract(uint64_t *word)
+{
+	uint64_t before, after, sp = machine_sp();
+	uint32_t again;
+	__asm__ volatile("1:	ldxr %0, %3\n\tsub %1, %0, %4\n\tstxr %w2, %1, %3\n\tcbnz %w2, 1b"
+			 : "=&r"(before), "=&r"(after), "=&r"(again), "+Q"(*word)
+			 : "r"(sp)
+			 : "memory");
+	return before == 0;
+}
+
+MACHINE_INLINE void machine_sp_add(uint64_t *word)
+{
+	machine_owner_add(word, machine_sp());
+	__asm__ volatile("" : : : "memory");
+}
+
+/* ---- bytes ---- */
+
+/* An empty instruction keeps the compiler from making a call of memcpy() of the loop. */
+static inline void machine_bytes_copy(void *to, const void *from, size_t count)
+{
+	typedef uint64_t __attribute__((may_alias, aligned(1))) word;
+	unsigned char *t = to;
+	const unsigned char *f = from;
+	for (; count >= 8; count -= 8, t += 8, f += 8) {
+		*(word *)(void *)t = *(const word *)(const void *)f;
+		__asm__ volatile("" : : : "memory");
+	}
+	for (; count; count--) {
+		*t++ = *f++;
+		__asm__ volatile("" : : : "memory");
+	}
+}
+
+#define MACHINE_HWCAP_CRC32 (1u << 7)
+
+static inline bool machine_has_crc32c(void)
+{
+	return getauxval(AT_HWCAP) & MACHINE_HWCAP_CRC32;
+}
+
+static inline uint32_t machine_crc32c(uint32_t state, const void *data, size_t bytes)
+{
+	const uint8_t *p = data;
+	for (; bytes >= 8; bytes -= 8, p += 8) {
+		uint64_t word;
+		__builtin_memcpy(&word, p, 8);
+		__asm__(".arch_extension crc\n\tcrc32cx %w0, %w0, %1" : "+r"(state) : "r"(word));
+	}
+	for (; bytes; bytes--)
+		__asm__(".arch_extension crc\n\tcrc32cb %w0, %w0, %w1" : "+r"(state) : "r"(*p++));
+	return state;
+}
+
+#endif

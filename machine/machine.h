@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * machine.h - what depends on the processor: the contracts, which each machine's folder fulfills.
+ *
+ * Nothing outside of machine/ knows a register, an instruction or a relocation type. A port is a
+ * folder with the same files. Each folder's machine.h also defines these constants:
+ *
+ * MACHINE_NAME            as uname(2) names the processor
+ * MACHINE_ELF             e_machine of its programs
+ * MACHINE_PAGE_MAX        the largest page size of its kernels; MACHINE_PAGE_MIN is the smallest
+ * MACHINE_CLOCKSOURCE     the kernel's name of the counter that machine_counter() reads
+ * MACHINE_VDSO_CLOCK      the vdso's clock_gettime()
+ * MACHINE_RELOCATE_*      relocation types: RELATIVE, GOT (address in data), PLT (address for
+ *                         calls), DATA (address and addend), THREAD (offset of thread-local data)
+ * MACHINE_BP, _SP, _IP    DWARF numbers of the frame pointer, stack pointer and return address
+ * MACHINE_REGISTERS       1 + the largest number that the unwinder keeps
+ * MACHINE_RETURN_COLUMN   the return address's column in call frame information
+ * MACHINE_UNWINDS         whether the unwinder has rules for this machine
+ * MACHINE_SIGNAL_*_BYTES  from the stack pointer of a signal handler's return path to the saved
+ *                         registers: FIRST, BP, SP, IP
+ *
+ * and names two files, each of which one source file includes:
+ *
+ * MACHINE_UNWINDING  machine_signal_order: DWARF numbers of the registers from SIGNAL_FIRST on.
+ *                    registers_here(): unwind/registers.h. machine_room_behind(): bytes between sp
+ *                    and the return address, if the instructions at the address say so; 0 = they do
+ *                    not. Reads 5 bytes.
+ * MACHINE_SAMPLES    cpu_entry(), the handler of tracer/cpu/sample.c; cpu_return(), the return from
+ *                    it. machine_registers_of(): the registers of a signal's context, by DWARF
+ *                    number. MACHINE_SAMPLE_*: offsets that the handler knows.
+ *
+ * entry.S and function_stubs.S: see there.
+ *
+ * Every function here may be called by any thread and in signal handlers, and none calls a library.
+ */
+#ifndef MACHINE_MACHINE_H
+#define MACHINE_MACHINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* ---- clock ---- */
+
+/* Return the counter. It runs at one rate on all processors. The processor may read it early or
+ * late, by less than any recorded call takes. */
+static inline uint64_t machine_counter(void);
+
+/* Return whether the processor says that the counter runs at one rate in every power state. */
+static inline bool machine_counter_is_steady(void);
+
+/* Return the counter's ticks in a second, 0 if the processor does not say. */
+static inline uint64_t machine_counter_hz(void);
+
+/* ---- the kernel ---- */
+
+/* Make a system call. Return what the kernel returns: a negative errno, or a result. */
+static inline long machine_system_call(long number, long a, long b, long c, long d, long e, long f);
+
+/* Numbers of system calls. */
+struct machine_task_calls {
+	long clone, exit;
+};
+
+/*
+ * Call clone(2): the new task calls run(argument) on `stack` (its upper end, aligned to 16 bytes)
+ * and exits with the result. Return the task's id or a negative errno. `system` has the numbers of
+ * clone and exit.
+ */
+static inline long machine_clone(struct machine_task_calls system, int (*run)(void *), void *stack,
+	long flags, void *argument);
+
+/* Return the thread pointer, which is the address of glibc's thread descriptor or close to it: a
+ * different one in each thread. */
+static inline uint64_t machine_thread_pointer(void);
+
+/* Return the number of the processor that the thread runs on, 0 where only a system call tells. */
+static inline uint32_t machine_processor(void);
+
+/* Return whether Valgrind runs the program, by its client request RUNNING_ON_VALGRIND. */
+static inline bool machine_on_valgrind(void);
+
+/* ---- memory that only this thread, its signal handlers and its forked children change ---- */
+
+/* Add to a word. No handler sees or makes a state in between. Not ordered. */
+static inline void machine_owner_add(uint64_t *word, uint64_t amount);
+
+/* Add likewise; what the thread stored before is seen by whoever sees the sum (release). */
+static inline void machine_owner_publish(uint64_t *word, uint64_t amount);
+
+/* Store `next` if the word is `expected`; return whether it was. Likewise for handlers. */
+static inline bool machine_owner_exchange(uint64_t *word, uint64_t expected, uint64_t next);
+
+/* Store first and second in two words, aligned to 16 bytes, if they are those of `expected`; return
+ * whether they were, otherwise set `expected` to the present ones. Likewise for handlers. */
+static inline bool machine_owner_exchange_pair(
+	uint64_t *words, uint64_t expected[2], uint64_t first, uint64_t second);
+
+/* As machine_owner_exchange_pair(), for words that other processors change, too. */
+static inline bool machine_exchange_pair(
+	uint64_t *words, uint64_t expected[2], uint64_t first, uint64_t second);
+
+/* Return the lower 16 bits of a word. */
+static inline uint64_t machine_low16(const uint64_t *word);
+
+/* Return whether both words have a bit in common. */
+static inline bool machine_masks_meet(const uint32_t *a, const uint32_t *b);
+
+/* ---- the stack pointer of the calling function, which must not have changed in between ---- */
+
+/* Store it. */
+static inline void machine_sp_store(uint64_t *word);
+
+/* Store 0 if the word is the stack pointer; return whether it was. */
+static inline bool machine_sp_clear(uint64_t *word);
+
+/* Subtract it from the word, which is 0 or minus a stack pointer; return whether the word was 0. No
+ * handler sees or makes a state in between. */
+static inline bool machine_sp_subtract(uint64_t *word);
+
+/* Add it again. */
+static inline void machine_sp_add(uint64_t *word);
+
+/* ---- bytes ---- */
+
+/* Copy `count` bytes between buffers that do not overlap. */
+static inline void machine_bytes_copy(void *to, const void *from, size_t count);
+
+/* Return whether machine_crc32c() may be called. */
+static inline bool machine_has_crc32c(void);
+
+/* Continue a CRC-32C: `state` is the inverted checksum so far. */
+static inline uint32_t machine_crc32c(uint32_t state, const void *data, size_t bytes);
+
+#if defined(__x86_64__)
+#include "machine/x86_64/machine.h"
+#elif defined(__aarch64__)
+#include "machine/aarch64/machine.h"
+#else
+#error "machine/ has no folder for this processor"
+#endif
+
+#endif
