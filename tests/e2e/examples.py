@@ -46,6 +46,11 @@ def simulated_cuda():
         tap.ok(result.status == 0 and b"vector_add" in result.out, "simulated_cuda.sh", result)
 
 
+def log_events():
+    result = run([os.path.join(EXAMPLES, "log_events.sh")], env=ENV)
+    tap.ok(result.status == 0 and re.search(rb"4 +2\.6 .* epoch +loss", result.out) and b'"rate":"high"' in result.out, "log_events.sh", result)
+
+
 def nightly():
     result = run([os.path.join(EXAMPLES, "nightly.sh")], env=ENV, limit=120)
     if b"numpy" in result.err:
@@ -56,4 +61,4 @@ def nightly():
 
 
 if __name__ == "__main__":
-    main(switch, slowest_calls, simulated_cuda, nightly)
+    main(switch, slowest_calls, simulated_cuda, log_events, nightly)

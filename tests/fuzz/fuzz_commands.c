@@ -104,6 +104,10 @@ static const struct line {
 	{CMD_export, {"-t", "atp", "-o", OUT, "-f", "true", IN}},
 	{CMD_export, {"-t", "csv", "-o", OUT, "-f", "true", IN}},
 	{CMD_export, {"-t", "occupancy", "-o", OUT, "-f", "true", IN}},
+	{CMD_stats, {"-r", "generic_sum", "-f", "json", IN}},
+	{CMD_export,
+		{"-t", "sqlite", "--log-events", "(?#a)(?<b>a+)b|(?<c>\\w+)$", "-o", OUT, "-f",
+			"true", IN}},
 };
 #define PACKED 128 /* bit of the first byte: compress the file as a whole */
 #define EVERY 255  /* that: every line */

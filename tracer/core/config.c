@@ -56,6 +56,7 @@ static const struct option options[] = {
 	{"LIBTRACE_SAMPLE", KIND_WORD, 0, "process-tree", AT(cpu)},
 	{"LIBTRACE_THREAD_TIME", KIND_WORD, 0, "process-tree", AT(sched)},
 	{"LIBTRACE_STREAMS", KIND_WORD, 0, "process-tree", AT(streams)},
+	{"LIBTRACE_LOG_EVENTS", KIND_TEXT, 0, NULL, AT(log_events)},
 	{"LIBTRACE_STREAMS_LIMIT", KIND_NUMBER, 1024, NULL, AT(streams_bytes)},
 	{"LIBTRACE_CPUCTXSW", KIND_WORD, 0, "process-tree", AT(cpuctxsw)},
 	{"LIBTRACE_SAMPLING_TRIGGER", KIND_WORD, 0, "perf", AT(sample_by_event)},
@@ -316,6 +317,7 @@ void config_read(struct config *c, char **envp)
 			c->bad = options[i].name;
 	}
 	c->functions = config_wants_functions(envp);
+	c->streams |= c->log_events != NULL;
 	if (!c->openmp)
 		c->backtrace_ns[CHAIN_OPENMP] = UINT64_MAX;
 	if (!config_lookup(envp, "LIBTRACE_THREAD_TIME"))

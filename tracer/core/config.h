@@ -45,6 +45,7 @@ struct config {
 	bool libraries[LIBRARY_ROWS]; /* named in LIBTRACE_TRACE: their calls are recorded */
 	uint64_t sample_hz;           /* LIBTRACE_SAMPLING_FREQUENCY */
 	bool sample_by_event;         /* LIBTRACE_SAMPLING_TRIGGER=perf: not by timers */
+	const char *log_events;       /* LIBTRACE_LOG_EVENTS; NULL = none */
 	uint64_t streams_bytes;       /* LIBTRACE_STREAMS_LIMIT (KiB) of each stream */
 	bool cpuctxsw;                /* LIBTRACE_CPUCTXSW: record context switches */
 	bool overwrite;               /* LIBTRACE_FORCE_OVERWRITE */

@@ -14,6 +14,7 @@
 #include <strings.h>
 
 #include "common/text.h"
+#include "reader/base/regex.h"
 #include "reader/cli/base/message.h"
 #include "reader/cli/base/names_near.h"
 
@@ -35,6 +36,7 @@ const struct option_row option_rows[OPTIONS] = {
 };
 
 #define HELP_VALUE (OPTIONS + 256)
+#define REGEX_BYTES_MAX 255u   /* of an option in a report */
 #define CAPABILITY_END 60.     /* values from here on, such as 86, were typed without the point */
 #define SECONDS_MAX 999999999. /* most seconds that launch.c and the tracer can count in ns */
 
@@ -114,6 +116,16 @@ static bool is_number_choice(const char *choices, const char *value)
 	return number >= least && number <= most;
 }
 
+/* Return why a value is no regular expression that a report can hold; NULL = it is one. */
+static const char *regex_fault(const char *value)
+{
+	const char *cause;
+	if (!*value || strlen(value) > REGEX_BYTES_MAX)
+		return "1 to 255 bytes";
+	regex_free(regex_compile(value, &cause));
+	return cause;
+}
+
 const char *option_words(const struct option_row *row)
 {
 	const char *choices = row->choices ? row->choices : "";
@@ -129,6 +141,8 @@ static bool is_choice(const char *choices, const char *value)
 		return *value || !choices;
 	if (!strncmp(choices, "NUMBER", 6))
 		return is_number_choice(choices, value);
+	if (!strcmp(choices, "REGEX"))
+		return !regex_fault(value);
 	if (!strcmp(choices, "SECONDS"))
 		return is_number(value, true) && strtod(value, NULL) <= SECONDS_MAX;
 	if (!strcmp(choices, "DECIMAL"))
@@ -170,8 +184,9 @@ static bool may_repeat(const char *choices)
 	return choices && (!strcmp(choices, "REPEAT") || !strcmp(choices, "NAMES"));
 }
 
-/* Return the permitted arguments, for a message; `room` may receive the text. */
-static const char *expected(const struct option_row *option, char *room, size_t bytes)
+/* Return the permitted arguments, for a message about a value; `room` may receive the text. */
+static const char *expected(
+	const struct option_row *option, const char *value, char *room, size_t bytes)
 {
 	static const struct {
 		const char *choices, *text;
@@ -191,7 +206,9 @@ static const char *expected(const struct option_row *option, char *room, size_t 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
 		if (!strcmp(choices, texts[i].choices))
 			return texts[i].text;
-	if (!strncmp(choices, "CLASSES ", 8))
+	if (!strcmp(choices, "REGEX"))
+		snprintf(room, bytes, "a regular expression (%s)", regex_fault(value));
+	else if (!strncmp(choices, "CLASSES ", 8))
 		snprintf(room, bytes, "none, or a list of %s, such as kernel:500,memory",
 			choices + 8);
 	else if (!strncmp(choices, "NUMBER ", 7) && !number_range(choices, &least, &most))
@@ -209,11 +226,13 @@ bool option_variable_check(const struct option_row *row)
 {
 	const char *value = row->variable ? getenv(row->variable) : NULL;
 	char room[256];
-	if (!value || !*value || !row->choices || strncmp(row->choices, "LIST ", 5) != 0 ||
+	if (!value || !*value || !row->choices ||
+		(strncmp(row->choices, "LIST ", 5) != 0 && strcmp(row->choices, "REGEX") != 0) ||
 		is_choice(row->choices, value))
 		return true;
 	cli_error("invalid value '%s' of %s: expected %s; see 'trace help %s'", value,
-		row->variable, expected(row, room, sizeof(room)), command_rows[row->command].name);
+		row->variable, expected(row, value, room, sizeof(room)),
+		command_rows[row->command].name);
 	return false;
 }
 
@@ -242,7 +261,7 @@ static int option_set(struct options *o, uint32_t row, const char *value)
 		const char *meant = hint(row, value);
 		cli_error("invalid argument '%s' for --%s: %s%s%sexpected %s; see 'trace help %s'",
 			value, option->name, meant ? "did you mean '" : "", meant ? meant : "",
-			meant ? "'? " : "", expected(option, room, sizeof(room)),
+			meant ? "'? " : "", expected(option, value, room, sizeof(room)),
 			command_rows[option->command].name);
 		return -EINVAL;
 	}

@@ -104,6 +104,8 @@ static int output_choose(struct launch *l)
 static const char *variable_value(const char *name, void *launch)
 {
 	const struct launch *l = launch;
+	if (!strcmp(name, "LIBTRACE_STREAMS") && launch_value(l, OPT_run_log_events))
+		return "process-tree";
 	for (uint32_t i = 0; i < OPTIONS; i++)
 		if (i == OPT_run_functions && !strcmp(option_rows[i].variable, name))
 			return l->functions;

@@ -158,6 +158,8 @@ static int report_write(struct sqlite_export *x)
 	if (x->source->ended)
 		x->source->ended(v->user, &x->contents);
 	error = report_facts_write(x);
+	if (!error)
+		error = log_pattern_keep(x);
 	return error ? error : results_processes(x);
 }
 
@@ -213,6 +215,7 @@ static void state_free(struct sqlite_export *x)
 	threads_release(&x->threads);
 	nvtx_domains_release(&x->nvtx);
 	files_release(&x->files);
+	log_patterns_release(&x->log);
 	free(x->decoder.columns);
 	free(x);
 }

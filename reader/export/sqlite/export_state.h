@@ -18,6 +18,7 @@
 #include "reader/export/sqlite/decoded.h"
 #include "reader/export/sqlite/export.h"
 #include "reader/export/sqlite/files.h"
+#include "reader/export/generic/log_lines.h"
 #include "reader/export/sqlite/nsys_rows.h"
 #include "reader/export/sqlite/nvtx_domains.h"
 #include "reader/export/sqlite/own_tables.h"
@@ -50,6 +51,7 @@ struct sqlite_export {
 	struct nvtx_domains nvtx;
 	struct opened_files files;
 	struct ncu_rows results;
+	struct log_patterns log;
 	struct batch_decoder decoder;
 	uint64_t impossible; /* calls left out because they end before they start */
 

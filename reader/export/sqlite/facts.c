@@ -16,6 +16,7 @@
 
 #include "reader/export/sqlite/enums.h"
 #include "reader/export/sqlite/export_state.h"
+#include "reader/export/generic/events.h"
 
 /* Version of the schema of each generation, and of the product, which some tools parse. */
 static const struct {
@@ -615,104 +616,6 @@ static int streams_put(struct sqlite_export *x)
 {
 	(void)x;
 	return -ENOSYS; /* there is no database to write to */
-}
-#endif
-
-/* ---- generic events: marks with a payload of named fields, samples of counters ---- */
-
-#ifdef HAVE_SQLITE
-/* As nsys does, values are texts. A payload that is no object has the field "value". */
-static const char events_sql[] =
-	"CREATE TEMP TABLE generic AS "
-	"SELECT m.start AS ns, coalesce(s.value, m.text, '') AS name, m.jsonText AS data "
-	"FROM NVTX_EVENTS AS m LEFT JOIN StringIds AS s ON s.id = m.textId "
-	"WHERE m.eventType = 34 AND m.jsonText IS NOT NULL AND json_valid(m.jsonText);";
-
-static const char samples_sql[] =
-	"INSERT INTO temp.generic "
-	"SELECT v.timestamp, coalesce(s.value, ''), json_object('value', CASE v.payloadType "
-	"WHEN 3 THEN bits_real(v.payload) WHEN 6 THEN bits_single(v.payload) "
-	"WHEN 1 THEN printf('%llu', v.payload) ELSE v.payload END) "
-	"FROM LIBTRACE_NVTX_SAMPLE AS v JOIN "
-	"(SELECT globalTid >> 24 AS process, domainNameId, counter, max(nameId) AS nameId "
-	"FROM LIBTRACE_NVTX_COUNTER GROUP BY 1, 2, 3) AS c ON c.process = v.globalTid >> 24 "
-	"AND c.domainNameId = v.domainNameId AND c.counter = v.counter "
-	"LEFT JOIN StringIds AS s ON s.id = c.nameId WHERE v.payloadType BETWEEN 1 AND 6;";
-
-static const char tables_sql[] =
-	"INSERT INTO GENERIC_EVENT_SOURCES SELECT 1, json_object('Name', 'libtrace') "
-	"WHERE EXISTS (SELECT 1 FROM temp.generic);"
-	"CREATE TEMP TABLE generic_type AS SELECT name, row_number() OVER (ORDER BY name) AS id, "
-	"max(data) AS data FROM temp.generic GROUP BY name;"
-	"INSERT INTO GENERIC_EVENT_TYPES SELECT id, 1, json_object('Name', name, 'Fields', "
-	"(SELECT json_group_array(json_object('Name', CAST(j.key AS TEXT))) "
-	"FROM json_each(t.data) AS j)) FROM temp.generic_type AS t;"
-	"INSERT INTO GENERIC_EVENTS SELECT g.ns, g.ns, t.id, "
-	"(SELECT json_group_object(coalesce(CAST(j.key AS TEXT), 'value'), CASE j.type "
-	"WHEN 'integer' THEN (g.data -> j.fullkey) || '' ELSE CAST(j.value AS TEXT) END) " /* > 2^63
-											    */
-	"FROM json_each(g.data) AS j) "
-	"FROM temp.generic AS g JOIN temp.generic_type AS t ON t.name = g.name ORDER BY g.ns;"
-	"DROP TABLE temp.generic; DROP TABLE temp.generic_type;";
-
-static void bits_real(sqlite3_context *context, int count, sqlite3_value **values)
-{
-	sqlite3_int64 bits = sqlite3_value_int64(values[0]);
-	double real;
-	(void)count;
-	memcpy(&real, &bits, sizeof(real));
-	sqlite3_result_double(context, real);
-}
-
-static void bits_single(sqlite3_context *context, int count, sqlite3_value **values)
-{
-	uint32_t bits = (uint32_t)sqlite3_value_int64(values[0]);
-	float single;
-	(void)count;
-	memcpy(&single, &bits, sizeof(single));
-	sqlite3_result_double(context, (double)single);
-}
-
-/* Return whether the library has functions for JSON, and there is an event. */
-static bool any_event(struct sqlite_export *x, bool samples)
-{
-	sqlite3 *c = x->database.connection;
-	sqlite3_stmt *s = NULL;
-	if (sqlite3_create_function(c, "bits_real", 1, SQLITE_UTF8, NULL, bits_real, NULL, NULL) ||
-		sqlite3_create_function(
-			c, "bits_single", 1, SQLITE_UTF8, NULL, bits_single, NULL, NULL) ||
-		sqlite3_exec(c, events_sql, NULL, NULL, NULL) ||
-		(samples && sqlite3_exec(c, samples_sql, NULL, NULL, NULL)))
-		return false;
-	bool any = !sqlite3_prepare_v2(c, "SELECT 1 FROM temp.generic LIMIT 1", -1, &s, NULL) &&
-		sqlite3_step(s) == SQLITE_ROW;
-	sqlite3_finalize(s);
-	return any;
-}
-
-static int generic_events_write(struct sqlite_export *x)
-{
-	static const enum nsys_table tables[] = {
-		NSYS_GENERIC_EVENT_SOURCES, NSYS_GENERIC_EVENT_TYPES, NSYS_GENERIC_EVENTS};
-	const bool samples =
-		x->own.facts[KIND_NVTX_SAMPLE].rows && x->own.facts[KIND_NVTX_COUNTER].rows;
-	if (!samples && !x->own.facts[KIND_NVTX_SCHEMA].rows)
-		return 0;
-	int error = database_table(&x->database, "NVTX_EVENTS", NULL);
-	if (error || !any_event(x, samples))
-		return error;
-	for (uint32_t i = 0; !error && i < sizeof(tables) / sizeof(tables[0]); i++)
-		error = database_table(
-			&x->database, nsys_table_name(tables[i], x->database.generation), NULL);
-	if (!error && sqlite3_exec(x->database.connection, tables_sql, NULL, NULL, NULL))
-		error = database_failed(&x->database);
-	return error;
-}
-#else
-static int generic_events_write(struct sqlite_export *x)
-{
-	(void)x;
-	return 0;
 }
 #endif
 

@@ -1,0 +1,124 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Events from lines of output by a regular expression (--log-events): types and fields, numbers and texts, lines in pieces, in exports and statistics."""
+import csv
+import io
+import json
+import os
+import sqlite3
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from lib import Report, clean_env, folder, main, run, tap, trace  # noqa: E402
+
+PLACE = folder()
+REPORT = os.path.join(PLACE, "log.rep")
+PATTERN = r"(?#epoch)^epoch (?<epoch>\d+): loss (?<loss>\S+)|(?#message)(?<level>[A-Z]+) (?<text>.*)$"
+# A shell writes each printf in one call; the last line of standard output comes in pieces, and has no line end.
+SCRIPT = r"""
+for i in 1 2 3; do printf 'epoch %d: loss 0.%d\n' $i $i; done
+printf 'epoch 4: loss 1e-3\r\nother line\nepoch 5: loss nan\n'
+printf 'WARN disk "full"\nWARN disk "full"\nINFO 7 of 9\n' | cat >&2
+sh -c 'printf "INFO of a child\n"'
+printf 'epoch 6: '; printf 'loss 18446744073709551615'
+"""
+EVENTS = [("epoch", {"epoch": str(i), "loss": loss}) for i, loss in ((1, "0.1"), (2, "0.2"), (3, "0.3"), (4, "0.001"), (5, "nan"))] + [
+    ("message", {"level": "WARN", "text": 'disk "full"'})] * 2 + [("message", {"level": "INFO", "text": "7 of 9"}), ("message", {"level": "INFO", "text": "of a child"}),
+                                                                  ("epoch", {"epoch": "6", "loss": "1.8446744073709552e+19"})]
+
+
+def database(name, report=REPORT, *options):
+    path = os.path.join(PLACE, name)
+    said = trace("export", "-t", "sqlite", "-f", "true", "-o", path, *options, report)
+    if said.status:
+        tap.ok(False, "the report is exported", said)
+    return sqlite3.connect(path)
+
+
+def events_of(d):
+    return [(name, json.loads(data)) for name, data in d.execute(
+        "SELECT json_extract(t.data, '$.Name'), e.data FROM GENERIC_EVENTS AS e JOIN GENERIC_EVENT_TYPES AS t USING (typeId)")]
+
+
+def sortable(events):
+    return sorted(json.dumps(event, sort_keys=True) for event in events)
+
+
+def same(found):
+    """Compare events; a number is compared as such."""
+    def plain(event):
+        name, fields = event
+        return name, {key: float(value) if key == "loss" and value != "nan" else value for key, value in fields.items()}
+    return sortable(map(plain, found)) == sortable(map(plain, EVENTS))
+
+
+def recorded():
+    plain = run(["sh", "-c", SCRIPT], env=clean_env())
+    said = trace("run", "-t", "none", "--log-events", PATTERN, "-o", REPORT, "--", "sh", "-c", SCRIPT, env=clean_env())
+    tap.ok(said.status == 0 and said.out == plain.out and Report(REPORT).check().status == 0, "the program writes what it writes untraced", said)
+    for compat in ("2.9", "3.4", "3.24"):
+        with database("a.sqlite", REPORT, "--compat", compat) as d:
+            found = events_of(d)
+        tap.ok(same(found), f"each line that matches is an event, its groups are fields (--compat {compat})", found)
+
+
+def numbers():
+    """The tables of schema 3.13: numbers by type, with the thread; a field that has a text is in the JSON only."""
+    with database("b.sqlite") as d:
+        fields = d.execute("SELECT t.value, f.value, y.type, e.label FROM GENERIC_EVENT_TYPE_FIELDS AS y JOIN GENERIC_EVENT_TYPES USING (typeId) "
+                           "JOIN StringIds AS t ON t.id = nameId JOIN StringIds AS f ON f.id = fieldNameId "
+                           "JOIN ENUM_NSYS_GENERIC_EVENT_FIELD_TYPE AS e ON e.id = y.type").fetchall()
+        values = sorted(d.execute("SELECT intVal, uintVal, floatVal, doubleVal FROM GENERIC_EVENT_DATA").fetchall())
+        threads = d.execute("SELECT count(DISTINCT globalTid >> 24), count(*) FROM GENERIC_EVENTS WHERE globalTid IS NOT NULL").fetchall()
+        sources = d.execute("SELECT sourceId, json_extract(data, '$.Name') FROM GENERIC_EVENT_SOURCES").fetchall()
+    tap.ok(fields == [("epoch", "epoch", 0, "Signed Integer")] and values == [(i, None, None, None) for i in range(1, 7)] and sources == [(2, "log")],
+           "GENERIC_EVENT_TYPE_FIELDS and GENERIC_EVENT_DATA have the numbers", (fields, values, sources))
+    tap.ok(threads == [(3, len(EVENTS))], "each event has the thread that wrote the line", threads)
+
+
+def other_pattern():
+    with database("c.sqlite", REPORT, "--log-events", r"loss (?<loss>[\d.]+(?:e-?\d+)?)$|(?<big>\d{20})$") as d:
+        found = [fields for _, fields in events_of(d)]
+        kinds = dict(d.execute("SELECT f.value, y.type FROM GENERIC_EVENT_TYPE_FIELDS AS y JOIN StringIds AS f ON f.id = fieldNameId"))
+        doubles = sorted(row[0] for row in d.execute("SELECT doubleVal FROM GENERIC_EVENT_DATA WHERE doubleVal IS NOT NULL"))
+    tap.ok(len(found) == 5 and kinds == {"loss": 3} and doubles[:4] == [0.001, 0.1, 0.2, 0.3], "export --log-events takes another pattern for the same report",
+           (found, kinds, doubles))
+    with database("d.sqlite", REPORT, "--log-events", r"^(?:epoch 6: loss )(?<big>\d+)$") as d:
+        found = d.execute("SELECT uintVal, data, type FROM GENERIC_EVENT_DATA JOIN GENERIC_EVENTS USING (genericEventId) JOIN GENERIC_EVENT_TYPE_FIELDS USING (typeId)").fetchall()
+    tap.ok(found == [(-1, '{"big":"18446744073709551615"}', 1)], "numbers up to 2^64 - 1 are kept", found)
+
+
+def statistics():
+    said = trace("stats", "-r", "generic_sum", "-f", "csv", REPORT)
+    rows = list(csv.DictReader(io.StringIO("\n".join(line for line in said.out.decode().splitlines() if "," in line))))
+    epoch = [(row["Count"], float(row["Sum"]), float(row["Max"])) for row in rows if row["Field"] == "epoch"]
+    levels = [(row["Count"], row["Sum"], row["Value"]) for row in rows if row["Field"] == "level"]
+    tap.ok(epoch == [("6", 21.0, 6.0)] and levels == [("2", "", "INFO"), ("2", "", "WARN")], "generic_sum: sums of numbers, counts of texts", said)
+    said = trace("stats", "-r", "generic_sum:rows=1", "-f", "csv", REPORT)
+    tap.ok(said.out.count(b"message,text,") == 1, "rows=1: the most frequent text only", said)
+
+
+def numbers_only():
+    """A database of nsys since 2024 may have no JSON."""
+    path = os.path.join(PLACE, "numbers.sqlite")
+    with sqlite3.connect(path) as d:
+        d.executescript("CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT); INSERT INTO StringIds VALUES (1, 'type'), (2, 'speed');"
+                        "CREATE TABLE GENERIC_EVENT_TYPES (typeId INTEGER, sourceId INTEGER, nameId INTEGER); INSERT INTO GENERIC_EVENT_TYPES VALUES (9, 1, 1);"
+                        "CREATE TABLE GENERIC_EVENT_TYPE_FIELDS (typeId INTEGER, fieldIdx INTEGER, fieldNameId INTEGER, offset INTEGER, size INTEGER, type INTEGER);"
+                        "INSERT INTO GENERIC_EVENT_TYPE_FIELDS VALUES (9, 0, 2, 0, 8, 3);"
+                        "CREATE TABLE GENERIC_EVENTS (genericEventId INTEGER PRIMARY KEY, rawTimestamp INTEGER, timestamp INTEGER, typeId INTEGER);"
+                        "INSERT INTO GENERIC_EVENTS VALUES (1, 1, 1, 9), (2, 2, 2, 9);"
+                        "CREATE TABLE GENERIC_EVENT_DATA (genericEventId INTEGER, fieldIdx INTEGER, intVal INTEGER, uintVal INTEGER, floatVal REAL, doubleVal REAL);"
+                        "INSERT INTO GENERIC_EVENT_DATA VALUES (1, 0, NULL, NULL, NULL, 1.5), (2, 0, NULL, NULL, NULL, 2.5);")
+    said = trace("stats", "-r", "generic_sum", "-f", "csv", path)
+    tap.ok(said.status == 0 and b"2,4.0,2.0,1.5,2.5,type,speed," in said.out, "statistics of GENERIC_EVENT_DATA", said)
+
+
+def refused():
+    said = trace("run", "--log-events", "(?<a", "--", "true")
+    tap.ok(said.status == 2 and b"--log-events" in said.err and b"a name has no end" in said.err, "a pattern that is not valid is refused", said)
+    said = trace("run", "--", "true", env=clean_env(LIBTRACE_LOG_EVENTS="x" * 256))
+    tap.ok(said.status == 2 and b"LIBTRACE_LOG_EVENTS" in said.err, "and one that is too long", said)
+
+
+main(recorded, numbers, other_pattern, statistics, numbers_only, refused)
