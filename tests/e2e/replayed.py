@@ -1,0 +1,202 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# timeout: 600
+"""Play captures of real GPUs on the simulated device: databases of nsys, played by tests/cuda/player.c, traced, exported, and compared with the
+original table by table.
+
+The captures are the fixtures. Device times must be those of the capture, calls the same calls in the same order: their times depend on the machine.
+"""
+import collections
+import csv
+import ctypes
+import io
+import os
+import sqlite3
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import libdevice as device  # noqa: E402
+from lib import TORTURE, fixtures, folder, main, receipts_agree, Report, run, spool_folder, tap, trace, traced_env, wait_spool_gone  # noqa: E402
+from sqlite_cuda import same, without_sqlite  # noqa: E402
+
+PREFIX = "CUPTI_ACTIVITY_KIND_"
+CAPTURES = {"nvtx_pytorch-2022.1.3": 10, "nvtx_sampling-2023.3.1": 1, "um_addblock-2024.4.1": 1, "um_osrt-2026.1.3": 1}  # name: speed
+KERNEL, COPY, SET, SYNC, EVENT, UNIFIED = 0, 1, 3, 4, 5, 7  # enum sim_op_kind
+HOST = 0xFFFFFFFF
+OLD_SYNCS = {1: 4, 2: 1, 3: 3}  # nsys before schema 3.17 -> CUPTI
+LEAD_NS = 1_000_000_000  # that much later than their calls are operations: more than a busy machine may be late
+OWN = ["cuInit", "cuDeviceGetCount", "cuDevicePrimaryCtxRetain", "cuCtxSetCurrent"]  # the player's own calls, on one device
+KERNEL_FACTS = ("gridX, gridY, gridZ, blockX, blockY, blockZ, staticSharedMemory, dynamicSharedMemory, registersPerThread, localMemoryPerThread, launchType, gridId, "
+                "(SELECT value FROM StringIds WHERE id = coalesce(mangledName, demangledName))")
+
+
+def cupti_kind(kind):
+    """Return CUPTI's number of a kind of memory of nsys."""
+    return 0 if kind in (None, 7) else kind + 1
+
+
+def callbacks():
+    """Return domain (1 driver, 2 runtime) and number of each function of the APIs by its name in CUPTI."""
+    library, name, found = ctypes.CDLL(os.path.join(device.folder(), "libcupti.so.13")), ctypes.c_char_p(), {}
+    for domain in (1, 2):
+        for number in range(1, 1024):
+            if not library.cuptiGetCallbackName(domain, number, ctypes.byref(name)) and name.value:
+                found.setdefault(name.value.decode(), (domain, number))
+    return found
+
+
+class Capture:
+    """A database of nsys: its calls in order, and the operations of each table as rows that a traced replay must have, too."""
+
+    def __init__(self, path, own=0):
+        self.db = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
+        self.tables = {name for name, in self.db.execute("SELECT name FROM sqlite_master")}
+        self.calls = self.rows("RUNTIME", "start, end, globalTid, (SELECT value FROM StringIds WHERE id = nameId), returnValue, correlationId", "ORDER BY start, correlationId")
+        self.own, self.calls = [c[3] for c in self.calls[:own]], self.calls[own:]
+        self.rank = {call[5]: n for n, call in enumerate(self.calls)}
+        self.old_syncs = "SYNCHRONIZATION" in "".join(self.tables) and not any(
+            row[1] == "deprecatedSyncType" for row in self.db.execute(f"PRAGMA table_info({PREFIX}SYNCHRONIZATION)"))
+
+    def rows(self, table, columns, more=""):
+        return list(self.db.execute(f"SELECT {columns} FROM {PREFIX + table} {more}")) if PREFIX + table in self.tables else []
+
+    def operations(self):
+        """Return (kind, start, end, device, context, stream, correlation, facts) of each; the facts are those of tests/cuda/player.c."""
+        place = "start, end, deviceId, contextId, streamId, correlationId"
+        for row in self.rows("KERNEL", f"{place}, {KERNEL_FACTS}"):
+            yield (KERNEL, *row[:6], row[6:])
+        for row in self.rows("MEMCPY", f"{place}, bytes, copyKind, srcKind, dstKind", "WHERE copyKind < 10"):
+            yield (COPY, *row[:6], (*row[6:8], *map(cupti_kind, row[8:])))
+        for row in self.rows("MEMSET", f"{place}, bytes, value, memKind"):
+            yield (SET, *row[:6], (*row[6:8], cupti_kind(row[8])))
+        for row in self.rows("SYNCHRONIZATION", f"{place}, syncType, eventId"):
+            yield (SYNC, *row[:6], (row[6], row[7] & HOST))
+        for row in self.rows("MEMCPY", f"{place}, copyKind, bytes, coalesce(virtualAddress, 0), coalesce(migrationCause, 0)", "WHERE copyKind IN (11, 12)"):
+            target = row[2] if row[6] == 11 else HOST
+            yield (UNIFIED, *row[:5], 0, (row[6] - 10, row[7], row[8], HOST if row[6] == 11 else row[2], target, row[9]))
+
+    def program(self):
+        """Return the lines for the player, and the times of the capture's begin and end."""
+        numbers, threads = callbacks(), {}
+        own = collections.defaultdict(list)
+        for op in self.operations():
+            own[op[6]].append(op)
+        for eid, correlation, *place in self.rows("CUDA_EVENT", "eventId, correlationId, deviceId, contextId, streamId"):
+            call = self.calls[self.rank[correlation]]
+            own[correlation].append((EVENT, call[0], call[0], *place, correlation, (eid,)))
+        begin = min([c[0] for c in self.calls] + [op[1] for ops in own.values() for op in ops])
+        lines = []
+
+        def put_ops(ops):
+            for kind, start, end, dev, context, stream, _, facts in ops:
+                facts = [OLD_SYNCS.get(facts[0], facts[0]), facts[1]] if kind == SYNC and self.old_syncs else list(facts)
+                if kind == KERNEL:
+                    facts[10] = (facts[10] or 1) - 1  # CUPTI's launch type 0 is nsys's 1
+                lines.append(" ".join(map(str, ["o", kind, start - begin, end - begin, dev, context, stream, *facts])))
+
+        for start, end, tid, name, value, correlation in self.calls:
+            domain, number = numbers[name]
+            lines.append(f"c {start - begin} {end - begin} {threads.setdefault(tid, len(threads))} {domain} {number} {value} {name}")
+            put_ops(own.pop(correlation, ()))
+        for op in sorted(own.pop(0, ()), key=lambda op: op[1]):  # of no call
+            lines.append(f"l {op[1] - begin} {op[2] - begin} {len(threads)}")
+            put_ops([op])
+        tap.ok(not own, "each operation belongs to a call or to none", own)
+        return lines, begin
+
+
+def played(capture, speed, repeats=1, **options):
+    """Play a capture. Return the report, the time of its clock that stands for the capture's begin, the capture's begin, and the length of a repetition."""
+    work, spool = folder(), spool_folder()
+    report, program = os.path.join(work, "r.rep"), os.path.join(work, "program")
+    lines, begin = capture.program()
+    with open(program, "w", encoding="utf-8") as file:
+        file.write("\n".join(lines) + "\n")
+    env = device.env(base=traced_env(report, spool, LIBTRACE_TRACE="cuda", LIBTRACE_CUDA_TRIVIAL="record", **options))
+    done = run([device.app("player"), program, str(speed), str(LEAD_NS), str(repeats)], env=env, limit=300)
+    tap.ok(done.status == 0 and wait_spool_gone(spool) and not receipts_agree(Report(report)), f"played at {speed} times its speed, {repeats} times; nothing is lost", done)
+    base, length = map(int, done.out.split())
+    return report, base - Report(report).info()["session"]["start_ns"] + LEAD_NS, begin, length
+
+
+def exported(report, own):
+    path = report + ".sqlite"
+    tap.ok(trace("export", "-t", "sqlite", "-o", path, report).status == 0, "exported")
+    return Capture(path, own)
+
+
+def tables(name, speed):
+    """Compare the tables of a capture with those of its replay."""
+    path = os.path.join(fixtures("nsys"), name + ".sqlite")
+    if not os.path.exists(path):
+        tap.skip(f"replay of {name}", "no fixtures of nsys")
+        return
+    original = Capture(path)
+    report, zero, begin, _ = played(original, speed)
+    replayed = exported(report, len(OWN))
+    tap.ok(replayed.own == OWN, f"{name}: the player's own calls come first", replayed.own)
+
+    def calls(c):
+        threads = {}
+        return [(threads.setdefault(tid, len(threads)), call, value) for _, _, tid, call, value, _ in c.calls]
+    tap.ok(calls(replayed) == calls(original), f"{name}: {len(original.calls)} calls, in order", (calls(replayed)[:5], calls(original)[:5]))
+
+    def rows(c, kind, time):
+        return collections.Counter((time(op[1]), time(op[2]), *op[3:6], c.rank.get(op[6]), *(OLD_SYNCS.get(f, f) if c.old_syncs and kind == SYNC and n == 0 else f for n, f in enumerate(op[7])))
+                                   for op in c.operations() if op[0] == kind)
+    for kind, what in ((KERNEL, "kernels"), (COPY, "copies"), (SET, "sets"), (SYNC, "waits"), (UNIFIED, "migrations of unified memory")):
+        wanted = rows(original, kind, lambda ns: zero + (ns - begin) // speed)
+        if wanted:
+            same(f"{name}: {what}", rows(replayed, kind, lambda ns: ns), wanted, 2)
+
+    def events(c):
+        return collections.Counter((eid, *place, c.rank[correlation]) for eid, correlation, *place in c.rows("CUDA_EVENT", "eventId, correlationId, deviceId, contextId, streamId"))
+    tap.ok(events(replayed) == events(original), f"{name}: {sum(events(original).values())} CUDA events")
+    if speed == 1:
+        sums(name, path, report)
+
+
+def sums(name, path, report):
+    """Compare statistics of both: names, counts and times of kernels and copies."""
+    def stats(file, which):
+        text = trace("stats", "-r", f"{which}:mangled", "-f", "csv", file).out.decode()
+        return {r["Name" if "Name" in r else "Operation"]: r for r in csv.DictReader(io.StringIO(text))}
+    for which, count in (("cuda_gpu_kern_sum", "Instances"), ("cuda_gpu_mem_time_sum", "Count")):
+        was, now = stats(path, which), stats(report, which)
+        far = {n: (was[n], now[n]) for n in set(was) & set(now)
+               if was[n][count] != now[n][count] or abs(int(was[n]["Total Time (ns)"]) - int(now[n]["Total Time (ns)"])) > 2 * int(was[n][count])}
+        tap.ok(was and set(was) == set(now) and not far, f"{name}: {which} of both are equal", (sorted(was), sorted(now), far))
+
+
+def captures():
+    for name, speed in CAPTURES.items():
+        tables(name, speed)
+
+
+def many_kernels():
+    """Check that nothing is lost of many repetitions at ten times the speed of the GPU."""
+    path, repeats = os.path.join(fixtures("nsys"), "nvtx_sampling-2023.3.1.sqlite"), 8192 if TORTURE else 24
+    if not os.path.exists(path):
+        tap.skip("many kernels", "no fixtures of nsys")
+        return
+    original = Capture(path)
+    report, zero, begin, length = played(original, 10, repeats)
+    kernels = [op for op in original.operations() if op[0] == KERNEL]
+    if TORTURE:
+        info = Report(report).info()
+        tap.ok(f'"cuda_kernel": {repeats * len(kernels)}' in str(info).replace("'", '"'), f"{repeats * len(kernels)} kernels", info)
+        return
+    replayed = exported(report, len(OWN))
+    wanted = collections.Counter((zero + n * length + (op[1] - begin) // 10, zero + n * length + (op[2] - begin) // 10, n * len(original.calls) + original.rank[op[6]], op[7][-1])
+                                 for n in range(repeats) for op in kernels)
+    got = collections.Counter((op[1], op[2], replayed.rank[op[6]], op[7][-1]) for op in replayed.operations() if op[0] == KERNEL)
+    same(f"{repeats * len(kernels)} kernels at ten times the speed", got, wanted, 2)
+    tap.ok(len(replayed.calls) == repeats * len(original.calls), f"{repeats * len(original.calls)} calls")
+
+
+REASON = device.missing("player") or ("built without SQLite" if without_sqlite() else None)
+if REASON:
+    tap.skip("captures of real GPUs", REASON)
+    tap.finish()
+else:
+    main(captures, many_kernels)
