@@ -274,7 +274,8 @@ $(FUZZ_TESTS): $(P)/tests/fuzz/%: $(OBJ)/prog/tests/fuzz/%.o $(call objects,prog
 
 # ---- programs that are traced, and benchmarks: one program per file, lib*.c a shared object ----
 # The first six lines of a file may have `// LINK: flags`, `// CFLAGS: flags`, `// CC: compiler` (the file is skipped if that compiler is not
-# installed) and `// NEEDS: nvtx`, `// NEEDS: opencl`, `// NEEDS: openmp` (it is skipped if there are no headers, or no libomp).
+# installed) and `// NEEDS: nvtx`, `// NEEDS: opencl`, `// NEEDS: openmp`,
+# `// NEEDS: openacc` (it is skipped if there are no headers, or no libomp).
 
 # tests/bench/bench_*.c measure parts of our own programs and are linked with them.
 APP_FILES := $(wildcard tests/apps/*.c tests/apps/*.cpp) $(filter-out tests/bench/bench_%,$(wildcard tests/bench/*.c tests/bench/*.cpp))
@@ -290,6 +291,7 @@ app = $(call say,$(1))mkdir -p $(@D); cc="$(call line,CC)"; \
 	if [ "$(call line,NEEDS)" = nvtx ] && [ -z '$(NVTX_INCLUDE)' ]; then echo "  SKIP    $<: no headers of NVTX"; exit 0; fi; \
 	if [ "$(call line,NEEDS)" = opencl ] && ! $(CC) -E -include CL/cl.h -xc /dev/null >/dev/null 2>&1; then \
 		echo "  SKIP    $<: no headers of OpenCL"; exit 0; fi; \
+	if [ "$(call line,NEEDS)" = openacc ] && ! echo 'int main(void) { return 0; }' | $${cc:-$(2)} -include openacc.h -fopenacc -x c - -o /dev/null 2>/dev/null; then echo "  SKIP    $<: no OpenACC"; exit 0; fi; \
 	if [ "$(call line,NEEDS)" = openmp ] && ! echo 'int main(void) { return 0; }' | $${cc:-$(2)} -include omp.h -fopenmp -x c - -o /dev/null 2>/dev/null; then echo "  SKIP    $<: no libomp"; exit 0; fi; \
 	$${cc:-$(2)} -O1 -g -pthread -Wall -I. -Iinclude -Itests/apps $(if $(NVTX_INCLUDE),-isystem $(NVTX_INCLUDE)) -MMD -MP -MF $@.d $(call line,CFLAGS) $(3) -o $@ $< \
 		-L$(@D) -Wl,-rpath,'$$ORIGIN' $(call line,LINK)

@@ -37,7 +37,4 @@ struct opencl_command {
 	uint32_t pad;
 };
 
-/* Payload of REC_OPENCL_ROW: columns 2 and following of an event of schema/opencl.def. */
-#define OPENCL_ROW_COLUMNS_MAX 16u
-
 #endif

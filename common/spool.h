@@ -42,7 +42,7 @@
 
 #define SPOOL_MAGIC 0x316c6f6f70536c54ull /* "TlSpool1" */
 #ifndef SPOOL_VERSION                     /* tests build a writer of another version */
-#define SPOOL_VERSION 15u
+#define SPOOL_VERSION 16u
 #endif
 #define RECORD_BYTES 32u
 #define CHUNK_BYTES 65536u /* 2048 records, which share the 40 ns or so of a chunk switch */
@@ -176,9 +176,9 @@ enum record_kind {
 				   struct cuda_cubin, bytes */
 	/* OpenCL: see opencl_spool.h */
 	REC_OPENCL_COMMAND = 0xf24, /* tick of the call; payload struct opencl_command */
-	REC_OPENCL_ROW = 0xf25,     /* a = number of the event << 32 | columns that are names: bit i
-				       = the i-th word of the payload; b = ticks; payload uint64_t
-				       columns[] */
+	/* A row as it is (lane/plain_rows.c): a = number of the event << 32 | columns that are
+	 * names: bit i = the i-th word of the payload; b = ticks; payload uint64_t columns[] */
+	REC_ROW = 0xf25,
 	/* MPI: see schema/mpi_spool.h */
 	REC_MPI_CALL = 0xf26,         /* a = enum mpi_class, b = ticks; payload struct mpi_call */
 	REC_MPI_COMMUNICATOR = 0xf27, /* payload struct mpi_communicator */
@@ -611,6 +611,8 @@ static inline uint32_t lane_chunk_count(const struct lane *lane, uint64_t n)
 {
 	return (uint32_t)(lane->chunk[n % LANE_CHUNKS_MAX] & (LANE_CHUNKS_MAX - 1)) + 1;
 }
+
+#define ROW_COLUMNS_MAX 24u /* of a REC_ROW */
 
 #define SPOOL_TEXT_BYTES 8192u
 #define CALLCHAIN_CHUNKS_MAX 256u

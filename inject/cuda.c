@@ -11,7 +11,8 @@
 #include <link.h>
 
 #include "common/text.h"
-#include "inject/cuda.h"
+#include "inject/environment.h"
+#include "inject/own_file.h"
 #include "tracer/cuda/cuda.h"
 #include "tracer/base/libc.h"
 #include "tracer/functions/scope.h"
@@ -54,11 +55,15 @@ void cuda_linked(void)
 		cuda_start(NULL);
 }
 
-/* Answer only the driver: other code must not find this library in the variable. */
-bool cuda_asks_for_tool(const void *caller)
+/* Answer only the driver, which asks as NVTX does: other code must not find this library in the
+ * variable. */
+char *cuda_tool_path(char *theirs, const void *caller)
 {
 	Dl_info info;
-	return cuda_is_wanted() && libc.dladdr(caller, &info) && is_driver(info.dli_fname);
+	if (theirs || !cuda_is_wanted() || !libc.dladdr(caller, &info) ||
+		!is_driver(info.dli_fname))
+		return theirs;
+	return own_file();
 }
 
 __attribute__((visibility("default"))) int InitializeInjection(void);

@@ -2,10 +2,6 @@
 /*
  * nvtx.c - the entries of NVTX: it asks the environment for a tool, loads it and has it fill tables
  * of callbacks. Each callback is one call of tracer/nvtx/ranges.h.
- *
- * The library is never put into the environment. getenv() is answered instead, so that objects
- * whose constructors run before ours find us, and so do programs that have cleared their
- * environment, and children inherit nothing.
  */
 #define _GNU_SOURCE
 #include "inject/fn.h"
@@ -13,58 +9,26 @@
 #include <dlfcn.h>
 
 #include "common/text.h"
-#include "inject/cuda.h"
+#include "inject/environment.h"
+#include "inject/own_file.h"
 #include "inject/nvtx_abi.h"
 #include "inject/nvtx_chain.h"
 #include "tracer/nvtx/handles.h"
 #include "tracer/base/libc.h"
 #include "tracer/nvtx/extensions.h"
 
-#define VARIABLE "NVTX_INJECTION64_PATH"
-#define CUDA_VARIABLE "CUDA_INJECTION64_PATH"
 #define EXPORTED __attribute__((visibility("default")))
 
 /* ---- the request for a tool ---- */
 
-/* Return our path as the loader knows it: the loader then finds us by this text alone, in any
- * directory. */
-static const char *own_file(void)
+char *nvtx_tool_path(char *theirs, const void *caller)
 {
-	Dl_info info;
-	return libc.dladdr((void *)&session, &info) ? info.dli_fname : NULL;
-}
-
-static __attribute__((cold, noinline)) char *injection_path(char *theirs)
-{
-	int error = errno;
-	if (session.state == SESSION_NEW)
-		preload_early();
 	bool other = theirs && *theirs && !text_equal(text_base_name(theirs), "libtrace.so");
-	if (nvtx_is_on()) {
-		chain_want(other ? theirs : NULL);
-		theirs = (char *)(uintptr_t)own_file();
-	}
-	errno = error;
-	return theirs;
-}
-
-/* Return the path for the driver, which asks in the same way. */
-static __attribute__((cold, noinline)) char *cuda_path(const void *caller)
-{
-	int error = errno;
-	const char *path = cuda_asks_for_tool(caller) ? own_file() : NULL;
-	errno = error;
-	return (char *)(uintptr_t)path;
-}
-
-WRAPPER(char *, getenv, (const char *t_name))
-{
-	char *value = REAL(getenv)(t_name);
-	if (__builtin_expect(t_name[0] == 'N' && text_equal(t_name, VARIABLE), 0))
-		return injection_path(value);
-	if (__builtin_expect(t_name[0] == 'C' && !value && text_equal(t_name, CUDA_VARIABLE), 0))
-		return cuda_path(__builtin_return_address(0));
-	return value;
+	(void)caller;
+	if (!nvtx_is_on())
+		return theirs;
+	chain_want(other ? theirs : NULL);
+	return own_file();
 }
 
 /* ---- events ---- */

@@ -16,6 +16,7 @@
 #include "writer/lane/callchains.h"
 #include "writer/lane/gaps.h"
 #include "writer/lane/modules.h"
+#include "writer/lane/plain_rows.h"
 #include "writer/lane/python.h"
 #include "writer/lane/threads.h"
 #include "writer/nvtx/ext.h"

@@ -166,7 +166,7 @@ def mistakes():
         file.write("mine")
     for arguments, text in ((("info", none), f"cannot open '{none}': No such file or directory"), (("info",), "no FILE given; see 'trace help info'"),
                             (("dump", REPORT, REPORT), "too many arguments; see 'trace help dump'"), (("run",), "no PROGRAM given; see 'trace help run'"),
-                            (("run", "-t", "nonsense", "true"), "invalid argument 'nonsense' for --trace: expected a list of: cuda nvtx osrt openmp none cublas cudnn"),
+                            (("run", "-t", "nonsense", "true"), "invalid argument 'nonsense' for --trace: expected a list of: cuda nvtx osrt openmp openacc none cublas cudnn"),
                             (("run", "-d", "soon", "true"), "invalid argument 'soon' for --duration: expected seconds"),
                             (("run", "--kill", "x", "true"), "invalid argument 'x' for --kill: expected none, sigkill, sigterm or a signal number"),
                             (("run", "-o", os.path.join(PLACE, "calls"), "true"), "calls.rep' exists; use '--force-overwrite true' to replace it"),

@@ -397,7 +397,7 @@ static void commands_become_rows(void)
 	}
 	struct opencl_command failed = {.call_tick = now, .call_end_tick = now, .status = -5};
 	fake_put_long(&s, lane, now, REC_OPENCL_COMMAND, 0, 0, &failed, sizeof(failed));
-	fake_put_long(&s, lane, now + 3, REC_OPENCL_ROW, queue, 0, row, 7 * sizeof(row[0]));
+	fake_put_long(&s, lane, now + 3, REC_ROW, queue, 0, row, 7 * sizeof(row[0]));
 	s.header->end_tick = now + 100000;
 	s.header->state = SPOOL_EXITED;
 	tap_equal(recover_quietly(&t), 0, "recover commands of OpenCL");

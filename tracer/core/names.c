@@ -205,3 +205,13 @@ uint32_t names_write(struct name *name)
 	bounded_lock_give(&lock);
 	return name->ref;
 }
+
+uint32_t names_ref_of(const char *text)
+{
+	size_t bytes = text ? text_length(text) : 0;
+	if (!bytes)
+		return 0;
+	bool is_cut = bytes > NAME_BYTES_MAX;
+	return names_ref(names_intern(
+		false, NULL, text, is_cut ? NAME_BYTES_MAX : (uint32_t)bytes, is_cut, NULL));
+}

@@ -62,6 +62,10 @@ static inline uint32_t names_ref(struct name *name)
 		: names_write(name);
 }
 
+/* Intern a text (NULL and empty: none), cut to NAME_BYTES_MAX. Return the reference that a record
+ * stores; 0 = none. */
+uint32_t names_ref_of(const char *text);
+
 /* Forget, in a forked child, what was written to the parent's spool, and who held the lock. */
 void names_forked(void);
 

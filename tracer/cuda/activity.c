@@ -20,6 +20,7 @@
 #include "tracer/cuda/row.h"
 #include "tracer/core/lane.h"
 #include "tracer/core/lease.h"
+#include "tracer/core/names.h"
 #include "tracer/core/state.h"
 
 #define BUFFER_BYTES (1u << 20)
@@ -134,7 +135,7 @@ static void texts_name(struct cupti_row *row)
 		if (!(row->texts >> i & 1) || !text)
 			continue;
 		bool is_uuid = row->event == NUMBER_CUDA_DEVICE && i != COLUMN_CUDA_DEVICE_NAME;
-		row->value[i] = is_uuid ? cuda_row_hex(text, 16) : cuda_row_text(text);
+		row->value[i] = is_uuid ? cuda_row_hex(text, 16) : names_ref_of(text);
 	}
 }
 

@@ -4,7 +4,6 @@
  */
 #include "tracer/cuda/row.h"
 
-#include "common/text.h"
 #include "common/varint.h"
 #include "tracer/core/lane.h"
 #include "tracer/core/names.h"
@@ -27,16 +26,6 @@ bool cuda_row_put(struct thread *t, uint32_t event, uint64_t start_ns, uint64_t 
 		payload, (uint64_t)(used - payload));
 }
 
-uint32_t cuda_row_text(const char *text)
-{
-	size_t bytes = text ? text_length(text) : 0;
-	if (!bytes)
-		return 0;
-	bool is_cut = bytes > NAME_BYTES_MAX;
-	return names_ref(names_intern(
-		false, NULL, text, is_cut ? NAME_BYTES_MAX : (uint32_t)bytes, is_cut, NULL));
-}
-
 uint32_t cuda_row_hex(const uint8_t *data, uint32_t bytes)
 {
 	static const char digits[] = "0123456789abcdef";
@@ -47,5 +36,5 @@ uint32_t cuda_row_hex(const uint8_t *data, uint32_t bytes)
 		text[at++] = digits[data[i] & 15];
 	}
 	text[at] = 0;
-	return cuda_row_text(text);
+	return names_ref_of(text);
 }

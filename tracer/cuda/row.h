@@ -19,9 +19,6 @@
 bool cuda_row_put(struct thread *t, uint32_t event, uint64_t start_ns, uint64_t duration_ns,
 	const uint64_t *values);
 
-/* Return the name of a text, as stored in rows; 0 = none. thread.busy set. */
-uint32_t cuda_row_text(const char *text);
-
 /* Return the name of `bytes` bytes as hexadecimal digits; 0 = none. thread.busy set. */
 uint32_t cuda_row_hex(const uint8_t *data, uint32_t bytes);
 

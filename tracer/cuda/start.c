@@ -15,6 +15,7 @@
 #include "tracer/session/attach.h"
 #include "tracer/core/chains.h"
 #include "tracer/core/diagnostic.h"
+#include "tracer/core/names.h"
 #include "tracer/core/state.h"
 #include "tracer/cuda/clock.h"
 #include "tracer/cuda/functions.h"
@@ -154,7 +155,7 @@ static void setup_put(struct thread *t, const struct setup *setup)
 {
 	uint64_t values[CUDA_COLUMNS_MAX + 1] = {0};
 	thread_enter(t);
-	values[COLUMN_CUDA_SETUP_LIBRARY] = cuda_row_text(cupti.path);
+	values[COLUMN_CUDA_SETUP_LIBRARY] = names_ref_of(cupti.path);
 	values[COLUMN_CUDA_SETUP_CUPTI_VERSION] = cupti.version;
 	values[COLUMN_CUDA_SETUP_DRIVER_VERSION] = setup->driver;
 	values[COLUMN_CUDA_SETUP_CLOCK] = setup->clock;

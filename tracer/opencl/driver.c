@@ -85,7 +85,7 @@ bool opencl_record(
 void opencl_row(uint32_t event, uint64_t tick, uint64_t ticks, const uint64_t *columns,
 	uint32_t count, uint32_t names)
 {
-	opencl_record(tick, REC_OPENCL_ROW, (uint64_t)event << 32 | names, ticks, columns,
+	opencl_record(tick, REC_ROW, (uint64_t)event << 32 | names, ticks, columns,
 		count * sizeof(*columns));
 }
 

@@ -12,7 +12,4 @@
 /* Add a command of a queue, with its times converted to the clock of the report. */
 uint32_t opencl_command_put(struct segment *s, const struct record_at *at);
 
-/* Add a device, a queue, a kernel or a build. */
-uint32_t opencl_row_put(struct segment *s, const struct record_at *at);
-
 #endif

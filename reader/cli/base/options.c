@@ -24,7 +24,7 @@ const struct command_row command_rows[COMMANDS] = {
 };
 
 /* Choices of `run --trace`. */
-static const char trace_choices[] = "LIST cuda nvtx osrt openmp none"
+static const char trace_choices[] = "LIST cuda nvtx osrt openmp openacc none"
 #define LIBRARY(number, id, title, files, functions) " " #id
 #include "common/schema/libraries.def"
 	;

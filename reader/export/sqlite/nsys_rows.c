@@ -330,6 +330,10 @@ static int column_value(struct sqlite_export *x, const struct decoded_batch *b, 
 			cell_set_number(
 				v, export_time(x, (uint64_t)b->columns[0][row] + (uint64_t)value));
 		return 0;
+	case HOW_TEXT_ID_OR_NULL:
+		if (!string_table_get(&x->contents.strings, (uint32_t)value).bytes)
+			return 0;
+		return string_id_set(x, (uint32_t)value, v);
 	case HOW_TEXT_ID:
 		return string_id_set(x, (uint32_t)value, v);
 	case HOW_TEXT_INLINE:
