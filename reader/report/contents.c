@@ -45,18 +45,31 @@ void contents_release(struct contents *c)
 	*c = (struct contents){0};
 }
 
-static int batch_rows_count(struct process *p, const struct event_batch *b)
+/* Return the column of a batch whose values belong to its process; 0 = none. */
+static uint32_t column_of_process(uint32_t kind)
 {
-	bool gap = b->kind == KIND_GAP;
-	if (!gap && b->kind != KIND_OSRT_SUMMARY)
-		return 0;
-	int64_t *counts = malloc((b->count + 1) * sizeof(*counts));
-	int error = counts
-		? event_batch_column(b, gap ? FIELD_GAP_COUNT : FIELD_OSRT_SUMMARY_COUNT, counts)
-		: -ENOMEM;
+	return kind == KIND_GAP             ? FIELD_GAP_COUNT
+		: kind == KIND_OSRT_SUMMARY ? FIELD_OSRT_SUMMARY_COUNT
+		: kind == KIND_MPI_RANK     ? FIELD_MPI_RANK_RANK
+					    : 0;
+}
+
+/* Count dropped and summarized calls, and store the rank. */
+static int process_rows_take(struct process *p, const struct event_batch *b)
+{
+	const uint32_t column = column_of_process(b->kind);
+	int64_t *values = column ? malloc((b->count + 1) * sizeof(*values)) : NULL;
+	if (!values)
+		return column ? -ENOMEM : 0;
+	int error = event_batch_column(b, column, values);
 	for (uint32_t i = 0; !error && i < b->count; i++)
-		*(gap ? &p->gap_dropped : &p->summarized) += (uint64_t)counts[i];
-	free(counts);
+		if (b->kind == KIND_MPI_RANK)
+			p->rank = values[i] >= 0 && values[i] < UINT32_MAX ? (uint32_t)values[i] + 1
+									   : 0;
+		else
+			*(b->kind == KIND_GAP ? &p->gap_dropped : &p->summarized) +=
+				(uint64_t)values[i];
+	free(values);
 	return error;
 }
 
@@ -75,7 +88,7 @@ static int take_batch(struct pass *pass, const struct report_entry *e, const cha
 	c->events[kind] += b.count;
 	c->events_total += b.count;
 	*ret_cause = "number of rows of a column differs from that of its batch";
-	int error = batch_rows_count(p, &b);
+	int error = process_rows_take(p, &b);
 	if (!error && (kind == KIND_MODULE_LOAD || kind == KIND_MODULE_UNLOAD))
 		error = module_map_add(&p->modules, &b, &c->module_room, ret_cause);
 	if (!error && kind == KIND_PYTHON_CODE)

@@ -28,6 +28,7 @@ struct process {
 					  this version */
 	uint64_t gap_dropped;          /* dropped events, according to GAP rows */
 	uint64_t summarized;           /* calls in SUMMARY rows */
+	uint32_t rank;                 /* in MPI_COMM_WORLD, plus 1; 0 = none is known */
 	struct process *memory;      /* process whose modules, nodes and symbols its callchains use:
 					itself, except for a vfork child */
 	struct process *forked_from; /* NULL = none or not known; set by the first lookup */

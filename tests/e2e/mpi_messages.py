@@ -15,6 +15,7 @@ import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import lib  # noqa: E402
+from libwire import fields, one  # noqa: E402
 from lib import BUILD, TRACE, Report, clean_env, folder, main, receipts_agree, run, tap, trace  # noqa: E402
 
 RANKS, LATE = 3, 1
@@ -96,12 +97,20 @@ def messages(name, launcher, end):
 
 def late(name, launcher, end):
     """Check that the rank that was late is named."""
-    _, report, _ = record(launcher, [program("mpi_late" + end), str(LATE), "12"])
+    _, report, _ = record(launcher, [program("mpi_late" + end), str(LATE), "12"], "-t", "mpi,osrt", "--osrt-backtrace-threshold", "0")
     rows = list(csv.DictReader(io.StringIO(trace("stats", "-r", "mpi_late_sum", "-f", "csv", report.path).out.decode())))
     waits = {}
     for row in rows:
         waits[int(row["Rank"])] = waits.get(int(row["Rank"]), 0) + int(row["Total Wait (ns)"])
     tap.ok(sum(int(r["Times Last"]) for r in rows) == 12 and max(waits, key=waits.get) == LATE, f"{name}: stats mpi_late_sum names the late rank", rows)
+    profile = fields(trace("export", "-t", "pprof", "-o", "-", report.path).out)
+    texts = [text.decode() for text in profile[6]]
+    labels = [{texts[one(label, 1)]: texts[one(label, 2)] for label in map(fields, fields(sample)[3])} for sample in profile[2]]
+    ranks = {}
+    for of in labels:
+        if of["process"].startswith("mpi_late"):
+            ranks.setdefault(of["process"], set()).add(of.get("rank"))
+    tap.ok(sorted(rank for found in ranks.values() for rank in found) == [str(rank) for rank in range(RANKS)], f"{name}: pprof's label rank", ranks)
 
 
 def hangs(name, launcher, end):

@@ -4,7 +4,8 @@
  * events and of their time, with the same samples, and one dictionary.
  *
  * A sample is a callchain of a thread. Its attributes: process.pid, process.executable.name,
- * thread.id, thread.name, and nvtx.ranges: the push/pop ranges around it, the outermost first.
+ * thread.id, thread.name, mpi.rank if it is known, and nvtx.ranges: the push/pop ranges around it,
+ * the outermost first.
  *
  * Source: opentelemetry-proto 1.45.2, opentelemetry/proto/profiles/v1development/profiles.proto.
  * The first row of each table of the dictionary is empty, and no row is there twice. Both parts
@@ -40,11 +41,12 @@ struct otlp {
 };
 
 /* Values of attributes are texts of the pool, numbers, and paths of ranges. */
-enum attribute { PID, EXECUTABLE, TID, THREAD, RANGES, ATTRIBUTES_COUNT };
+enum attribute { PID, EXECUTABLE, TID, THREAD, RANK, RANGES, ATTRIBUTES_COUNT };
 static const char *const attribute_names[] = {[PID] = "process.pid",
 	[EXECUTABLE] = "process.executable.name",
 	[TID] = "thread.id",
 	[THREAD] = "thread.name",
+	[RANK] = "mpi.rank",
 	[RANGES] = "nvtx.ranges"};
 
 static void remember(struct otlp *x, struct map *map, uint64_t a, uint64_t b, uint32_t row)
@@ -151,7 +153,7 @@ static uint32_t attribute_of(struct otlp *x, enum attribute key, uint64_t value)
 	size_t any = proto_open(d, 2);
 	if (key == RANGES)
 		ranges_put(x, (uint32_t)value);
-	else if (key == PID || key == TID)
+	else if (key == PID || key == TID || key == RANK)
 		proto_u64(d, INT_VALUE, value);
 	else
 		proto_clean(d, STRING_VALUE, (const char *)(uintptr_t)value,
@@ -192,6 +194,8 @@ static void attributes_of(struct otlp *x, struct attributes *a, uint32_t node)
 	a->rows[a->count++] = attribute_of(x, TID, root->tid);
 	struct string_ref name = string_table_get(&c->strings, profile_thread_name(x->p, root));
 	attribute_add(x, a, THREAD, name.text, name.bytes);
+	if (root->process->rank)
+		a->rows[a->count++] = attribute_of(x, RANK, root->process->rank - 1);
 	if (root->range)
 		a->rows[a->count++] = attribute_of(x, RANGES, root->range);
 }

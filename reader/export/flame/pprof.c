@@ -3,7 +3,8 @@
  * pprof.c - callchains as a profile of pprof: the message perftools.profiles.Profile, which `pprof`
  * and its users read with or without compression.
  *
- * A sample has the labels process, thread, and nvtx: once for each push/pop range around it.
+ * A sample has the labels process, thread, rank (of MPI) if it is known, and nvtx: once for each
+ * push/pop range around it.
  *
  * Source: https://github.com/google/pprof/blob/main/proto/profile.proto. Fields of the profile may
  * come in any order, so each text is written when it is first used.
@@ -102,7 +103,8 @@ static void frame_put(struct pprof *x, uint32_t number)
 /* The texts of the labels of a thread. */
 struct labels {
 	uint32_t root; /* root node that the texts belong to; 0 = none */
-	uint32_t process_key, thread_key, range_key, process, thread;
+	uint32_t process_key, thread_key, rank_key, range_key, process, thread;
+	uint32_t rank;                            /* 0 = none */
 	uint32_t ranges[RANGES_MAX], range_count; /* of NVTX, the outermost first */
 };
 
@@ -132,6 +134,8 @@ static void labels_of(struct pprof *x, struct labels *l, uint32_t node)
 		string_table_get(&x->p->contents->strings, profile_thread_name(x->p, root)),
 		root->tid, name, sizeof(name));
 	l->thread = text_new(x, name);
+	snprintf(name, sizeof(name), "%u", root->process->rank - 1);
+	l->rank = root->process->rank ? text_new(x, name) : 0;
 	ranges_of(x, l, root->range);
 }
 
@@ -158,6 +162,8 @@ static void sample_put(struct pprof *x, const uint32_t *path, uint32_t depth,
 	proto_close(&x->proto, packed);
 	label_put(&x->proto, l->process_key, l->process);
 	label_put(&x->proto, l->thread_key, l->thread);
+	if (l->rank)
+		label_put(&x->proto, l->rank_key, l->rank);
 	for (uint32_t n = 0; n < l->range_count; n++)
 		label_put(&x->proto, l->range_key, l->ranges[n]);
 	proto_close(&x->proto, message);
@@ -189,6 +195,7 @@ int pprof_write(FILE *out, struct profile *p, enum profile_weight weight)
 	types_put(&x, weight);
 	labels.process_key = text_new(&x, "process");
 	labels.thread_key = text_new(&x, "thread");
+	labels.rank_key = text_new(&x, "rank");
 	labels.range_key = text_new(&x, "nvtx");
 	for (uint32_t i = 0; !x.error && i < p->frame_count; i++) {
 		frame_put(&x, i);
