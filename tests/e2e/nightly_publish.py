@@ -5,18 +5,21 @@
 are simulated (tests/apps/simulated_cost.c).
 """
 import glob
+import gzip
 import os
 import re
 import subprocess
 import sys
+import xml.etree.ElementTree
 
 import lib
 import lib_compare as made
+import libwire
 from lib import tap
 
 made.enter_interpreter("publishing nights")
 import numpy  # noqa: E402
-from trace_tools import nights_report, notify, profile  # noqa: E402
+from trace_tools import nightly, nights_report, notify, pictures, profile  # noqa: E402
 
 PROGRAM = lib.app("simulated_cost")
 SAMPLE = re.compile(r'[a-z_]+\{([a-z_]+="([^"\\\n]|\\["\\n])*",?)*\} -?[0-9.e+-]+')
@@ -52,6 +55,57 @@ def worse_nights_run_a_command():
         file.write("3")
     failed = a_night(folder, 3, 600000, *options[1:], f"--prometheus={folder}/none/n.prom")
     tap.ok(failed.status == 1 and b"--on-worse ended with status 3" in failed.err and b"none/n.prom" in failed.err, "a command that fails, or a file that cannot be written, is a note", failed.err)
+
+
+def svg(path):
+    """Return the root of a picture, and the texts of its tooltips."""
+    root = xml.etree.ElementTree.parse(path).getroot()
+    return root, [title.text for title in root.iter("{http://www.w3.org/2000/svg}title")]
+
+
+def worse_nights_have_pictures():
+    folder = lib.folder()
+    options = ["--trace-options=-t nvtx,osrt --osrt-threshold 0 --osrt-backtrace-threshold 0 --thread-time=process-tree"]
+    nights = [a_night(folder, day, cost, *options) for day, cost in ((1, 400000), (2, 600000))]
+    first, worse = (os.path.dirname(path) for path in sorted(glob.glob(os.path.join(folder, "kept/n/a/*/verdict.json"))))
+    tap.ok([n.status for n in nights] == [2, 1] and not glob.glob(os.path.join(first, "*.svg")), "a night that is not worse has no pictures", [n.err for n in nights])
+    for place in (first, worse):
+        with gzip.open(os.path.join(place, "profile.pb.gz")) as file:
+            profile_ = libwire.fields(file.read())
+        tap.ok(len(profile_[2]) and b"main" in profile_[6], "each night keeps its profile for pprof", len(profile_.get(2, ())))
+    names = {os.path.basename(path) for path in glob.glob(os.path.join(worse, "*.svg"))}
+    tap.ok({"verdict.history-1.svg", "verdict.wall.svg", "verdict.offcpu.svg"} <= names, "a worse night has the history of what got worse, and flame graphs", names)
+    root, tips = svg(os.path.join(worse, "verdict.history-1.svg"))
+    text = " ".join(t.text or "" for t in root.iter("{http://www.w3.org/2000/svg}text"))
+    tap.ok("simulated:cost" in text and len(tips) == 2 and "median 600," in tips[1] and "median 400," in tips[0], "the history has a dot for each night", (text, tips))
+    _, tips = svg(os.path.join(worse, "verdict.wall.svg"))
+    tap.ok(any(tip.startswith("main: ") for tip in tips), "the flame graph has the functions", tips[:5])
+    history = lib.run([lib.TRACE, "nightly", "report", "--name=n", f"--folder={folder}/kept", "--host=a"], env=environment(), cwd=folder)
+    text = open(os.path.join(folder, "kept/n/a/history.html"), encoding="utf-8").read()
+    tap.ok(history.status == 0 and "verdict.history-1.svg'" in text and text.count("profile.pb.gz'") == 2, "the history links to them", history.err)
+    nightly.reports_remove(first)
+    left = {os.path.basename(path) for path in glob.glob(os.path.join(first, "*"))}
+    tap.ok("profile.pb.gz" in left and not any(name.endswith((".rep", ".log")) for name in left), "pruning leaves the profile", left)
+
+
+def flame_graphs_show_the_difference():
+    base = ["app (1);main (1);main;solve 600", "app (1);main (1);main;io 300", "app (1);main (1);main;gone 100"]
+    other = ["app (7);main (7);main;solve 900", "app (7);main (7);main;io 300", "app (7);main (7);main;new<int> 300"]
+    root = pictures.tree_of([base, other])
+    path = os.path.join(lib.folder(), "flame.svg")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(pictures.flame(root, "processor time"))
+    picture, tips = svg(path)
+    shown = {tip.split(": ")[0]: tip for tip in tips}
+    tap.ok("(+50.0 %), 60.0 %" in shown["solve"] and "(+0.0 %)" in shown["io"] and "(new), 20.0 %" in shown["new<int>"] and "gone" not in shown, "tooltips have both times", tips)
+    width = {}
+    for group in picture.iter("{http://www.w3.org/2000/svg}g"):
+        rect, tip = group.find("{http://www.w3.org/2000/svg}rect"), group.find("{http://www.w3.org/2000/svg}title").text
+        width[tip.split(": ")[0]] = float(rect.get("width")), rect.get("fill"), int(rect.get("y"))
+    whole = width["all"][0]
+    tap.ok(abs(width["solve"][0] / whole - 0.6) < 1e-4 and abs(width["io"][0] / whole - 0.2) < 1e-4, "widths are shares of the night", width)
+    tap.ok(width["solve"][1] == "#ee5858" and width["io"][1] == "#eeeeee" and width["new<int>"][1] == "#ee5858", "colors are differences of the functions themselves", width)
+    tap.ok(width["solve"][2] > width["main"][2] > width["all"][2], "callers are above what they call", width)
 
 
 def labels_are_escaped():
@@ -128,7 +182,7 @@ def the_shell_parts_of_the_examples_run():
 
 
 if os.path.exists(PROGRAM):
-    lib.main(labels_are_escaped, worse_nights_run_a_command, an_index_lists_all_benchmarks, changes_are_found_in_long_histories, the_shell_parts_of_the_examples_run)
+    lib.main(labels_are_escaped, flame_graphs_show_the_difference, worse_nights_have_pictures, worse_nights_run_a_command, an_index_lists_all_benchmarks, changes_are_found_in_long_histories, the_shell_parts_of_the_examples_run)
 else:
     tap.skip("publishing nights", "no headers of NVTX")
     tap.finish()

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 600
-"""Read our exports by the packages of the viewers: XProf (xprof), Holistic Trace Analysis, Perfetto's messages and its trace_processor, Firefox's profiler.
+"""Read our exports by the packages of the viewers: XProf (xprof), Holistic Trace Analysis, Perfetto's messages and its trace_processor, Firefox's profiler, Google's pprof.
 
 VIEWERS names a virtual environment with the packages of tests/peers/viewers.txt (default: build/viewers); tests of a package that is not installed are skipped.
 FIREFOX: a folder made by npm install --prefix FOLDER node@24 @firefox-devtools/profiler-cli@0.10.0 (default: build/firefox).
@@ -14,6 +14,7 @@ import io
 import json
 import os
 import re
+import shutil
 import signal
 import sys
 
@@ -385,6 +386,35 @@ def perfetto_knows_samples():
     tap.ok(count and found["samples"] == count and not found["unknown"], "as many samples as in the report, and every field is one of Perfetto's messages", (count, found))
 
 
+def pprof_reads_it():
+    """Compare what Google's pprof of Debian's golang prints with our statistics, of one profile and of the difference of two."""
+    go = shutil.which("go")
+    if not go:
+        tap.skip("pprof", "no go (Debian: golang-go)")
+        return
+    work, spool, own, paths = folder(), spool_folder(), [], []
+    for ms in ("200", "400"):
+        report = Report(os.path.join(work, f"{ms}.rep"))
+        run([app("sampled"), "split", ms], env=traced_env(report.path, spool, LIBTRACE_SAMPLE="process-tree", LIBTRACE_SAMPLING_FREQUENCY="1000"), cwd=work)
+        wait_spool_gone(spool, 30)
+        paths.append(exported(report, "pprof", "pprof", "--source", "cpu"))
+        own.append(collections.Counter())
+        for e in report.events():
+            if e["kind"] == "cpu_sample" and e.get("callchain"):
+                own[-1][e["callchain"][0]["function"]] += e["cpu_time_ns"]
+
+    def top(*arguments):
+        result = run([go, "tool", "pprof", "-top", "-nodecount=1000", "-nodefraction=0", "-edgefraction=0", "-unit=ns", *arguments], env=clean_env(HOME=work), limit=100)
+        lines = re.findall(r"^\s*(-?\d+)(?:ns)?\s+\S+\s+\S+\s+\S+\s+\S+\s+(.+?)(?: \(inline\))?$", result.out.decode(), re.MULTILINE)
+        return {name: int(ns) for ns, name in lines}
+    found = top(paths[1])
+    wrong = {name: (ns, found.get(name)) for name, ns in own[1].items() if found.get(name) != ns}
+    tap.ok(own[1] and not wrong, "pprof -top: the processor time of each function", (wrong, found))
+    found, names = top("-diff_base", paths[0], paths[1]), set(own[0]) | set(own[1])
+    wrong = {name: found.get(name) for name in names if found.get(name, 0) != own[1][name] - own[0][name]}
+    tap.ok(names and not wrong, "pprof -diff_base: the differences", (wrong, own))
+
+
 NAMES = "select s.category as category, s.name as name, count(*) as number, sum(s.dur) as ns from slice s group by 1, 2"
 COUNTS = "select (select count(*) from slice) as slices, (select count(*) from flow) as flows, (select count(*) from counter) as counters"
 SHELL = "import json; from perfetto.trace_processor.platform import PlatformDelegate; print(json.dumps(PlatformDelegate().get_shell_path(None)))"
@@ -471,4 +501,4 @@ def firefox_reads_it():
 
 
 if __name__ == "__main__":
-    main(firefox_reads_it, xprof_reads_it, xprof_makes_the_same_messages, holistic_trace_analysis_reads_it, perfetto_knows_every_field, perfetto_knows_samples, trace_processor_reads_it)
+    main(firefox_reads_it, pprof_reads_it, xprof_reads_it, xprof_makes_the_same_messages, holistic_trace_analysis_reads_it, perfetto_knows_every_field, perfetto_knows_samples, trace_processor_reads_it)

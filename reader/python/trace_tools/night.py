@@ -19,7 +19,7 @@ import tempfile
 import time
 from typing import Any, Callable
 
-from . import Failure, compare, convert, fingerprint, formats, notify, pages, profile, sequential, store
+from . import Failure, compare, convert, fingerprint, formats, notify, pages, pictures, profile, sequential, store
 from .compare import Comparison
 from .store import Row
 
@@ -54,21 +54,23 @@ def compare_night(
     return compare.compare([p for n in base for p in n], other, options, [len(n) for n in base if n])
 
 
+def median_report(given: argparse.Namespace, profiles: list[profile.Profile], whose: str) -> str:
+    """Return the report of the median run of those whose reports are left."""
+    there = [p for p in profiles if os.path.exists(os.path.join(given.folder, p.path))]
+    if not there:
+        raise Failure(f"no report of {whose} is left to show")
+    return os.path.join(given.folder, compare.median_run(there).path)
+
+
 def write_page(
     given: argparse.Namespace, kept: store.Store, night: int, comparison: Comparison | None, output: str
 ) -> None:
     """Write the page of a night: its median run beside that of the baseline, or alone if there is nothing to compare
     with.
     """
-
-    def shown(profiles: list[profile.Profile], whose: str) -> str:
-        there = [p for p in profiles if os.path.exists(os.path.join(given.folder, p.path))]
-        if not there:
-            raise Failure(f"no report of {whose} is left to show")
-        return os.path.join(given.folder, compare.median_run(there).path)
-
-    other = shown(comparison.other if comparison else kept.profiles(night), f"night {night}")
-    pages.write(comparison, [shown(comparison.base, "the baseline"), other] if comparison else [other], output)
+    other = median_report(given, comparison.other if comparison else kept.profiles(night), f"night {night}")
+    shown = [median_report(given, comparison.base, "the baseline"), other] if comparison else [other]
+    pages.write(comparison, shown, output)
 
 
 class Lock:
@@ -461,6 +463,17 @@ class Night:
             ]
         file.close(content)
 
+    def draw(self, kept: store.Store, night: int, comparison: Comparison | None) -> None:
+        """Keep the profile of the night, and pictures if it is worse. Failures are notes."""
+        try:
+            own = median_report(self.given, comparison.other if comparison else kept.profiles(night), f"night {night}")
+            pictures.keep_profile(own, self.folder)
+            if comparison and comparison.verdict == compare.WORSE:
+                reports = (median_report(self.given, comparison.base, "the baseline"), own)
+                pictures.draw(kept, kept.nights(self.given.name, self.given.host), comparison, reports, self.folder)
+        except (Failure, OSError) as error:
+            self.notes.append(f"no pictures: {error}")
+
     def publish(self, kept: store.Store, night: int, verdict: int, reason: str, comparison: Comparison | None) -> None:
         """Write the metrics for Prometheus, and run the user's command if the night is worse. Failures are notes."""
         given = self.given
@@ -531,6 +544,7 @@ class Night:
                 write_page(self.given, kept, night, comparison, os.path.join(self.folder, PAGE))
             except Failure as error:
                 self.notes.append(f"no page: {error}")
+        self.draw(kept, night, comparison)
         self.publish(kept, night, verdict, reason, comparison)
         self.write_verdict(file, verdict, reason, comparison, overhead)
         kept.night_end(night, compare.VERDICTS[verdict], reason, is_baseline, overhead, "\n".join(self.notes))

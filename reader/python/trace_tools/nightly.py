@@ -15,7 +15,7 @@ import socket
 import sys
 from typing import Callable
 
-from . import Failure, arguments, bisection, night, nights_report, sequential, statistics, store
+from . import Failure, arguments, bisection, night, nights_report, pictures, sequential, statistics, store
 
 
 def ranks(text: str) -> set[int]:
@@ -448,18 +448,18 @@ def prune(
 
 def reports_remove(folder: str) -> None:
     for name in os.listdir(folder):
-        if not name.startswith("verdict."):
+        if not name.startswith(pictures.KEPT):
             path = os.path.join(folder, name)
             shutil.rmtree(path) if os.path.isdir(path) else os.unlink(path)
 
 
 def folder_bytes(folder: str) -> int:
-    """Return the size of a night's files, except its verdict, which is never removed."""
+    """Return the size of a night's files, except its verdict, pictures and profile, which are never removed."""
     try:
         return sum(
             os.stat(os.path.join(folder, name)).st_blocks * 512
             for name in os.listdir(folder)
-            if not name.startswith("verdict.")
+            if not name.startswith(pictures.KEPT)
         )
     except OSError:
         return 0

@@ -191,15 +191,18 @@ def commit_cell(night: Row, url: str | None) -> str:
     return f"<a href='{html.escape(url.replace('{commit}', night['commit_id']), quote=True)}'>{text}</a>"
 
 
+def evidence(folder: str) -> list[str]:
+    """Return the names of the files of a night that are for readers."""
+    names = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
+    first = [name for name in ("verdict.html", "verdict.txt", "verdict.json") if name in names]
+    return first + [name for name in names if name.endswith(".svg") or name == "profile.pb.gz"]
+
+
 def nights_table(nights: list[Row], folder: str, url: str | None) -> str:
     rows = []
     for n in nights:
         there = os.path.relpath(n["folder"], folder)
-        links = [
-            f"<a href='{html.escape(os.path.join(there, name))}'>{name}</a>"
-            for name in ("verdict.html", "verdict.txt", "verdict.json")
-            if os.path.exists(os.path.join(n["folder"], name))
-        ]
+        links = [f"<a href='{html.escape(os.path.join(there, name))}'>{name}</a>" for name in evidence(n["folder"])]
         overhead = f"{100 * (n['overhead'] - 1):+.1f} %" if n["overhead"] else "-"
         cells = [
             str(n["id"]),
