@@ -62,6 +62,7 @@ void append_close(struct append *a)
 	free(a->entries.data);
 	free(a->ids.data);
 	map_release(&a->texts);
+	free(a->standard.data);
 	free(a->out.data);
 	*a = (struct append){.fd = -1};
 }
@@ -101,6 +102,14 @@ static uint8_t *room_for(struct append *a, struct buffer *b, size_t bytes)
 static void add(struct append *a, struct buffer *b, const void *data, size_t bytes)
 {
 	a->broken |= buffer_add(b, data, bytes) != 0;
+}
+
+void append_packed(struct append *a, const void *entry, size_t bytes)
+{
+	const uint32_t size = htole32((uint32_t)bytes);
+	add(a, &a->entries, &size, sizeof(size));
+	add(a, &a->entries, entry, bytes);
+	a->num_entries++;
 }
 
 static void entry_add(struct append *a, struct buffer *b, const Libtrace__Entry *entry)
@@ -164,8 +173,12 @@ static void header_add(
 	Libtrace__StringTable table = LIBTRACE__STRING_TABLE__INIT;
 	own->payload_crc32c = crc32c(0, payload->data, payload->bytes);
 	header.has_num_sources = header.has_num_results = header.has_payload_size = true;
+	header.num_sources = a->num_sources;
+	header.num_results = a->num_results;
+	header.has_num_range_results = a->num_range_results != 0;
+	header.num_range_results = a->num_range_results;
 	header.payload_size = (uint32_t)payload->bytes;
-	header.string_table = &table;
+	header.string_table = a->metric_names ? a->metric_names : &table;
 	header.process = a->has_process ? &a->process : NULL;
 	header.session_details = own->sequence ? NULL : (Libtrace__SessionDetails *)a->details;
 	header.libtrace = own;
@@ -179,11 +192,31 @@ static void header_add(
 	}
 }
 
-static void block_seal(struct append *a)
+/* Put the standard entries before a payload, which may be compressed. */
+static void standard_add(struct append *a, struct buffer *payload)
+{
+	if (!a->standard.bytes)
+		return;
+	add(a, &a->standard, payload->data, payload->bytes);
+	free(payload->data);
+	*payload = a->standard;
+	a->standard = (struct buffer){0};
+}
+
+static void block_end(struct append *a)
+{
+	a->strings.bytes = a->entries.bytes = a->ids.bytes = a->standard.bytes = 0;
+	a->string_ids = a->num_entries = 0;
+	a->num_events = a->num_dropped = a->num_deferred = 0;
+	a->num_sources = a->num_results = a->num_range_results = 0;
+	a->metric_names = NULL;
+}
+
+void append_seal(struct append *a)
 {
 	struct buffer payload = {0};
 	Libtrace__BlockExtension own = LIBTRACE__BLOCK_EXTENSION__INIT;
-	if (!a->string_ids && !a->entries.bytes)
+	if (!a->string_ids && !a->entries.bytes && !a->standard.bytes)
 		return;
 	strings_entry(a, &payload);
 	add(a, &payload, a->entries.data, a->entries.bytes);
@@ -196,13 +229,16 @@ static void block_seal(struct append *a)
 	own.num_events = a->num_events;
 	own.first_ns = a->first_ns;
 	own.last_ns = a->last_ns;
+	own.has_num_dropped = a->num_dropped != 0;
+	own.num_dropped = a->num_dropped;
+	own.has_num_deferred = a->num_deferred != 0;
+	own.num_deferred = a->num_deferred;
 	compress(a, &payload, &own);
+	standard_add(a, &payload);
 	header_add(a, &payload, &own);
 	add(a, &a->out, payload.data, payload.bytes);
 	free(payload.data);
-	a->strings.bytes = a->entries.bytes = a->ids.bytes = 0;
-	a->string_ids = a->num_entries = 0;
-	a->num_events = 0;
+	block_end(a);
 }
 
 void append_texts_begin(struct append *a, uint32_t last_id)
@@ -242,7 +278,7 @@ void append_entry(struct append *a, const Libtrace__Entry *entry)
 {
 	entry_add(a, &a->entries, entry);
 	if (a->entries.bytes + a->strings.bytes >= APPEND_BLOCK_BYTES)
-		block_seal(a);
+		append_seal(a);
 }
 
 void append_start(struct append *a)
@@ -252,7 +288,7 @@ void append_start(struct append *a)
 
 int append_blocks(struct append *a, uint8_t **ret_data, size_t *ret_bytes)
 {
-	block_seal(a);
+	append_seal(a);
 	*ret_data = NULL;
 	*ret_bytes = 0;
 	if (a->broken)
@@ -263,19 +299,22 @@ int append_blocks(struct append *a, uint8_t **ret_data, size_t *ret_bytes)
 	return 0;
 }
 
+const uint8_t append_file_begin[APPEND_FILE_BEGIN_BYTES] = {
+	'N', 'V', 'R', 0, 2, 0, 0, 0, 0x08, 0x07};
+
 int append_file(struct append *a, uint8_t **ret_data, size_t *ret_bytes)
 {
-	static const uint8_t begin[] = {'N', 'V', 'R', 0, 2, 0, 0, 0, 0x08, 0x07};
+	const size_t begin = sizeof(append_file_begin);
 	uint8_t *blocks;
 	size_t bytes;
 	int error = append_blocks(a, &blocks, &bytes);
-	uint8_t *data = error ? NULL : malloc(sizeof(begin) + bytes);
+	uint8_t *data = error ? NULL : malloc(begin + bytes);
 	if (data) {
-		memcpy(data, begin, sizeof(begin));
+		memcpy(data, append_file_begin, begin);
 		if (bytes)
-			memcpy(data + sizeof(begin), blocks, bytes);
+			memcpy(data + begin, blocks, bytes);
 		*ret_data = data;
-		*ret_bytes = sizeof(begin) + bytes;
+		*ret_bytes = begin + bytes;
 	}
 	free(blocks);
 	return data ? 0 : error ? error : -ENOMEM;
@@ -284,7 +323,7 @@ int append_file(struct append *a, uint8_t **ret_data, size_t *ret_bytes)
 int append_commit(struct append *a, uint64_t end)
 {
 	struct stat status;
-	block_seal(a);
+	append_seal(a);
 	if (a->broken)
 		return -ENOMEM;
 	if (!a->out.bytes)

@@ -33,7 +33,12 @@ struct append {
 	struct buffer strings, entries;
 	uint32_t string_ids, num_entries;
 	struct buffer ids;
-	uint64_t num_events, first_ns, last_ns;
+	uint64_t num_events, first_ns, last_ns, num_dropped, num_deferred;
+	/* Standard entries of the block, as stored, and their numbers; names of their metrics,
+	 * owned by the caller until the block is sealed */
+	struct buffer standard;
+	uint32_t num_sources, num_results, num_range_results;
+	Libtrace__StringTable *metric_names;
 	/* texts added by append_text() */
 	struct map texts; /* address -> id */
 	uint32_t next_text_id;
@@ -65,6 +70,12 @@ int append_texts_end(const struct append *a);
 /* Add an entry, after the texts of its block. The caller keeps the message. */
 void append_entry(struct append *a, const Libtrace__Entry *entry);
 
+/* Add an entry in its encoded form, as append_entry() does, and count its events by hand. */
+void append_packed(struct append *a, const void *entry, size_t bytes);
+
+/* Seal the block being filled, so that what follows is in another one. */
+void append_seal(struct append *a);
+
 /*
  * Add a batch of events of one kind and thread. `values`: row by row, columns in schema order. At
  * most APPEND_ROWS_MAX rows. append_rows_partly() adds the column BATCH_UNKNOWN of batch.h, a
@@ -83,6 +94,9 @@ void append_start(struct append *a);
 /* Return the blocks built so far in *ret_data, which the caller frees; NULL and 0 bytes if there
  * are none. Returns 0 or -ENOMEM. */
 int append_blocks(struct append *a, uint8_t **ret_data, size_t *ret_bytes);
+
+#define APPEND_FILE_BEGIN_BYTES 10u
+extern const uint8_t append_file_begin[APPEND_FILE_BEGIN_BYTES]; /* the header of a file */
 
 /* Like append_blocks(), for a new report: return the file header and the blocks; block 0 contains
  * `details`. */

@@ -184,7 +184,7 @@ int report_block_entry(struct report_block *b, struct report_entry *e, const cha
 	e->kind = ENTRY_UNKNOWN;
 	e->inner = e->inner_end = e->message_end;
 	const uint8_t *p = varint_get(e->message, e->message_end, &tag);
-	if (!p || (tag & 7) != WIRE_BYTES || tag >> 3 > ENTRY_IMPORTED)
+	if (!p || (tag & 7) != WIRE_BYTES || tag >> 3 > ENTRY_MERGED)
 		return 1;
 	p = varint_get(p, e->message_end, &bytes);
 	*ret_cause = "malformed entry";

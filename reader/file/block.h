@@ -52,7 +52,8 @@ enum entry_kind {
 	ENTRY_CALLCHAINS = 8,
 	ENTRY_SYMBOLS = 9,
 	ENTRY_WINDOW = 10,
-	ENTRY_IMPORTED = 14
+	ENTRY_IMPORTED = 14,
+	ENTRY_MERGED = 16
 };
 
 struct report_entry {

@@ -39,6 +39,9 @@ void contents_release(struct contents *c)
 	for (size_t i = 0; i < c->import_count; i++)
 		libtrace__imported__free_unpacked(c->imports[i], NULL);
 	free(c->imports);
+	for (uint32_t i = 0; i < c->merged_count; i++)
+		libtrace__merged__free_unpacked(c->merged[i], NULL);
+	free(c->merged);
 	string_table_release(&c->strings);
 	process_list_release(&c->processes);
 	windows_release(&c->windows);
@@ -231,6 +234,22 @@ static int take_imported(struct contents *c, const struct report_entry *e)
 	return imported ? 0 : -EBADMSG;
 }
 
+static int take_merged(struct contents *c, const struct report_entry *e)
+{
+	if (c->merged_count == MERGED_MAX)
+		return -EBADMSG;
+	if (array_room(&c->merged, c->merged_count, &c->merged_capacity, sizeof(*c->merged)))
+		return -ENOMEM;
+	Libtrace__Merged *merged = UNPACK(merged, e);
+	if (merged && merged->session && merged->number == c->merged_count + 1) {
+		c->merged[c->merged_count++] = merged;
+		return 0;
+	}
+	if (merged)
+		libtrace__merged__free_unpacked(merged, NULL);
+	return -EBADMSG;
+}
+
 static int take_clock(struct contents *c, const struct report_entry *e)
 {
 	Libtrace__ClockPoints *points = UNPACK(clock_points, e);
@@ -270,6 +289,8 @@ static int take_entry(struct pass *pass, const struct report_entry *e, const cha
 		return take_window(c, e);
 	case ENTRY_IMPORTED:
 		return take_imported(c, e);
+	case ENTRY_MERGED:
+		return take_merged(c, e);
 	case ENTRY_UNKNOWN:
 		break;
 	}

@@ -22,6 +22,7 @@
 
 #define DIAGNOSTICS_KEPT 1000u
 #define IMPORTS_MAX 10000u
+#define MERGED_MAX 32767u
 
 struct contents {
 	Libtrace__Session *session;        /* NULL = none found */
@@ -37,6 +38,8 @@ struct contents {
 	Libtrace__Imported **imports; /* files whose events were added */
 	size_t import_count;
 	uint32_t import_capacity;
+	Libtrace__Merged **merged;    /* reports that it was merged from, by number less 1 */
+	uint32_t merged_count, merged_capacity;
 	uint64_t events[SCHEMA_KINDS]; /* counts by kind; index 0: kinds unknown to this version */
 	uint64_t selected[SCHEMA_KINDS]; /* events left by the report's row filter */
 	uint64_t events_total;           /* events counted */

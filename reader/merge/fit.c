@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* fit.c - lines between lower and upper bounds of the difference of two clocks. */
+#include "reader/merge/fit.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#define SEARCH_STEPS 80
+#define SPLITS_MAX 16
+#define SPLIT_BOUNDS_MIN 16u
+/* Drift is known if the slopes of all lines that fit differ by at most this. */
+#define DRIFT_KNOWN 5e-5
+
+struct point {
+	double x, y;
+};
+
+struct hull {
+	struct point *points;
+	uint32_t count;
+};
+
+/* Bounds of a span of time, relative to an origin. */
+struct span {
+	struct hull upper, lower; /* only points that can touch a line */
+	double first, last;
+	double slope_low, slope_high; /* slopes of lines that fit */
+	double slope, at, value;      /* the estimate: a line through (at, value) */
+};
+
+struct fitting {
+	struct fit *fit;
+	struct fit_bound *bounds;
+	struct point *room; /* two points for each bound */
+	double slack;
+	int64_t x0, y0; /* origin */
+	double first, last;
+	bool is_begun;
+};
+
+static int compare_bounds(const void *a, const void *b)
+{
+	const struct fit_bound *x = a, *y = b;
+	if (x->ns != y->ns)
+		return x->ns < y->ns ? -1 : 1;
+	return (x->difference > y->difference) - (x->difference < y->difference);
+}
+
+/* Add a point, which is not before the last one. sign: 1 for upper bounds, -1 for lower ones. */
+static void hull_add(struct hull *h, struct point p, double sign)
+{
+	while (h->count > 1) {
+		const struct point *a = &h->points[h->count - 2], *b = a + 1;
+		if (sign * ((b->x - a->x) * (p.y - a->y) - (b->y - a->y) * (p.x - a->x)) > 0)
+			break;
+		h->count--;
+	}
+	h->points[h->count++] = p;
+}
+
+/* Return the greatest height at 0 of a line with this slope that is below all upper bounds. */
+static double height_above(const struct span *s, double slope)
+{
+	double least = INFINITY;
+	for (uint32_t i = 0; i < s->upper.count; i++)
+		least = fmin(least, s->upper.points[i].y - slope * s->upper.points[i].x);
+	return least;
+}
+
+/* Return the least height at 0 of a line with this slope that is above all lower bounds. */
+static double height_below(const struct span *s, double slope)
+{
+	double greatest = -INFINITY;
+	for (uint32_t i = 0; i < s->lower.count; i++)
+		greatest = fmax(greatest, s->lower.points[i].y - slope * s->lower.points[i].x);
+	return greatest;
+}
+
+/* Return the room between all bounds for lines with this slope. */
+static double room_of(const struct span *s, double slope, double unused)
+{
+	(void)unused;
+	return height_above(s, slope) - height_below(s, slope);
+}
+
+/* Return the height at x of the highest line with this slope. */
+static double highest_at(const struct span *s, double slope, double x)
+{
+	return height_above(s, slope) + slope * x;
+}
+
+static double minus_lowest_at(const struct span *s, double slope, double x)
+{
+	return -height_below(s, slope) - slope * x;
+}
+
+/* Return the slope between `low` and `high` with the greatest value of a concave function. */
+static double slope_search(const struct span *s,
+	double (*value)(const struct span *s, double slope, double x), double x, double low,
+	double high)
+{
+	for (int i = 0; i < SEARCH_STEPS; i++) {
+		const double a = low + (high - low) / 3, b = high - (high - low) / 3;
+		if (value(s, a, x) < value(s, b, x))
+			low = a;
+		else
+			high = b;
+	}
+	return (low + high) / 2;
+}
+
+/* Return the last slope on the way from one that fits to a limit that fits. */
+static double slope_limit(const struct span *s, double fits, double limit)
+{
+	if (room_of(s, limit, 0) >= 0)
+		return limit;
+	for (int i = 0; i < SEARCH_STEPS; i++) {
+		const double middle = (fits + limit) / 2;
+		if (room_of(s, middle, 0) >= 0)
+			fits = middle;
+		else
+			limit = middle;
+	}
+	return limit; /* rather one too far than one too few */
+}
+
+static double high_at(const struct span *s, double x)
+{
+	return highest_at(
+		s, slope_search(s, highest_at, x, s->slope_low, s->slope_high), x);
+}
+
+static double low_at(const struct span *s, double x)
+{
+	return -minus_lowest_at(
+		s, slope_search(s, minus_lowest_at, x, s->slope_low, s->slope_high), x);
+}
+
+static double estimate_at(const struct span *s, double x)
+{
+	return s->value + s->slope * (x - s->at);
+}
+
+/* Return how far from the estimate a line that fits can be at x. */
+static double error_at(const struct span *s, double x)
+{
+	const double y = estimate_at(s, x);
+	return fmax(high_at(s, x) - y, y - low_at(s, x));
+}
+
+static double middle_at(const struct span *s, double x)
+{
+	return (high_at(s, x) + low_at(s, x)) / 2;
+}
+
+/* Choose the line in the middle of those that fit. Returns false if none fits. */
+static bool span_fit(struct span *s)
+{
+	const double best = slope_search(s, room_of, 0, -FIT_DRIFT_MAX, FIT_DRIFT_MAX);
+	if (room_of(s, best, 0) < 0)
+		return false;
+	s->slope_low = slope_limit(s, best, -FIT_DRIFT_MAX);
+	s->slope_high = slope_limit(s, best, FIT_DRIFT_MAX);
+	s->at = (s->first + s->last) / 2;
+	s->value = middle_at(s, s->at);
+	if (s->slope_high - s->slope_low <= DRIFT_KNOWN && s->last > s->first) {
+		const double a = middle_at(s, s->first), b = middle_at(s, s->last);
+		s->slope = (b - a) / (s->last - s->first);
+		s->value = (a + b) / 2;
+	} else {
+		s->slope = fmin(fmax(0, s->slope_low), s->slope_high);
+	}
+	return true;
+}
+
+static int knot_add(struct fitting *f, const struct span *s, double x)
+{
+	const int64_t a = f->x0 + (int64_t)x,
+		      b = a + f->y0 + (int64_t)llround(estimate_at(s, x));
+	return clock_map_add(&f->fit->map, (struct clock_knot){b, a});
+}
+
+/* Add the line of a span to the result. */
+static int span_take(struct fitting *f, const struct span *s)
+{
+	struct fit *fit = f->fit;
+	const double last = s->last > s->first ? s->last : s->first + 1e9;
+	const bool is_known = s->slope_high - s->slope_low <= DRIFT_KNOWN;
+	fit->error_ns = fmax(fit->error_ns, fmax(error_at(s, s->first), error_at(s, s->last)));
+	fit->error_ends_ns = fmax(fit->error_ends_ns, fit->error_ns);
+	if (!f->is_begun)
+		fit->error_ends_ns = fmax(fit->error_ends_ns, error_at(s, fmin(f->first, s->first)));
+	/* the last span, as far as is known, reaches to the end */
+	fit->drift = f->is_begun ? fit->drift : s->slope;
+	fit->has_drift = f->is_begun ? fit->has_drift && is_known : is_known;
+	f->is_begun = true;
+	const int error = knot_add(f, s, s->first);
+	return error ? error : knot_add(f, s, last);
+}
+
+static void span_begin(struct fitting *f, struct span *s, uint32_t first, uint32_t count)
+{
+	*s = (struct span){.upper.points = f->room, .lower.points = f->room + count};
+	for (uint32_t i = first; i < first + count; i++) {
+		const struct fit_bound *b = &f->bounds[i];
+		const struct point p = {(double)(b->ns - f->x0),
+			(double)(b->difference - f->y0) + (b->is_upper ? f->slack : -f->slack)};
+		hull_add(b->is_upper ? &s->upper : &s->lower, p, b->is_upper ? 1 : -1);
+	}
+	s->first = (double)(f->bounds[first].ns - f->x0);
+	s->last = (double)(f->bounds[first + count - 1].ns - f->x0);
+}
+
+/* Fit a range of bounds, by one line or by several. is_last: no bounds are after them. */
+static int range_fit(
+	struct fitting *f, uint32_t first, uint32_t count, unsigned splits, bool is_last)
+{
+	struct span s;
+	span_begin(f, &s, first, count);
+	if (!s.upper.count || !s.lower.count)
+		return -ENOENT;
+	if (span_fit(&s)) {
+		if (is_last)
+			f->fit->error_ends_ns = fmax(
+				f->fit->error_ends_ns, error_at(&s, fmax(f->last, s.last)));
+		return span_take(f, &s);
+	}
+	if (count < 2 * SPLIT_BOUNDS_MIN || splits == SPLITS_MAX)
+		return -EDOM;
+	const int error = range_fit(f, first, count / 2, splits + 1, false);
+	return error ? error
+		     : range_fit(f, first + count / 2, count - count / 2, splits + 1, is_last);
+}
+
+int fit_bounds(struct fit *ret, struct fit_bound *bounds, uint32_t count, double slack_ns,
+	int64_t first_ns, int64_t last_ns)
+{
+	*ret = (struct fit){0};
+	if (!count)
+		return -ENOENT;
+	qsort(bounds, count, sizeof(*bounds), compare_bounds);
+	struct fitting f = {.fit = ret,
+		.bounds = bounds,
+		.room = calloc(2 * (size_t)count, sizeof(*f.room)),
+		.slack = slack_ns,
+		.x0 = bounds[0].ns,
+		.y0 = bounds[0].difference};
+	f.first = (double)(first_ns - f.x0);
+	f.last = (double)(last_ns - f.x0);
+	const int error = f.room ? range_fit(&f, 0, count, 0, true) : -ENOMEM;
+	free(f.room);
+	if (error)
+		clock_map_release(&ret->map);
+	return error;
+}
