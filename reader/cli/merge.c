@@ -71,9 +71,10 @@ static void notes_print(const struct merge *m)
 	for (uint32_t i = 0; i < m->count; i++)
 		incomplete += !m->inputs[i].complete;
 	if (groups > 1)
-		cli_note("the clocks of %" PRIu32 " hosts are in %" PRIu32
-			 " groups, between which there is no message of MPI: they are placed by the "
-			 "wall clock, whose error is not known",
+		cli_note(
+			"the clocks of %" PRIu32 " hosts are in %" PRIu32
+			" groups, between which there is no message of MPI: they are placed by the "
+			"wall clock, whose error is not known",
 			m->hosts.count, groups);
 	if (incomplete)
 		cli_note("%" PRIu32 " of %" PRIu32 " reports are not complete", incomplete,
@@ -118,8 +119,7 @@ int command_merge(const struct options *o)
 		status = STATUS_FAILED;
 	}
 	if (status == STATUS_OK)
-		status = merge_to(
-			&g, name, option_is(o, OPT_merge_force_overwrite, "true"));
+		status = merge_to(&g, name, option_is(o, OPT_merge_force_overwrite, "true"));
 	merge_release(&g.m);
 	return status;
 }

@@ -8,21 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PROCESSES_MAX (1u << 22) /* as in reader/report/processes.c */
-
 #define UNPACK(type, e) \
 	libtrace__##type##__unpack(NULL, (size_t)((e)->inner_end - (e)->inner), (e)->inner)
-
-uint32_t copy_process(struct copy *c, uint32_t id)
-{
-	uint32_t mine = id ? map_get(&c->processes, id, 0) : 0;
-	if (mine || !id || c->m->last_process + 1 >= PROCESSES_MAX)
-		return mine;
-	mine = c->m->last_process + 1;
-	if (map_put(&c->processes, id, 0, mine))
-		return 0;
-	return c->m->last_process = mine;
-}
 
 /* Replace an id of a process in a message. Returns 0 or -ENOMEM. */
 static int process_change(struct copy *c, uint32_t *id)
@@ -53,8 +40,8 @@ static int strings_copy(struct copy *c, Libtrace__Entry *entry)
 		return -EBADMSG;
 	for (size_t i = 0; i < s->n_ids; i++) {
 		bool is_new;
-		const uint32_t id = merge_text(
-			c->m, (const char *)s->texts[i].data, s->texts[i].len, &is_new);
+		const uint32_t id =
+			merge_text(c->m, (const char *)s->texts[i].data, s->texts[i].len, &is_new);
 		if (!id || (s->ids[i] && map_put(&c->texts, s->ids[i], 0, id)))
 			return -ENOMEM;
 		if (!is_new)
@@ -184,19 +171,19 @@ static int entry_copy(struct copy *c, const struct report_entry *e, const char *
 	if (e->kind == ENTRY_UNKNOWN || e->kind == ENTRY_MERGED)
 		return -EBADMSG;
 	*ret_cause = "malformed entry";
-	Libtrace__Entry *entry = libtrace__entry__unpack(
-		NULL, (size_t)(e->message_end - e->message), e->message);
+	Libtrace__Entry *entry =
+		libtrace__entry__unpack(NULL, (size_t)(e->message_end - e->message), e->message);
 	if (!entry)
 		return -EBADMSG;
 	const bool has_field = ((void *const[]){[ENTRY_STRINGS] = entry->strings,
-		[ENTRY_PROCESS] = entry->process,
-		[ENTRY_CLOCK] = entry->clock,
-		[ENTRY_DIAGNOSTIC] = entry->diagnostic,
-		[ENTRY_RECEIPT] = entry->receipt,
-		[ENTRY_CALLCHAINS] = entry->callchains,
-		[ENTRY_SYMBOLS] = entry->symbols,
-		[ENTRY_WINDOW] = entry->window,
-		[ENTRY_IMPORTED] = entry->imported})[e->kind] != NULL;
+				       [ENTRY_PROCESS] = entry->process,
+				       [ENTRY_CLOCK] = entry->clock,
+				       [ENTRY_DIAGNOSTIC] = entry->diagnostic,
+				       [ENTRY_RECEIPT] = entry->receipt,
+				       [ENTRY_CALLCHAINS] = entry->callchains,
+				       [ENTRY_SYMBOLS] = entry->symbols,
+				       [ENTRY_WINDOW] = entry->window,
+				       [ENTRY_IMPORTED] = entry->imported})[e->kind] != NULL;
 	const int error = has_field ? copiers[e->kind](c, entry) : -EBADMSG;
 	libtrace__entry__free_unpacked(entry, NULL);
 	return error;
@@ -211,8 +198,9 @@ static size_t standard_bytes(const struct report_block *b)
 	uint64_t count = (uint64_t)h->num_sources + h->num_results + h->num_range_results;
 	size_t at = 0;
 	for (; count; count--)
-		at += 4 + ((size_t)b->stored[at] | (size_t)b->stored[at + 1] << 8 |
-				  (size_t)b->stored[at + 2] << 16 | (size_t)b->stored[at + 3] << 24);
+		at += 4 +
+			((size_t)b->stored[at] | (size_t)b->stored[at + 1] << 8 |
+				(size_t)b->stored[at + 2] << 16 | (size_t)b->stored[at + 3] << 24);
 	return at;
 }
 
@@ -246,7 +234,8 @@ static int standard_copy(struct copy *c, const struct report_block *b, const cha
 	const size_t bytes = standard_bytes(b);
 	if (!bytes)
 		return 0;
-	*ret_cause = "its results of kernels have other metrics than those of the reports before it";
+	*ret_cause =
+		"its results of kernels have other metrics than those of the reports before it";
 	int error = h->num_results ? metric_names_check(c->m, h->string_table) : 0;
 	if (!error)
 		error = buffer_add(&a->standard, b->stored, bytes);

@@ -87,8 +87,7 @@ static const struct schema_field *field_of(const struct schema_event *event, uin
 static int texts_put(struct copy *c, const struct event_batch *b, const struct column *column)
 {
 	if (column->form == COLUMN_CONSTANT)
-		return constant_put(
-			c, column->field, copy_text(c, (uint64_t)column->constant));
+		return constant_put(c, column->field, copy_text(c, (uint64_t)column->constant));
 	int error = event_batch_column(b, column->field, c->values);
 	for (uint32_t i = 0; !error && i < b->count; i++)
 		c->values[i] = copy_text(c, (uint64_t)c->values[i]);
@@ -108,15 +107,14 @@ static int durations_put(struct copy *c, const struct event_batch *b, const stru
 {
 	int error = event_batch_column(b, column->field, c->values);
 	for (uint32_t i = 0; !error && i < b->count; i++) {
-		const uint64_t start = (uint64_t)c->starts[i],
-			       end = start + (uint64_t)c->values[i];
+		const uint64_t start = (uint64_t)c->starts[i], end = start + (uint64_t)c->values[i];
 		c->values[i] = (int64_t)(copy_time(c, end) - copy_time(c, start));
 	}
 	return error ? error : values_put(c, column->field, COLUMN_VALUES, c->values, b->count);
 }
 
-static int column_copy(struct copy *c, const struct event_batch *b, const struct schema_event *event,
-	const struct column *column, const char **ret_cause)
+static int column_copy(struct copy *c, const struct event_batch *b,
+	const struct schema_event *event, const struct column *column, const char **ret_cause)
 {
 	const struct schema_field *f = field_of(event, column->field);
 	const int duration = schema_column(event, FIELD_KIND_DURATION);
@@ -131,23 +129,21 @@ static int column_copy(struct copy *c, const struct event_batch *b, const struct
 		: c->map && duration > 0 && f == &event->fields[duration]
 		? durations_put(c, b, column)
 		: stored_put(c, column);
-	return error ? error
-		     : bytes_put(&c->batch, BATCH_COLUMN, c->column.data, c->column.bytes);
+	return error ? error : bytes_put(&c->batch, BATCH_COLUMN, c->column.data, c->column.bytes);
 }
 
 /* Count the events of a batch for the header of the block. */
-static int block_count(struct copy *c, const struct event_batch *b, const struct schema_event *event)
+static int block_count(
+	struct copy *c, const struct event_batch *b, const struct schema_event *event)
 {
 	struct append *a = &c->m->append;
 	const int duration = schema_column(event, FIELD_KIND_DURATION);
 	const bool spans = duration > 0 && b->kind != KIND_OSRT_SUMMARY;
-	int error = spans
-		? event_batch_column(b, event->fields[duration].number, c->values)
+	int error = spans ? event_batch_column(b, event->fields[duration].number, c->values)
 		: b->kind == KIND_GAP ? event_batch_column(b, FIELD_GAP_COUNT, c->values)
 				      : 0;
 	for (uint32_t i = 0; !error && i < b->count; i++) {
-		const uint64_t start = (uint64_t)c->starts[i],
-			       first = copy_time(c, start),
+		const uint64_t start = (uint64_t)c->starts[i], first = copy_time(c, start),
 			       last = spans ? copy_time(c, start + (uint64_t)c->values[i]) : first;
 		a->first_ns = a->num_events && a->first_ns < first ? a->first_ns : first;
 		a->last_ns = a->num_events && a->last_ns > last ? a->last_ns : last;

@@ -15,6 +15,7 @@
 enum call {
 	CALL_OTHER = 1, /* 0 is none in a map */
 	CALL_SEND,
+	CALL_SEND_SYNC, /* ends after the receive has begun */
 	CALL_RECEIVE,
 	CALL_RECEIVE_LATER,    /* MPI_Irecv: ends in a wait that is not looked for */
 	CALL_SEND_RECEIVE,     /* sends; what it receives is not recorded */
@@ -35,7 +36,7 @@ static const struct {
 	enum call call;
 } calls[] = {
 	{"MPI_Send", CALL_SEND},
-	{"MPI_Ssend", CALL_SEND},
+	{"MPI_Ssend", CALL_SEND_SYNC},
 	{"MPI_Bsend", CALL_SEND},
 	{"MPI_Rsend", CALL_SEND},
 	{"MPI_Isend", CALL_SEND},
@@ -89,7 +90,8 @@ struct mpi_row {
 
 static uint64_t mix(uint64_t a, uint64_t b)
 {
-	uint64_t x = (a ^ (b + 0x9e3779b97f4a7c15ull + (a << 6) + (a >> 2))) * 0xbf58476d1ce4e5b9ull;
+	uint64_t x =
+		(a ^ (b + 0x9e3779b97f4a7c15ull + (a << 6) + (a >> 2))) * 0xbf58476d1ce4e5b9ull;
 	x ^= x >> 29;
 	x *= 0x94d049bb133111ebull;
 	return x ^ x >> 32;
@@ -147,12 +149,12 @@ int edges_note_batch(struct edges *e, const struct event_batch *b)
 		int64_t *const *c = e->columns;
 		uint64_t identity = mix((uint64_t)c[5][i], (uint64_t)c[3][i]);
 		identity = mix(mix(identity, (uint64_t)c[4][i]), (uint64_t)c[6][i]);
-		e->communicators[e->communicator_count++] = (struct edge_communicator){
-			.process = b->process,
-			.local_rank = (uint32_t)c[2][i],
-			.handle = (uint64_t)c[1][i],
-			.identity = c[5][i] ? identity : 0,
-			.ns = c[0][i]};
+		e->communicators[e->communicator_count++] =
+			(struct edge_communicator){.process = b->process,
+				.local_rank = (uint32_t)c[2][i],
+				.handle = (uint64_t)c[1][i],
+				.identity = c[5][i] ? identity : 0,
+				.ns = c[0][i]};
 	}
 	return error;
 }
@@ -244,23 +246,21 @@ static int row_add(struct edges *e, uint64_t key, enum edge_kind kind,
 	return 0;
 }
 
-/* Count a message of a channel (sender, receiver, tag). Add its edge, unless the time of its end is
- * not known. */
-static int message_add(struct edges *e, const struct mpi_row *row, struct edge_communicator *c,
-	bool is_send, bool has_time)
+/* Add an edge of the next message of a channel (sender, receiver, tag). */
+static int message_add(struct edges *e, const struct mpi_row *row, struct edge_communicator *c)
 {
+	const bool is_receive = row->call == CALL_RECEIVE || row->call == CALL_RECEIVE_LATER,
+		   has_end = row->call == CALL_RECEIVE || row->call == CALL_SEND_SYNC;
 	const uint64_t own = c->local_rank, peer = (uint32_t)row->peer;
-	const uint64_t ranks = is_send ? own << 32 | peer : peer << 32 | own;
+	const uint64_t ranks = is_receive ? peer << 32 | own : own << 32 | peer;
 	const uint64_t channel = mix(ranks, (uint64_t)row->tag),
-		       at = (uint64_t)(c - e->communicators) << 1 | is_send;
+		       at = (uint64_t)(c - e->communicators) << 1 | is_receive;
 	const uint32_t number = map_get(&e->channels, channel, at) + 1;
 	if (map_put(&e->channels, channel, at, number))
 		return -ENOMEM;
-	const uint64_t key = mix(mix(c->identity, channel), (uint64_t)number << 1);
-	return !has_time ? 0
-		: is_send
-		? row_add(e, key, EDGE_SEND, c, row->start, INT64_MAX)
-		: row_add(e, key, EDGE_RECEIVE, c, INT64_MIN, row->end);
+	return row_add(e, mix(mix(c->identity, channel), number),
+		is_receive ? EDGE_RECEIVE : EDGE_SEND, c, row->start,
+		has_end ? row->end : INT64_MAX);
 }
 
 static int message_take(struct edges *e, const struct mpi_row *row, struct edge_communicator *c)
@@ -268,15 +268,13 @@ static int message_take(struct edges *e, const struct mpi_row *row, struct edge_
 	const enum call call = row->call;
 	const bool is_known = row->peer >= 0 && row->tag >= 0,
 		   threads = c->message_tid && c->message_tid != row->tid,
-		   sends = call == CALL_SEND || call == CALL_SEND_RECEIVE,
+		   sends = call == CALL_SEND || call == CALL_SEND_SYNC || call == CALL_SEND_RECEIVE,
 		   receives = call == CALL_RECEIVE || call == CALL_RECEIVE_LATER;
 	c->message_tid = row->tid;
 	c->uncertain[EDGE_SEND] |= threads || call == CALL_SEND_REPEATED || (sends && !is_known);
 	c->uncertain[EDGE_RECEIVE] |= threads || call == CALL_RECEIVE_REPEATED ||
 		call == CALL_SEND_RECEIVE || (receives && !is_known);
-	return is_known && (sends || receives)
-		? message_add(e, row, c, sends, call != CALL_RECEIVE_LATER)
-		: 0;
+	return is_known && (sends || receives) ? message_add(e, row, c) : 0;
 }
 
 /* Find out whether the others wait for this rank (enters), and whether it waits for others
@@ -316,7 +314,7 @@ static int collective_take(struct edges *e, const struct mpi_row *row, struct ed
 	c->uncertain[EDGE_COLLECTIVE] |= c->collective_tid && c->collective_tid != row->tid;
 	c->collective_tid = row->tid;
 	c->collectives++;
-	const uint64_t key = mix(mix(c->identity, row->call), (uint64_t)c->collectives << 1 | 1);
+	const uint64_t key = mix(mix(c->identity, row->call), ~(uint64_t)c->collectives);
 	return row_add(e, key, EDGE_COLLECTIVE, c, enters ? row->start : INT64_MIN,
 		leaves ? row->end : INT64_MAX);
 }
@@ -359,8 +357,7 @@ static int mpi_calls_take(struct edges *e, const struct event_batch *b)
 /* Look for calls of MPI without an MPI_CALL event that sent or received something. */
 static int functions_take(struct edges *e, const struct event_batch *b)
 {
-	static const uint32_t fields[] = {
-		FIELD_FUNCTION_CALL_FUNCTION, FIELD_FUNCTION_CALL_RETURN};
+	static const uint32_t fields[] = {FIELD_FUNCTION_CALL_FUNCTION, FIELD_FUNCTION_CALL_RETURN};
 	int error = columns_decode(e, b, fields, 2);
 	for (uint32_t i = 0; !error && i < b->count; i++) {
 		const enum call call = call_of(e, (uint32_t)e->columns[0][i]);

@@ -30,8 +30,8 @@ struct edge {
 	uint32_t host;
 	uint32_t kind : 2;          /* enum edge_kind */
 	uint32_t communicator : 30; /* index in `communicators`, while the report is read */
-	int64_t enter_ns;      /* INT64_MIN = none */
-	int64_t leave_ns;      /* INT64_MAX = none */
+	int64_t enter_ns;           /* INT64_MIN = none */
+	int64_t leave_ns;           /* INT64_MAX = none */
 };
 
 /* A communicator of a process; its handle may be used again later. */
@@ -55,8 +55,8 @@ struct edges {
 	uint32_t host;
 	struct edge_communicator *communicators;
 	uint32_t communicator_count, communicator_capacity;
-	struct map channels; /* communicator and channel -> number of messages */
-	struct map calls;    /* id of a function's name -> what it is */
+	struct map channels;   /* communicator and channel -> number of messages */
+	struct map calls;      /* id of a function's name -> what it is */
 	struct map disorderly; /* processes in which the order of messages is not certain */
 	struct contents *contents;
 	int64_t *columns[EDGE_COLUMNS]; /* decoded columns of a batch */

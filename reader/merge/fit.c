@@ -127,8 +127,7 @@ static double slope_limit(const struct span *s, double fits, double limit)
 
 static double high_at(const struct span *s, double x)
 {
-	return highest_at(
-		s, slope_search(s, highest_at, x, s->slope_low, s->slope_high), x);
+	return highest_at(s, slope_search(s, highest_at, x, s->slope_low, s->slope_high), x);
 }
 
 static double low_at(const struct span *s, double x)
@@ -176,8 +175,7 @@ static bool span_fit(struct span *s)
 
 static int knot_add(struct fitting *f, const struct span *s, double x)
 {
-	const int64_t a = f->x0 + (int64_t)x,
-		      b = a + f->y0 + (int64_t)llround(estimate_at(s, x));
+	const int64_t a = f->x0 + (int64_t)x, b = a + f->y0 + (int64_t)llround(estimate_at(s, x));
 	return clock_map_add(&f->fit->map, (struct clock_knot){b, a});
 }
 
@@ -190,7 +188,8 @@ static int span_take(struct fitting *f, const struct span *s)
 	fit->error_ns = fmax(fit->error_ns, fmax(error_at(s, s->first), error_at(s, s->last)));
 	fit->error_ends_ns = fmax(fit->error_ends_ns, fit->error_ns);
 	if (!f->is_begun)
-		fit->error_ends_ns = fmax(fit->error_ends_ns, error_at(s, fmin(f->first, s->first)));
+		fit->error_ends_ns =
+			fmax(fit->error_ends_ns, error_at(s, fmin(f->first, s->first)));
 	/* the last span, as far as is known, reaches to the end */
 	fit->drift = f->is_begun ? fit->drift : s->slope;
 	fit->has_drift = f->is_begun ? fit->has_drift && is_known : is_known;
@@ -222,8 +221,8 @@ static int range_fit(
 		return -ENOENT;
 	if (span_fit(&s)) {
 		if (is_last)
-			f->fit->error_ends_ns = fmax(
-				f->fit->error_ends_ns, error_at(&s, fmax(f->last, s.last)));
+			f->fit->error_ends_ns =
+				fmax(f->fit->error_ends_ns, error_at(&s, fmax(f->last, s.last)));
 		return span_take(f, &s);
 	}
 	if (count < 2 * SPLIT_BOUNDS_MIN || splits == SPLITS_MAX)

@@ -47,13 +47,10 @@ uint32_t hosts_find(struct hosts *h, const char *boot_id)
 	for (uint32_t i = 0; i < h->count; i++)
 		if (*boot_id && !strcmp(h->rows[i].boot_id, boot_id))
 			return i;
-	if (h->count == HOSTS_MAX ||
-		array_room(&h->rows, h->count, &h->capacity, sizeof(*h->rows)))
+	if (h->count == HOSTS_MAX || array_room(&h->rows, h->count, &h->capacity, sizeof(*h->rows)))
 		return UINT32_MAX;
-	h->rows[h->count] = (struct host){.boot_id = boot_id,
-		.group = h->count,
-		.first_ns = INT64_MAX,
-		.last_ns = INT64_MIN};
+	h->rows[h->count] = (struct host){
+		.boot_id = boot_id, .group = h->count, .first_ns = INT64_MAX, .last_ns = INT64_MIN};
 	return h->count++;
 }
 

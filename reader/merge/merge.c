@@ -227,8 +227,7 @@ static void session_put(struct merge *m)
 	Libtrace__Entry entry = LIBTRACE__ENTRY__INIT;
 	Libtrace__Session session = *m->inputs[0].session;
 	const struct host *host = &m->hosts.rows[m->inputs[0].host];
-	const uint64_t own =
-		(uint64_t)clock_map_time(&host->map, (int64_t)session.start_ns);
+	const uint64_t own = (uint64_t)clock_map_time(&host->map, (int64_t)session.start_ns);
 	const uint64_t first = first_of(m);
 	session.start_realtime_ns -= own - first;
 	session.start_ns = first;
@@ -246,17 +245,18 @@ static void clock_describe(
 {
 	const struct host *host = &h->rows[in->host];
 	const int64_t start = (int64_t)in->session->start_ns;
-	merged->has_host = merged->has_clock_group = merged->has_clock = merged->has_offset_ns = true;
+	merged->has_host = merged->has_clock_group = merged->has_clock = merged->has_offset_ns =
+		true;
 	merged->host = in->host + 1;
 	merged->clock_group = host->group + 1;
 	merged->clock = host->is_fitted ? LIBTRACE__MERGED_CLOCK__MERGED_CLOCK_MESSAGES
 		: in->host              ? LIBTRACE__MERGED_CLOCK__MERGED_CLOCK_WALL
 					: LIBTRACE__MERGED_CLOCK__MERGED_CLOCK_SAME;
-	merged->offset_ns = (int64_t)((uint64_t)start - (uint64_t)clock_map_time(&host->map, start));
+	merged->offset_ns =
+		(int64_t)((uint64_t)start - (uint64_t)clock_map_time(&host->map, start));
 	merged->has_drift_ppb = host->is_fitted && host->has_drift;
 	merged->drift_ppb = (int64_t)llround(host->drift * 1e9);
-	merged->has_error_ns = merged->has_error_ends_ns =
-		host->is_fitted || host->group == in->host;
+	merged->has_error_ns = merged->has_error_ends_ns = host->is_fitted || !in->host;
 	merged->error_ns = rounded(host->error_ns);
 	merged->error_ends_ns = rounded(host->error_ends_ns);
 	merged->has_bounds = host->is_fitted;

@@ -53,11 +53,11 @@ struct merge {
 	struct buffer metric_names; /* table of names in all blocks with results */
 };
 
+/* Free all that it holds. */
 void merge_release(struct merge *m);
 
 /* Read the session of the next report. */
-int merge_peek(
-	struct merge *m, const struct report *r, const char *name, const char **ret_cause);
+int merge_peek(struct merge *m, const struct report *r, const char *name, const char **ret_cause);
 
 /* Read the next report for its clock, its messages and what is missing in it. */
 int merge_survey(struct merge *m, const struct report *r, const char **ret_cause);
@@ -69,8 +69,7 @@ int merge_align(struct merge *m);
 int merge_begin(struct merge *m, FILE *out);
 
 /* Copy a report, by its index. */
-int merge_copy(
-	struct merge *m, uint32_t index, const struct report *r, const char **ret_cause);
+int merge_copy(struct merge *m, uint32_t index, const struct report *r, const char **ret_cause);
 
 /* Write what is left. */
 int merge_end(struct merge *m);

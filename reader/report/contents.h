@@ -38,7 +38,7 @@ struct contents {
 	Libtrace__Imported **imports; /* files whose events were added */
 	size_t import_count;
 	uint32_t import_capacity;
-	Libtrace__Merged **merged;    /* reports that it was merged from, by number less 1 */
+	Libtrace__Merged **merged; /* reports that it was merged from, by number less 1 */
 	uint32_t merged_count, merged_capacity;
 	uint64_t events[SCHEMA_KINDS]; /* counts by kind; index 0: kinds unknown to this version */
 	uint64_t selected[SCHEMA_KINDS]; /* events left by the report's row filter */

@@ -162,6 +162,8 @@ int process_list_add_receipt(struct process_list *l, const Libtrace__Receipt *re
 static int compare_pids(const void *a, const void *b)
 {
 	const struct process *x = *(struct process *const *)a, *y = *(struct process *const *)b;
+	if (x->facts->report != y->facts->report)
+		return x->facts->report < y->facts->report ? -1 : 1;
 	if (x->facts->pid != y->facts->pid)
 		return x->facts->pid < y->facts->pid ? -1 : 1;
 	return (x->facts->start_ns > y->facts->start_ns) -
@@ -192,13 +194,17 @@ struct process *process_forked_from(struct process_list *l, struct process *p)
 	while (low < high) { /* find the first process that is not before the child */
 		const size_t middle = low + (high - low) / 2;
 		const Libtrace__Process *f = l->by_pid[middle]->facts;
-		if (f->pid < p->facts->parent_pid ||
-			(f->pid == p->facts->parent_pid && f->start_ns <= p->facts->start_ns))
+		if (f->report < p->facts->report ||
+			(f->report == p->facts->report &&
+				(f->pid < p->facts->parent_pid ||
+					(f->pid == p->facts->parent_pid &&
+						f->start_ns <= p->facts->start_ns))))
 			low = middle + 1;
 		else
 			high = middle;
 	}
 	if (low && l->by_pid[low - 1] != p &&
+		l->by_pid[low - 1]->facts->report == p->facts->report &&
 		l->by_pid[low - 1]->facts->pid == p->facts->parent_pid)
 		p->forked_from = l->by_pid[low - 1];
 	p->has_looked_for_parent = true;

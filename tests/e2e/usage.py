@@ -138,7 +138,7 @@ def unknown_names():
 
 # ---- mistakes ----
 
-COMMANDS = ("run", "info", "dump", "check", "stats", "analyze", "diff", "report", "query", "details", "sections", "rules", "derive", "symbolize", "import",
+COMMANDS = ("run", "info", "dump", "check", "stats", "analyze", "diff", "report", "query", "details", "sections", "rules", "derive", "merge", "symbolize", "import",
             "recover", "export", "help")
 
 
@@ -189,7 +189,7 @@ def mistakes():
                             (("recover", none), f"cannot open '{none}': No such file or directory"), (("recover", REPORT), "not the folder of a recording, such as /dev/shm/libtrace-UID-..."),
                             (("import", "--into", REPORT), "no FILE given; see 'trace help import'"), (("sections",), "no section files given; use --section-folder DIR"),
                             (("rules", "run"), "expected 'apply REPORT' or 'list'; see 'trace help rules'"), (("rules", "list"), "no folder with rules given; use --rule-folder DIR"),
-                            (("derive", REPORT), "no output file given; use --output FILE"), (("help", "nonsense"), "unknown command 'nonsense'; see 'trace help'"),
+                            (("derive", REPORT), "no output file given; use --output FILE"), (("merge", REPORT), "no output file given; use --output FILE"), (("help", "nonsense"), "unknown command 'nonsense'; see 'trace help'"),
                             (("--nonsense",), "unknown option '--nonsense'; see 'trace help'"),
                             (("recover", "/usr"), "not the folder of a recording, such as /dev/shm/libtrace-UID-...")):
         result = trace(*arguments)

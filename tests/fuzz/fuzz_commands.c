@@ -108,6 +108,9 @@ static const struct line {
 	{CMD_export,
 		{"-t", "sqlite", "--log-events", "(?#a)(?<b>a+)b|(?<c>\\w+)$", "-o", OUT, "-f",
 			"true", IN}},
+	{CMD_merge, {"-o", OUT, "-f", "true", IN, BASE}},
+	{CMD_merge, {"-o", OUT, "-f", "true", BASE, IN, IN}},
+	{CMD_stats, {"-r", "mpi_straggler_sum,mpi_matrix,mpi_range_sum", IN}},
 };
 #define PACKED 128 /* bit of the first byte: compress the file as a whole */
 #define EVERY 255  /* that: every line */

@@ -7,6 +7,7 @@
 #include <errno.h>
 
 #include "reader/cli/database/stats.h"
+#include "reader/export/sqlite/threads.h"
 
 struct rows {
 	const struct contents *contents;
@@ -25,7 +26,7 @@ static int row_put(void *user, const struct sql_value *v, int count)
 		return 0;
 	const uint64_t thread = (uint64_t)v[GLOBAL_TID].integer;
 	const struct perfetto_state state = {
-		.process = process_find_pid(&r->contents->processes, thread >> 24 & 0xffffff),
+		.process = thread_process(&r->contents->processes, (int64_t)thread),
 		.tid = (uint32_t)(thread & 0xffffff),
 		.start_ns = r->start_ns + (uint64_t)v[START].integer,
 		.duration_ns = (uint64_t)v[DURATION].integer,

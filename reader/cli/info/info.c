@@ -447,6 +447,7 @@ void info_print(FILE *out, const struct info *i, bool verbose)
 	print_file(out, i);
 	if (i->c.session)
 		print_session(out, i);
+	info_print_merged(out, &i->c, verbose);
 	if (i->c.processes.count)
 		info_print_processes(out, &i->c.processes, verbose);
 	print_windows(out, i, verbose);

@@ -76,6 +76,11 @@ bool info_program_end(const struct info *i, char *ret_text, size_t bytes);
 /* Print a duration given in nanoseconds. */
 void info_print_span(FILE *out, uint64_t ns);
 
+/* Print the reports that it was merged from, and what is known of their clocks; as JSON: the
+ * elements of an array. verbose: each report. */
+void info_print_merged(FILE *out, const struct contents *c, bool verbose);
+void info_print_merged_json(FILE *out, const struct contents *c);
+
 /* Print the report's contents as a JSON object. */
 void info_print_json(FILE *out, const struct info *i);
 

@@ -178,6 +178,8 @@ static void print_process(FILE *out, const struct process *p)
 	number_member(out, "pid", f->pid);
 	number_member(out, "parent_pid", f->parent_pid);
 	number_member(out, "previous_id", f->previous_id);
+	if (f->report)
+		number_member(out, "report", f->report);
 	text_member(out, "executable", f->executable);
 	text_member(out, "work_directory", f->work_directory);
 	fputs(", \"arguments\": [", out);
@@ -319,6 +321,8 @@ void info_print_json(FILE *out, const struct info *i)
 		fputs(n ? ",\n  " : "\n  ", out);
 		print_process(out, i->c.processes.rows[n]);
 	}
+	fputs("],\n \"merged\": [", out);
+	info_print_merged_json(out, &i->c);
 	fputs("],\n \"imports\": [", out);
 	print_imports(out, &i->c);
 	fputs("],\n \"diagnostics\": [", out);

@@ -352,14 +352,14 @@ static struct node *nodes_make(const struct process_list *l)
 /* Find the parent of each node. Returns 0 or -ENOMEM. */
 static int nodes_link(struct node *nodes, size_t count)
 {
-	struct map latest = {0}; /* pid -> index + 1 of the latest node so far */
+	struct map latest = {0}; /* pid, report -> index + 1 of the latest node */
 	int error = 0;
 	for (size_t n = 0; !error && n < count; n++) {
 		const Libtrace__Process *f = nodes[n].process->facts;
-		uint32_t same = map_get(&latest, f->pid, 0);
+		uint32_t same = map_get(&latest, f->pid, f->report);
 		bool replaces = same &&
 			nodes[same - 1].process->facts->end == LIBTRACE__PROCESS_END__END_EXEC;
-		uint32_t up = replaces ? same : map_get(&latest, f->parent_pid, 0);
+		uint32_t up = replaces ? same : map_get(&latest, f->parent_pid, f->report);
 		if (up) {
 			struct node *parent = &nodes[up - 1];
 			nodes[n].parent = up - 1;
@@ -368,7 +368,7 @@ static int nodes_link(struct node *nodes, size_t count)
 							 : &nodes[parent->last_child].next) = n;
 			parent->last_child = n;
 		}
-		error = map_put(&latest, f->pid, 0, (uint32_t)n + 1);
+		error = map_put(&latest, f->pid, f->report, (uint32_t)n + 1);
 	}
 	map_release(&latest);
 	return error;

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "reader/cli/database/stats.h"
+#include "reader/export/sqlite/threads.h"
 
 /* Columns of WALL_FRAMES (shared/wall.sql). */
 enum { LEAF, GLOBAL_TID, IS_RUNNING, NAME, NS, COUNT, SYMBOL, MODULE, SYMBOL_ID, KIND, COLUMNS };
@@ -59,7 +60,7 @@ static int leaf_begin(struct leaf *l, const struct sql_value *v)
 	const uint64_t thread = (uint64_t)v[GLOBAL_TID].integer;
 	l->number = v[LEAF].integer;
 	l->facts = (struct profile_leaf){.frames = l->frames,
-		.process = process_find_pid(&l->p->contents->processes, thread >> 24 & 0xffffff),
+		.process = thread_process(&l->p->contents->processes, (int64_t)thread),
 		.tid = (uint32_t)(thread & 0xffffff),
 		.name = text_of(l->p, &v[NAME]),
 		.ns = (uint64_t)v[NS].integer,

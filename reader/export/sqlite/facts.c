@@ -404,6 +404,38 @@ static int report_put(struct sqlite_export *x)
 		(int64_t)c->tally.problems, (int64_t)c->tally.missing_blocks);
 }
 
+static const char MERGED_COLUMNS[] =
+	"globalVid INTEGER NOT NULL, number INTEGER NOT NULL, file TEXT, hostname TEXT, "
+	"bootId TEXT, host INTEGER, clockGroup INTEGER, clock TEXT, offset INTEGER, "
+	"drift INTEGER, error INTEGER, errorEnds INTEGER, bounds INTEGER, complete INTEGER";
+
+/* Write the reports that the report was merged from. */
+static int merged_put(struct sqlite_export *x)
+{
+	static const char *const clocks[] = {NULL, "same", "messages", "wall"};
+	const struct contents *c = &x->contents;
+	int error = c->merged_count
+		? database_table(&x->database, "LIBTRACE_MERGED", MERGED_COLUMNS)
+		: 0;
+	for (uint32_t i = 0; !error && i < c->merged_count; i++) {
+		const Libtrace__Merged *m = c->merged[i];
+		char *name = strndup(m->name.len ? (const char *)m->name.data : "", m->name.len);
+		error = name
+			? database_row(&x->database, "LIBTRACE_MERGED", "iitttiitioooii",
+				  threads_report_vid(&x->threads, m->number), (int64_t)m->number,
+				  name, m->session->hostname, m->session->boot_id, (int64_t)m->host,
+				  (int64_t)m->clock_group,
+				  (unsigned)m->clock < 4 ? clocks[m->clock] : NULL, m->offset_ns,
+				  m->has_drift_ppb, m->drift_ppb, m->has_error_ns,
+				  (int64_t)m->error_ns, m->has_error_ends_ns,
+				  (int64_t)m->error_ends_ns, (int64_t)m->bounds,
+				  (int64_t)m->complete)
+			: -ENOMEM;
+		free(name);
+	}
+	return error;
+}
+
 int report_facts_write(struct sqlite_export *x)
 {
 	struct database *d = &x->database;
@@ -414,6 +446,8 @@ int report_facts_write(struct sqlite_export *x)
 		error = database_table(d, "LIBTRACE_RECEIPT", RECEIPT_COLUMNS);
 	if (!error)
 		error = report_put(x);
+	if (!error)
+		error = merged_put(x);
 	if (!error)
 		error = session_put(x);
 	if (!error)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "common/array.h"
+#include "reader/report/contents.h"
 
 /* Return the globalVid of a VM number: VM ids 1 to 255 first, then further machine ids. */
 static int64_t global_vid(uint32_t number)
@@ -33,6 +34,11 @@ void threads_release(struct export_threads *t)
 	*t = (struct export_threads){0};
 }
 
+int64_t threads_report_vid(const struct export_threads *t, uint32_t report)
+{
+	return report > 1 ? global_vid(t->vids + report - 2) : t->vid;
+}
+
 int64_t global_id(const struct export_threads *t, const struct process *p, uint32_t tid)
 {
 	uint32_t pid = p ? p->facts->pid & 0xffffff : 0,
@@ -58,29 +64,81 @@ static bool is_another(const struct process *p, const struct process *before)
 		g->end != LIBTRACE__PROCESS_END__END_EXEC && f->start_ns >= g->end_ns;
 }
 
+/* Number the lives of pids of merged reports: a report's first lives by its number, further ones
+ * above those of all reports. lives: keys of `further`. Returns 0 or -ENOMEM. */
+static int merged_life_put(
+	struct export_threads *t, struct map *further, const struct process *p, uint32_t life)
+{
+	uint32_t number = p->facts->report - 1;
+	if (life) {
+		number = map_get(further, p->facts->report, life);
+		if (!number)
+			number = t->lives_most + 1;
+		if (map_put(further, p->facts->report, life, number))
+			return -ENOMEM;
+	}
+	t->lives_most = number > t->lives_most ? number : t->lives_most;
+	return number ? map_put(&t->lives, p->id, 0, number) : 0;
+}
+
+/* Return the greatest number of a merged report; 0 = it was not merged. */
+static uint32_t reports_of(const struct process_list *l)
+{
+	uint32_t most = 0;
+	for (size_t i = 0; i < l->count; i++)
+		if (l->rows[i]->facts->report > most && l->rows[i]->facts->report <= MERGED_MAX)
+			most = l->rows[i]->facts->report;
+	return most;
+}
+
 int process_lives_find(struct export_threads *t, const struct process_list *l)
 {
-	struct map last = {0}; /* pid -> index + 1 of the last process that had it */
+	struct map last = {0}; /* report, pid -> index + 1 of the last process that had it */
+	struct map further = {0}, counts = {0};
 	struct process **rows = malloc((l->count + 1) * sizeof(struct process *));
 	int error = rows ? 0 : -ENOMEM;
+	const uint32_t reports = reports_of(l);
+	t->lives_most = reports ? reports - 1 : 0;
 	for (size_t i = 0; !error && i < l->count; i++)
 		rows[i] = l->rows[i];
 	if (!error && l->count)
 		qsort(rows, l->count, sizeof(struct process *), compare_starts);
 	for (uint32_t i = 0; !error && i < l->count; i++) {
 		const struct process *p = rows[i];
-		uint32_t found = map_get(&last, p->facts->pid, 0);
-		uint32_t life = found ? map_get(&t->lives, rows[found - 1]->id, 0) +
-				is_another(p, rows[found - 1])
-				      : 0;
-		t->lives_most = life > t->lives_most ? life : t->lives_most;
-		error = map_put(&last, p->facts->pid, 0, i + 1);
+		const uint32_t report = p->facts->report <= reports ? p->facts->report : 0,
+			       found = map_get(&last, p->facts->pid, report);
+		uint32_t life = found
+			? map_get(&counts, rows[found - 1]->id, 0) + is_another(p, rows[found - 1])
+			: 0;
+		error = map_put(&last, p->facts->pid, report, i + 1);
 		if (!error && life)
+			error = map_put(&counts, p->id, 0, life);
+		if (!error && report)
+			error = merged_life_put(t, &further, p, life);
+		else if (!error && life)
 			error = map_put(&t->lives, p->id, 0, life);
+		t->lives_most = !report && life > t->lives_most ? life : t->lives_most;
 	}
 	map_release(&last);
+	map_release(&further);
+	map_release(&counts);
 	free(rows);
 	return error;
+}
+
+const struct process *thread_process(const struct process_list *l, int64_t global_tid)
+{
+	const uint64_t thread = (uint64_t)global_tid;
+	const uint32_t pid = thread >> 24 & 0xffffff,
+		       number = (uint32_t)(thread >> 56) * 255 + (thread >> 48 & 0xff);
+	const struct process *last = NULL;
+	for (size_t i = 0; i < l->count; i++) {
+		const Libtrace__Process *f = l->rows[i]->facts;
+		if (f->pid == pid && f->report && f->report == number &&
+			(!last || f->start_ns >= last->facts->start_ns))
+			last = l->rows[i];
+	}
+	return last ? last : process_find_pid(l, pid);
 }
 
 int thread_find(struct export_threads *t, int64_t global_tid, struct export_thread **ret_thread)

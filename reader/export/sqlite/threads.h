@@ -3,7 +3,8 @@
  * threads.h - ids that nsys gives processes and threads, and names of threads.
  *
  * A globalTid is machine << 56 | VM << 48 | pid << 24 | tid. Machine and VM distinguish reports,
- * and processes of one report that had the same pid at different times.
+ * and processes of one report that had the same pid at different times, or in different reports
+ * that it was merged from.
  *
  * Memory: 32 bytes and a map entry for each thread, a map entry for each process whose pid was
  * reused. One thread; allocates.
@@ -48,11 +49,18 @@ void threads_report_begin(struct export_threads *t);
 void threads_report_end(struct export_threads *t);
 void threads_release(struct export_threads *t);
 
+/* Return the globalVid of the processes of a merged report, by its number from 1. */
+int64_t threads_report_vid(const struct export_threads *t, uint32_t report);
+
 /* Return the global id of a process and thread; `p` NULL = the process is not in the report. */
 int64_t global_id(const struct export_threads *t, const struct process *p, uint32_t tid);
 
 /* Find the processes whose pid an earlier process had. Returns 0 or -ENOMEM. */
 int process_lives_find(struct export_threads *t, const struct process_list *l);
+
+/* Return the process of a globalTid in the database of one report; of a pid that was reused, the
+ * last one. NULL = there is none. */
+const struct process *thread_process(const struct process_list *l, int64_t global_tid);
 
 /* Look up the thread with a globalTid, which is added if needed; *ret_thread is valid until another
  * thread is added. Returns 0 or -ENOMEM. */

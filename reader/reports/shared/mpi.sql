@@ -1,0 +1,26 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Collectives of MPI with their communicators. The n-th collective of a communicator, which has the same members and number in all its ranks, is the
+-- same one in each. error: how far the times of the rank can be wrong in a merged report, beside others of the clock group; NULL = not known.
+
+DROP TABLE IF EXISTS temp.MPI_HANDLES;
+CREATE TEMP TABLE MPI_HANDLES AS
+SELECT id, globalTid >> 24 AS process, comm, timestamp, rank, localRank, size, groupRoot, membersHash, ordinal FROM LIBTRACE_MPI_COMMUNICATOR;
+CREATE INDEX temp.MPI_HANDLES_ORDER ON MPI_HANDLES (process, comm, timestamp);
+CREATE INDEX temp.MPI_HANDLES_MEMBERS ON MPI_HANDLES (membersHash, groupRoot, size, ordinal, localRank);
+
+DROP TABLE IF EXISTS temp.MPI_CLOCKS;
+CREATE TEMP TABLE MPI_CLOCKS AS SELECT globalVid >> 48 AS vid, clockGroup, host, CASE WHEN clock = 'wall' THEN 0 ELSE errorEnds END AS error FROM LIBTRACE_MERGED;
+CREATE INDEX temp.MPI_CLOCKS_ORDER ON MPI_CLOCKS (vid);
+
+DROP TABLE IF EXISTS temp.MPI_MEETINGS;
+CREATE TEMP TABLE MPI_MEETINGS AS
+SELECT e.start, e."end", e.globalTid, e.textId, m.rank, m.size, m.membersHash, m.groupRoot, m.ordinal, coalesce(c.clockGroup, 0) AS clockGroup, coalesce(c.host, 0) AS host,
+       CASE WHEN c.vid IS NULL THEN 0 ELSE c.error END AS error,
+       row_number() OVER (PARTITION BY m.id ORDER BY e.start, e.id) AS n
+FROM (SELECT o.id, o.start, o."end", o.globalTid, o.textId,
+             (SELECT h.id FROM MPI_HANDLES AS h WHERE h.process = o.globalTid >> 24 AND h.comm = o.commHandle AND h.timestamp <= o.start
+              ORDER BY h.timestamp DESC LIMIT 1) AS handle
+      FROM MPI_COLLECTIVES_EVENTS AS o) AS e
+     JOIN MPI_HANDLES AS m ON m.id = e.handle
+     LEFT JOIN MPI_CLOCKS AS c ON c.vid = e.globalTid >> 48
+WHERE m.membersHash <> 0;

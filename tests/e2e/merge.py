@@ -1,0 +1,131 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# timeout: 300
+"""trace merge: reports of ranks in one, clocks of hosts that differ, who was late, reports that cannot be merged."""
+import os
+import random
+import sqlite3
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import lib_merge  # noqa: E402
+import libskew  # noqa: E402
+from lib import Report, app, folder, main, receipts_agree, recorded, tap, trace  # noqa: E402
+from lib_merge import RANKS, launchers, merged, program  # noqa: E402
+
+LATE, ROUNDS, LATE_US = 1, 12, 30000
+
+
+def ranks(name, launcher, variable, end):
+    place = folder()
+    paths = lib_merge.record(launcher, variable, [program("mpi_rounds" + end), str(LATE), str(ROUNDS), str(LATE_US)], place)
+    if not tap.ok(paths, f"{name}: each rank has a report"):
+        return
+    one_host(name, paths, place)
+    hosts(name, paths, place)
+
+
+def one_host(name, paths, place):
+    """Reports of one boot have one clock: nothing changes but ids."""
+    target = os.path.join(place, "job.rep")
+    result = merged(paths, target)
+    report = Report(target)
+    tap.ok(result.status == 0 and report.check().status == 0 and not receipts_agree(report) and report.info()["verdict"].startswith("complete"),
+           f"{name}: the merged report is sound and complete", result.err)
+    tap.ok(lib_merge.errors(paths, target) == [(0, 0)] * RANKS and lib_merge.bounds(target) == [0] * RANKS, f"{name}: all events, at their times")
+    waited = lib_merge.latest(target)
+    tap.ok(waited == (str(LATE), "range :planted"), f"{name}: the late rank, and what it did instead", waited)
+    alone = lib_merge.rows("mpi_late_sum", paths[0])
+    tap.ok(len(alone) == 1 and "trace merge" in alone[0]["Name"], f"{name}: the report of one rank points to trace merge", alone)
+    sent = sorted((r["From Rank"], r["To Rank"], r["Messages"], r["Max"]) for r in lib_merge.rows("mpi_matrix", target))
+    wanted = [(str(a), str(b), str(ROUNDS), "64") for a in range(RANKS) for b in range(RANKS) if a != b]
+    tap.ok(sent == wanted, f"{name}: the message matrix", sent)
+    by_range = {r["Range"]: r for r in lib_merge.rows("mpi_range_sum", target)}
+    tap.ok(by_range[":planted"]["Slowest Rank"] == str(LATE) and by_range[":work"]["Ranks"] == str(RANKS - 1), f"{name}: ranges by rank", by_range)
+    waits = {r["Rank"]: int(r["Others' Wait (ns)"]) for r in lib_merge.rows("mpi_straggler_sum", target)}
+    tap.ok(max(waits, key=waits.get) == str(LATE), f"{name}: the straggler, without clocks", waits)
+
+
+def hosts(name, paths, place):
+    """Ranks of hosts whose clocks differ: every time is as exact as stated, and the late rank is named."""
+    target = os.path.join(place, "hosts.rep")
+    others = lib_merge.spread(paths, random.Random(7))
+    result = merged(others, target)
+    info = Report(target).info()
+    tap.ok(result.status == 0 and Report(target).check().status == 0 and [m["clock"] for m in info["merged"]] == ["same", "messages", "messages"],
+           f"{name}: clocks are aligned by messages", (result.err, info["merged"]))
+    tap.ok(lib_merge.kept(paths, target), f"{name}: all times are as exact as stated", (lib_merge.errors(paths, target), lib_merge.bounds(target)))
+    tap.ok(not lib_merge.kept(others, target), f"{name}: the comparison would see wrong times")
+    waited = lib_merge.latest(target)
+    tap.ok(waited == (str(LATE), "range :planted"), f"{name}: the late rank of another host", waited)
+    text = trace("info", target).out.decode()
+    tap.ok("wrong by at most" in text and "between two hosts" in text, f"{name}: trace info states the errors", text)
+
+
+def each_implementation():
+    for name, launcher, variable, end in launchers():
+        if not launcher or not program("mpi_rounds" + end):
+            tap.skip(name, "it is not installed, or what builds its programs is not")
+            continue
+        ranks(name, launcher, variable, end)
+
+
+def commands():
+    """Without MPI: the wall clock, whose error is not known. Two processes with one pid are two. All commands read the report."""
+    report = recorded([app("slow_reads"), "5"])
+    place = folder()
+    a, b, target = (os.path.join(place, n) for n in ("a.rep", "b.rep", "both.rep"))
+    libskew.skew(report.path, a, "boot-a", 0)
+    libskew.skew(report.path, b, "boot-b", 5 * 10**9)
+    result = merged([a, b], target)
+    both = Report(target)
+    tap.ok(result.status == 0 and both.check().status == 0 and b"its error is not known" in trace("info", target).out and b"wall clock" in result.err,
+           "without messages, the wall clock is used, and said to prove nothing", result.err)
+    tap.ok([m.get("error_ns") for m in both.info()["merged"]] == [0, None], "no bound is claimed", both.info()["merged"])
+    shifts = lib_merge.errors([a, a], target)
+    tap.ok(shifts == [(0, 0), (0, 0)], "the clock's origin is corrected", shifts)
+    base = os.path.join(place, "both.sqlite")
+    trace("export", "-t", "sqlite", "-o", base, target)
+    pids = sqlite3.connect(base).execute("SELECT count(DISTINCT globalTid >> 24), count(DISTINCT globalTid >> 24 & 0xffffff) FROM OSRT_API").fetchone()
+    tap.ok(pids == (2, 1), "processes with one pid on two hosts are two", pids)
+    reads = [e for e in both.events("--kind", "osrt_call") if e["function"] == "read"]
+    tap.ok(len(reads) == 10 and len({e["process"] for e in reads}) == 2, "each has its calls", len(reads))
+    for arguments in (("stats",), ("analyze",), ("why",), ("report", "--text"), ("report", "--html", "-o", os.path.join(place, "p.html")),
+                      ("export", "-t", "perfetto", "-o", os.path.join(place, "p.perfetto")), ("query", target, "SELECT count(*) FROM LIBTRACE_MERGED")):
+        result = trace(*arguments, *([] if target in arguments else [target]))
+        tap.ok(result.status in (0, 1) and b"cannot" not in result.err and b"damaged" not in result.err, f"trace {arguments[0]} reads it", (result.status, result.err))
+
+
+def refused():
+    """Reports that cannot be merged are named; one that lacks its end makes the merged report incomplete."""
+    report = recorded([app("slow_reads"), "5"])
+    place = folder()
+    target = os.path.join(place, "t.rep")
+    with open(report.path, "rb") as file:
+        data = file.read()
+
+    def written(name, content):
+        with open(os.path.join(place, name), "wb") as file:
+            file.write(content)
+        return os.path.join(place, name)
+    double = os.path.join(place, "double.rep")
+    merged([report.path, report.path], double)
+    cases = {"text": (written("text.rep", b"no report"), b"not a report"), "damage": (written("bad.rep", data[:-40] + bytes([data[-40] ^ 1]) + data[-39:]), b""),
+             "missing": (os.path.join(place, "none.rep"), b"No such file"), "merged": (double, b"merge its parts"),
+             "empty": (written("empty.rep", b"NVR\0\2\0\0\0\x08\x07"), b"no valid block")}
+    for name, (path, cause) in cases.items():
+        result = merged([report.path, path], target)
+        tap.ok(result.status == 2 and cause in result.err and os.path.basename(path).encode() in result.err and result.err.count(b"\n") <= 2
+               and not os.path.exists(target), f"refused by name: {name}", (result.status, result.err))
+    result = trace("merge", "-o", report.path, "-f", "true", report.path)
+    with open(report.path, "rb") as file:
+        tap.ok(result.status == 2 and file.read() == data, "an input is not overwritten", result.err)
+    tap.ok(trace("merge", report.path).status == 2 and trace("merge", "-o", target).status == 2, "files and output must be given")
+    cut = written("cut.rep", data[:-20])
+    result = merged([report.path, cut], target)
+    info = Report(target).info()
+    tap.ok(result.status == 0 and not info["verdict"].startswith("complete") and [m["complete"] for m in info["merged"]] == [True, False]
+           and "cut.rep" in str(info["diagnostics"]), "a truncated report makes the merged one incomplete", info["verdict"])
+
+
+main(each_implementation, commands, refused)
