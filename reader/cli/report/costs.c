@@ -91,15 +91,14 @@ void costs_add(struct costs *c, const struct sql_report *report, const char *tit
 		return;
 	struct cost cost = {.name = (char *)(uintptr_t)row[name].text,
 		.title = (char *)(uintptr_t)title,
+		.table = report->name,
 		.ns = row[total].integer,
-		.count = count < 0 ? -1 : row[count].integer,
-		.is_range = is_range,
-		.is_sampled = !strcmp(report->name, "cpu_by_function")};
+		.count = count < 0 ? -1 : row[count].integer};
 	const bool is_call = !strcmp(report->name, "osrt_sum");
 	cost.waits = is_call && !strcmp(osrt_class(cost.name), "wait");
-	c->sampled |= cost.is_sampled && cost.ns > 0;
+	c->sampled |= !strcmp(report->name, "cpu_by_function") && cost.ns > 0;
 	if (cost.waits)
-		cost_put(c->waits, sizeof(c->waits) / sizeof(c->waits[0]), &cost);
+		cost_put(c->waits, COSTS_WAITS, &cost);
 	else
 		cost_put(is_range ? c->ranges : c->work, COSTS_SHOWN, &cost);
 	if (!is_range && !is_call)
@@ -120,15 +119,11 @@ const struct cost *costs_at(const struct costs *c, size_t n)
 	return list[n].title ? &list[n] : NULL;
 }
 
-const struct cost *costs_left_out(const struct costs *c)
+const struct cost *costs_left_out(const struct costs *c, size_t n)
 {
-	const struct cost *last = NULL, *cost, *wait = &c->waits[1];
-	size_t n = 0;
-	while (n < COSTS_SHOWN && (cost = costs_at(c, n))) {
-		last = cost;
-		n++;
-	}
-	return wait->title && (n < COSTS_SHOWN || wait->ns > last->ns) ? wait : NULL;
+	const struct cost *last = costs_at(c, COSTS_SHOWN - 1),
+			  *wait = n + 1 < COSTS_WAITS ? &c->waits[n + 1] : NULL;
+	return wait && wait->title && (!last || wait->ns > last->ns) ? wait : NULL;
 }
 
 void costs_release(struct costs *c)
@@ -138,8 +133,24 @@ void costs_release(struct costs *c)
 		cost_release(&c->computed[i]);
 		cost_release(&c->ranges[i]);
 	}
-	for (size_t i = 0; i < sizeof(c->waits) / sizeof(c->waits[0]); i++)
+	for (size_t i = 0; i < COSTS_WAITS; i++)
 		cost_release(&c->waits[i]);
+}
+
+void cost_count_print(FILE *out, const struct cost *cost)
+{
+	static const struct {
+		const char *table, *one, *more;
+	} nouns[] = {{"nvtx_sum", "range", "ranges"}, {"cpu_by_function", "sample", "samples"},
+		{"cuda_gpu_kern_sum", "launch", "launches"},
+		{"cuda_gpu_mem_time_sum", "operation", "operations"}, {"", "call", "calls"}};
+	size_t i = 0;
+	if (cost->count < 0)
+		return;
+	while (*nouns[i].table && strcmp(nouns[i].table, cost->table) != 0)
+		i++;
+	print_grouped(out, (uint64_t)cost->count);
+	fprintf(out, " %s", cost->count == 1 ? nouns[i].one : nouns[i].more);
 }
 
 void cost_print(FILE *out, const struct cost *cost)
@@ -152,11 +163,7 @@ void cost_print(FILE *out, const struct cost *cost)
 	while (i < 2 && cost->ns < units[i].ns)
 		i++;
 	fprintf(out, "%.3f %s", (double)cost->ns / (double)units[i].ns, units[i].name);
-	if (cost->count >= 0) {
-		fputs(" in ", out);
-		print_grouped(out, (uint64_t)cost->count);
-		fputs(cost->is_range ? " range" : cost->is_sampled ? " sample" : " call", out);
-		fputs(cost->count == 1 ? "" : "s", out);
-	}
+	fputs(cost->count >= 0 ? " in " : "", out);
+	cost_count_print(out, cost);
 	fputs(cost->waits ? ", waiting" : "", out);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * costs.h - the largest costs of a report: rows of its tables whose times are their own. The page
- * computes the same list (reader/web/src/summary.js).
+ * costs.h - the largest costs of a report: rows of its tables whose times are their own, for the
+ * text and the page.
  *
  * One thread; allocates.
  */
@@ -13,11 +13,13 @@
 #include "reader/cli/database/rows.h"
 
 #define COSTS_SHOWN 3u
+#define COSTS_WAITS 64u
 
 struct cost {
 	char *name, *title; /* of the row, of its table; NULL = none */
+	const char *table;  /* name of the report */
 	int64_t ns, count;  /* count: -1 = unknown */
-	bool waits, is_range, is_sampled;
+	bool waits;
 };
 
 /* Zeros = none. Of the waits, only the longest counts: threads that wait for work take more time
@@ -28,7 +30,7 @@ struct costs {
 	struct cost work[COSTS_SHOWN], computed[COSTS_SHOWN],
 		ranges[COSTS_SHOWN]; /* the largest first */
 	bool sampled;
-	struct cost waits[2]; /* the second is not shown */
+	struct cost waits[COSTS_WAITS]; /* all but the first are not shown */
 };
 
 /* Add a row of a report. If memory is short, the row has no name. */
@@ -38,12 +40,15 @@ void costs_add(struct costs *c, const struct sql_report *report, const char *tit
 /* Return the n-th largest cost, from 0 to COSTS_SHOWN - 1; NULL = there are no more. */
 const struct cost *costs_at(const struct costs *c, size_t n);
 
-/* Return the longest wait that is left out although it is longer than a cost that is shown; NULL =
- * there is none. */
-const struct cost *costs_left_out(const struct costs *c);
+/* Return the n-th longest wait that is left out although it is longer than a cost that is shown;
+ * NULL = there are no more. */
+const struct cost *costs_left_out(const struct costs *c, size_t n);
 void costs_release(struct costs *c);
 
-/* Print "1.234 ms in 3 calls, waiting", of a range "1.234 ms in 3 ranges". */
+/* Print "3 calls", by the table "3 ranges", "3 launches"; nothing if the number is unknown. */
+void cost_count_print(FILE *out, const struct cost *cost);
+
+/* Print "1.234 ms in 3 calls, waiting". */
 void cost_print(FILE *out, const struct cost *cost);
 
 #endif

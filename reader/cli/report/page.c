@@ -12,6 +12,7 @@
 
 #include "page_html.h"
 #include "reader/base/print.h"
+#include "reader/cli/report/costs.h"
 #include "reader/cli/report/merging.h"
 #include "reader/cli/report/page_flame.h"
 #include "reader/cli/report/page_json.h"
@@ -142,9 +143,26 @@ static void columns_print(FILE *out, const struct sql_columns *c)
 	fputs("], ", out);
 }
 
-/* Print a report or rule with its rows; nothing if it has none. */
-static int table_print_json(
-	FILE *out, struct sql *s, const struct sql_report *report, uint64_t most, bool *any)
+struct table_rows {
+	struct rows rows;
+	struct costs *costs; /* NULL = its rows are no costs */
+	const struct sql_report *report;
+	const struct sql_columns *columns;
+	const char *title;
+};
+
+static int table_row_print(void *user, const struct sql_value *values, int count)
+{
+	struct table_rows *t = user;
+	if (t->costs && (size_t)count == t->columns->count)
+		costs_add(t->costs, t->report, t->title ? t->title : t->report->name, t->columns,
+			values);
+	return row_print(&t->rows, values, count);
+}
+
+/* Print a report or rule with its rows, and add them to the costs; nothing if it has none. */
+static int table_print_json(FILE *out, struct sql *s, const struct sql_report *report,
+	uint64_t most, bool *any, struct costs *costs)
 {
 	struct sql_columns columns;
 	char *text = NULL, *title = sql_report_title(s, report),
@@ -154,8 +172,9 @@ static int table_print_json(
 	struct merging merging = {0};
 	FILE *memory = open_memstream(&text, &bytes);
 	int error = sql_columns_read(&columns, report);
-	struct rows rows = {memory, columns.count, 0, most};
-	const struct sql_visitor visitor = {&rows, NULL, row_print};
+	struct table_rows table = {
+		{memory, columns.count, 0, most}, costs, report, &columns, title};
+	const struct sql_visitor visitor = {&table, NULL, table_row_print};
 	if (!memory)
 		error = -ENOMEM;
 	if (!error)
@@ -165,7 +184,7 @@ static int table_print_json(
 			s, report, merging.names ? "merge" : NULL, &visitor, &skipped);
 	if (memory && fclose(memory) && !error)
 		error = -ENOMEM;
-	if (!error && rows.count) {
+	if (!error && table.rows.count) {
 		fputs(*any ? ",\n{" : "\n{", out);
 		*any = true;
 		member(out, "name", report->name);
@@ -176,7 +195,7 @@ static int table_print_json(
 			fprintf(out, "\"merged\": [%" PRId64 ", %" PRId64 "], ", merging.names,
 				merging.merged);
 		columns_print(out, &columns);
-		fprintf(out, "\"total\": %" PRIu64 ", \"rows\": [\n", rows.count);
+		fprintf(out, "\"total\": %" PRIu64 ", \"rows\": [\n", table.rows.count);
 		fwrite(text, 1, bytes, out);
 		fputs("]}", out);
 	}
@@ -188,20 +207,46 @@ static int table_print_json(
 	return error;
 }
 
+static void cost_print_json(FILE *out, const struct cost *cost, bool more)
+{
+	fputs(more ? ",\n{" : "\n{", out);
+	member(out, "table", cost->table);
+	member(out, "title", cost->title);
+	member(out, "name", cost->name ? cost->name : "?");
+	fprintf(out, "\"ns\": %" PRId64 ", \"count\": \"", cost->ns);
+	cost_count_print(out, cost);
+	fprintf(out, "\", \"waits\": %s}", cost->waits ? "true" : "false");
+}
+
+static void costs_print_json(FILE *out, const struct costs *costs)
+{
+	const struct cost *cost;
+	fputs(",\n\"costs\": [", out);
+	for (size_t n = 0; n < COSTS_SHOWN && (cost = costs_at(costs, n)); n++)
+		cost_print_json(out, cost, n > 0);
+	fputs("],\n\"costs_left_out\": [", out);
+	for (size_t n = 0; (cost = costs_left_out(costs, n)); n++)
+		cost_print_json(out, cost, n > 0);
+	fputs("]", out);
+}
+
 static int tables_print(FILE *out, struct sql *s)
 {
 	const struct sql_report *r;
+	struct costs costs = {0};
 	bool any = false;
 	int error = 0;
 	fputs(",\n\"tables\": [", out);
 	for (size_t i = 0; !error && (r = stats_usual_at(i)); i++)
-		error = table_print_json(out, s, r, TABLE_ROWS_MAX, &any);
+		error = table_print_json(out, s, r, TABLE_ROWS_MAX, &any, &costs);
 	any = false;
 	fputs("],\n\"findings\": [", out);
 	for (size_t i = 0; !error && (r = report_at(i)); i++)
 		if (r->is_rule)
-			error = table_print_json(out, s, r, FINDING_ROWS_MAX, &any);
+			error = table_print_json(out, s, r, FINDING_ROWS_MAX, &any, NULL);
 	fputs("]", out);
+	costs_print_json(out, &costs);
+	costs_release(&costs);
 	return error;
 }
 

@@ -310,7 +310,7 @@ static void costs_print(const struct terminal *t, const struct costs *costs)
 		wrapped(t, 18, text ? text : "");
 		free(text);
 	}
-	if ((cost = costs_left_out(costs))) {
+	if ((cost = costs_left_out(costs, 0))) {
 		char *text = NULL;
 		if (asprintf(&text, COSTS_LEFT_OUT, cost->name ? cost->name : "?") < 0)
 			return;
