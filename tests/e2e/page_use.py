@@ -156,6 +156,9 @@ def gpu_of_a_report(browser):
     tap.ok(len(texts(browser, ".costs li a")) == 3, "and its three largest costs", texts(browser, ".costs"))
 
 
+HEIGHTS = "(() => { const b = document.querySelector('.timeline').getBoundingClientRect(), c = document.querySelector('.scroller').getBoundingClientRect(); return [b.height, c.height, c.top - b.top]; })()"
+
+
 def panel_of_an_event(browser):
     """Check that the panel of an event is in view beside the event, that it can be closed."""
     path = os.path.join(PLACE, "tall.sqlite")
@@ -172,7 +175,13 @@ def panel_of_an_event(browser):
     top, bottom, high = browser.evaluate("(() => { const b = document.querySelector('.timeline .about').getBoundingClientRect(); return [b.top, b.bottom, window.innerHeight]; })()")
     natural = browser.evaluate("document.querySelector('.timeline .status').getBoundingClientRect().bottom")
     tap.ok(0 < top and bottom <= high + 1 and natural > top, "the panel of an event is in view, also where the timeline is higher than the window", (top, bottom, high, natural))
+    heights = [browser.evaluate(HEIGHTS)]
+    for text in ("poll", "zzz", "m"):
+        search(browser, text)
+        heights.append(browser.evaluate(HEIGHTS))
     browser.evaluate("document.querySelector('.about .close').click()")
+    heights.append(browser.evaluate(HEIGHTS))
+    tap.ok(heights[0][1] > 100 and all(each == heights[0] for each in heights), "neither a search nor a selection changes the height of the timeline, or moves it", heights)
     tap.ok(not browser.evaluate(f"document.querySelector('{ABOUT}')"), "its button closes it", about(browser))
     set_width(browser, 1400)
 

@@ -11,6 +11,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from lib import TRACE, app, clean_env, fixtures, folder, main, run, spool_folder, tap, trace, traced_env, wait_spool_gone  # noqa: E402
 import _made_database as made  # noqa: E402
 import _page  # noqa: E402
+from _page import about, search  # noqa: E402
 
 PLACE = folder()
 SHOTS = os.environ.get("SCREENSHOTS")
@@ -221,8 +222,15 @@ def sampled_database():
         return path
     d = made.Made(path)
     d.row("PROCESSES", globalPid=made.P1, pid=1000, name="solver")
-    for kind, name, ns in (("TASK", "Implicit Task", 9_000_000), ("TASK", "Task", 8_000_000), ("PARALLEL", "Initial Thread", 7_000_000), ("PARALLEL", "Parallel Region", 300_000)):
-        d.row(f"OPENMP_EVENT_KIND_{kind}", start=0, end=ns, eventClass=78, globalTid=made.T1, nameId=d.text(name))
+    for kind, columns in (("PARALLEL", "parallelId INTEGER, parentTaskId INTEGER"), ("WORKSHARE", "parallelId INTEGER, taskId INTEGER, count INTEGER"),
+                          ("CRITICAL_SECTION", "waitId INTEGER")):
+        d.db.execute(f"DROP TABLE IF EXISTS OPENMP_EVENT_KIND_{kind}")
+        d.db.execute(f"CREATE TABLE OPENMP_EVENT_KIND_{kind} (start INTEGER, end INTEGER, eventClass INTEGER, globalTid INTEGER, nameId INTEGER, {columns})")
+    for kind, name, ns, numbers in (("TASK", "Implicit Task", 9_000_000, {}), ("TASK", "Task", 8_000_000, {}), ("PARALLEL", "Initial Thread", 7_000_000, {"parallelId": 1, "parentTaskId": 0}),
+                                    ("PARALLEL", "Parallel Region", 300_000, {"parallelId": 7, "parentTaskId": 3}),
+                                    ("WORKSHARE", "Loop Region", 200_000, {"parallelId": 7, "taskId": 5, "count": 64}),
+                                    ("CRITICAL_SECTION", "Critical Region", 100_000, {"waitId": 0xabc})):
+        d.row(f"OPENMP_EVENT_KIND_{kind}", start=0, end=ns, eventClass=78, globalTid=made.T1, nameId=d.text(name), **numbers)
     d.osrt(0, 6_000_000, made.T1, "read")
     d.osrt(0, 5_000_000, made.T1, "poll")
     for table, columns in (("COMPOSITE_EVENTS", "id INTEGER PRIMARY KEY, start INTEGER, cpu INTEGER, threadState INTEGER, globalTid INTEGER, cpuCycles INTEGER"),
@@ -248,6 +256,17 @@ def costs_are_costs():
     names = {(kind, text, detail) for _, kind, text, detail in timeline["names"]}
     tap.ok({"openmp", "output"} <= tracks and {("openmp", "Parallel Region", ""), ("output", "step 1\n", "standard error")} <= names and ("openmp", "Implicit Task", "") not in names,
            "regions of OpenMP and output have tracks in the timeline, implicit tasks have none", (tracks, names))
+
+
+def browser_details(browser):
+    """Check what a click on events of OpenMP and of output shows."""
+    shows(browser, "details of OpenMP and output", page("sampled-details", sampled_database())[1])
+    for text, wanted in (("Parallel Region", {"region number": "7", "number of the parent task": "3"}),
+                         ("Loop Region", {"region number": "7", "task number": "5", "iterations or sections": "64"}), ("Critical Region", {"lock": "0xabc"}),
+                         ("step 1", {"stream": "standard error", "bytes": "7", "text": "step 1\n"})):
+        search(browser, text)
+        lines = about(browser)[0]
+        tap.ok(wanted.items() <= lines.items(), f"a click on '{text}' shows what the tables have about it", lines)
 
 
 def browser_costs(browser):
@@ -654,7 +673,7 @@ def says_what_it_wrote():
     tap.ok("exists" in failed and "wrote '" not in failed, "nor if it wrote nothing", failed)
 
 
-BROWSER = (browser_first_screen, browser_xspace, browser_costs, browser_tables, browser_units, browser_flame, browser_diff)
+BROWSER = (browser_first_screen, browser_xspace, browser_details, browser_costs, browser_tables, browser_units, browser_flame, browser_diff)
 
 
 def in_browser():

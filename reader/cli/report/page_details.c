@@ -15,7 +15,7 @@
 #include "reader/sql/reports.h"
 
 #define EVENTS_MAX "8000" /* events of each kind of track */
-#define SHARES 24u        /* a list has at most 1/24 of the bytes */
+#define SHARES 28u        /* a list has at most 1/28 of the bytes */
 #define COLUMN_NAME 4     /* index of the column with the name of the event */
 
 struct list {
@@ -112,7 +112,8 @@ static int events_print(struct list *l, struct sql *s)
 		"SELECT * FROM PAGE_COPY_DETAILS", "SELECT * FROM PAGE_SET_DETAILS",
 		"SELECT * FROM PAGE_GRAPH_DETAILS", "SELECT * FROM PAGE_NVTX_DETAILS",
 		"SELECT * FROM PAGE_MPI_DETAILS", "SELECT * FROM PAGE_GIL_DETAILS",
-		"SELECT * FROM PAGE_SAMPLE_DETAILS"};
+		"SELECT * FROM PAGE_SAMPLE_DETAILS", "SELECT * FROM PAGE_OPENMP_DETAILS",
+		"SELECT * FROM PAGE_OUTPUT_DETAILS"};
 	uint64_t rows = 0;
 	int error = 0;
 	fputs("\"details\": {\"lists\": [", l->out);

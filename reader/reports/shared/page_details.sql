@@ -19,6 +19,9 @@ INSERT OR IGNORE INTO PAGE_CHOSEN SELECT event, track, row, start, "end", name F
 INSERT OR IGNORE INTO PAGE_CHOSEN SELECT event, track, row, start, "end", name FROM PAGE_SINGLE WHERE what = 'gil' ORDER BY longest DESC LIMIT argument('most') + 0;
 INSERT OR IGNORE INTO PAGE_CHOSEN SELECT event, track, row, start, "end", name FROM PAGE_SINGLE WHERE what = 'sample' LIMIT argument('most') + 0;
 
+INSERT OR IGNORE INTO PAGE_CHOSEN SELECT event, track, row, start, "end", name FROM PAGE_SINGLE WHERE what = 'openmp' ORDER BY longest DESC LIMIT argument('most') + 0;
+INSERT OR IGNORE INTO PAGE_CHOSEN SELECT event, track, row, start, "end", name FROM PAGE_SINGLE WHERE what = 'output' LIMIT argument('most') + 0;
+
 -- A call and the operations that it launched have the same correlation id in a process; 0 is none.
 CREATE TEMP VIEW PAGE_CALLS AS
 SELECT id << 4 | 1 AS event, globalTid >> 24 AS process, correlation FROM CUPTI_ACTIVITY_KIND_RUNTIME WHERE correlation <> 0 AND eventClass IS NOT 67;
@@ -137,6 +140,42 @@ FROM PAGE_CHOSEN AS c JOIN LIBTRACE_GIL_WAIT AS g ON g.id = c.event >> 4
      LEFT JOIN GIL_WAITS AS w ON w.id = g.id LEFT JOIN OSRT_PLACES AS l ON l.id = g.callchainId
 WHERE c.event & 15 = 13 ORDER BY c."end" - c.start DESC;
 
+-- Rows of LIBTRACE_OPENMP, which only reports of libtrace have, that chosen events may be.
+CREATE TEMP TABLE PAGE_OPENMP AS
+SELECT globalTid AS thread, start, nameId, threadNumber, teamSize, codeId, nullif(callchainId, 0) AS chain
+FROM LIBTRACE_OPENMP WHERE duration > 0 AND start IN (SELECT start FROM PAGE_CHOSEN WHERE event & 15 = 14);
+CREATE INDEX temp.PAGE_OPENMP_AT ON PAGE_OPENMP (start, thread, nameId);
+
+-- As in timeline.sql, an id is that of the row << 3 plus the table.
+CREATE TEMP VIEW PAGE_OPENMP_EVENTS AS
+SELECT id << 3 AS id, start, globalTid AS thread, nameId, parallelId AS region, NULL AS task, parentTaskId AS parent, NULL AS lock, NULL AS count
+FROM OPENMP_EVENT_KIND_PARALLEL
+UNION ALL SELECT id << 3 | 1, start, globalTid, nameId, parallelId, taskId, NULL, NULL, NULL FROM OPENMP_EVENT_KIND_TASK
+UNION ALL SELECT id << 3 | 2, start, globalTid, nameId, parallelId, taskId, NULL, NULL, NULL FROM OPENMP_EVENT_KIND_SYNC_REGION
+UNION ALL SELECT id << 3 | 3, start, globalTid, nameId, NULL, taskId, NULL, waitId, NULL FROM OPENMP_EVENT_KIND_MUTEX_WAIT
+UNION ALL SELECT id << 3 | 4, start, globalTid, nameId, NULL, NULL, NULL, waitId, NULL FROM OPENMP_EVENT_KIND_CRITICAL_SECTION
+UNION ALL SELECT id << 3 | 5, start, globalTid, nameId, parallelId, taskId, NULL, NULL, count FROM OPENMP_EVENT_KIND_WORKSHARE
+UNION ALL SELECT id << 3 | 6, start, globalTid, nameId, parallelId, taskId, NULL, NULL, NULL FROM OPENMP_EVENT_KIND_MASTER
+UNION ALL SELECT id << 3 | 7, start, globalTid, nameId, parallelId, taskId, NULL, NULL, NULL FROM OPENMP_EVENT_KIND_REDUCTION;
+
+CREATE TEMP VIEW PAGE_OPENMP_DETAILS AS
+SELECT c.track, c.row, c.start, c."end", c.name, l.chain AS "#chain", s.value AS "construct", nullif(e.region, 0) AS "region number",
+       nullif(e.task, 0) AS "task number", nullif(e.parent, 0) AS "number of the parent task", e.count AS "iterations or sections",
+       CASE WHEN e.lock <> 0 THEN printf('0x%x', e.lock) END AS "lock", l.threadNumber AS "number of the thread in its team",
+       nullif(l.teamSize, 0) AS "threads of the team"
+FROM PAGE_CHOSEN AS c
+     JOIN PAGE_OPENMP_EVENTS AS e ON e.id = c.event >> 4
+     LEFT JOIN PAGE_OPENMP AS l ON l.start = e.start AND l.thread = e.thread AND l.nameId = e.nameId
+     LEFT JOIN StringIds AS s ON s.id = l.codeId
+WHERE c.event & 15 = 14 ORDER BY c."end" - c.start DESC;
+
+CREATE TEMP VIEW PAGE_OUTPUT_DETAILS AS
+SELECT c.track, c.row, c.start, c."end", c.name, CASE w.stream WHEN 2 THEN 'standard error' ELSE 'standard output' END AS "stream",
+       CASE WHEN w.redirected THEN 'yes' END AS "redirected", length(CAST(s.value AS BLOB)) AS "bytes",
+       substr(s.value, 1, 2000) || CASE WHEN length(s.value) > 2000 THEN ' ...' ELSE '' END AS "text"
+FROM PAGE_CHOSEN AS c JOIN LIBTRACE_STREAM_WRITE AS w ON w.id = c.event >> 4 LEFT JOIN StringIds AS s ON s.id = w.textId
+WHERE c.event & 15 = 15;
+
 -- The callchains of chosen events. `source`: 0 OSRT_CALLCHAINS, 1 CUDA_CALLCHAINS, 2 SAMPLING_CALLCHAINS.
 CREATE TEMP TABLE PAGE_STACK_FRAMES (id INTEGER PRIMARY KEY, symbol, module, file, line, UNIQUE (symbol, module, file, line));
 CREATE TEMP TABLE PAGE_STACKS AS
@@ -144,6 +183,7 @@ WITH wanted (source, chain) AS MATERIALIZED (
      SELECT 0, "#chain" FROM PAGE_OSRT_DETAILS WHERE "#chain" > 0
      UNION SELECT 0, "#chain" FROM PAGE_NVTX_DETAILS WHERE "#chain" > 0
      UNION SELECT 0, "#chain" FROM PAGE_GIL_DETAILS WHERE "#chain" > 0
+     UNION SELECT 0, "#chain" FROM PAGE_OPENMP_DETAILS WHERE "#chain" > 0
      UNION SELECT 2, "#sample chain" FROM PAGE_SAMPLE_DETAILS
      UNION SELECT 1, "#cuda chain" FROM PAGE_CALLS_DETAILS WHERE "#cuda chain" > 0)
 SELECT w.source, w.chain, f.stackDepth AS depth, f.symbol, coalesce(f.module, 0) AS module, coalesce(l.fileId, 0) AS file, coalesce(l.line, 0) AS line
