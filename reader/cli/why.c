@@ -14,6 +14,7 @@
 #include "reader/cli/base/names_near.h"
 #include "reader/cli/base/options.h"
 #include "reader/cli/base/output.h"
+#include "reader/cli/base/python.h"
 #include "reader/cli/base/select.h"
 #include "reader/cli/commands.h"
 #include "reader/base/print.h"
@@ -226,8 +227,30 @@ static int why_file(const struct options *o, const char *file, void *user)
 	return status;
 }
 
+/* Compare the paths of two runs. */
+static int compare(const struct options *o)
+{
+	struct python_arguments a = {0};
+	if (o->argc != 2 || o->before != 1) {
+		cli_error("expected one run on each side, A -- B; see 'trace help why'");
+		return STATUS_FAILED;
+	}
+	int error = python_add_options(&a, o);
+	if (!error)
+		error = python_add(&a, "--base=%s", o->argv[0]);
+	if (!error)
+		error = python_add(&a, "--other=%s", o->argv[1]);
+	if (error) {
+		cli_error("out of memory");
+		return STATUS_FAILED;
+	}
+	return python_become("why", &a);
+}
+
 int command_why(const struct options *o)
 {
+	if (o->before > 0)
+		return compare(o);
 	struct why w = {.form = {.format = o->value[OPT_why_format],
 				.symbol_path = o->value[OPT_why_symbol_path],
 				.no_wait = o->value[OPT_why_no_wait],

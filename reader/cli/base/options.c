@@ -18,7 +18,11 @@
 #include "reader/cli/base/message.h"
 #include "reader/cli/base/names_near.h"
 
-#define COMMAND(name, arguments, title, text) {#name, arguments, title, text},
+/* clang-format off */
+#define what_if what-if /* a hyphen cannot be in an identifier */
+/* clang-format on */
+#define WORD_OF(name) #name
+#define COMMAND(name, arguments, title, text) {WORD_OF(name), arguments, title, text},
 const struct command_row command_rows[COMMANDS] = {
 #include "reader/cli/base/options.def"
 };
@@ -304,7 +308,7 @@ static int row_of(enum command_id command, int result)
 	return -1;
 }
 
-/* diff: the replacement of "--", which getopt_long() would treat as the end of the options. */
+/* diff, why: the replacement of "--", which getopt_long() would treat as the end of the options. */
 static char divider[] = "";
 
 static void divider_put(int argc, char **argv)
@@ -392,7 +396,7 @@ int options_parse(struct options *o, enum command_id command, int argc, char **a
 		return 0;
 	}
 	tables_make(command, longs, shorts);
-	if (command == CMD_diff)
+	if (command == CMD_diff || command == CMD_why)
 		divider_put(argc, argv);
 	/* Options may follow the file, too; but options after the program of `run` belong to the
 	 * program. */

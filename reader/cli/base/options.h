@@ -34,7 +34,7 @@ struct options {
 	const char *value[OPTIONS]; /* NULL = not given; "" = a switch that was given */
 	int argc;
 	char **argv; /* the remaining arguments of the command */
-	int before;  /* diff: number of arguments before "--"; -1 = no "--" */
+	int before;  /* diff, why: number of arguments before "--"; -1 = no "--" */
 };
 
 struct command_row {

@@ -22,6 +22,8 @@ COMMANDS = {
     "nightly": ("nightly", "numpy", "scipy"),
     "parquet": ("parquet", "pyarrow"),
     "recipe": ("recipe", "duckdb"),
+    "what-if": ("what_if",),
+    "why": ("why",),
 }  # command: its module, and the packages that it needs
 
 

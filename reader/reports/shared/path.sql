@@ -453,3 +453,8 @@ CREATE TEMP VIEW PATH_PLACES AS
 SELECT s.goal, s.number, s.start, s."end", s.ns * coalesce(p.part, 1) AS ns, s.kind, s.pid, s.tid, s.stream, s.how, s.cause, s.wait, coalesce(p.place, c.place) AS place
 FROM PATH_SEGMENTS AS s LEFT JOIN PATH_CHAINS AS c ON c.source = CASE s.source WHEN 1 THEN 1 ELSE 0 END AND c.id = s.chain
      LEFT JOIN PATH_SAMPLES AS p ON p.segment = s.rowid;
+
+-- What `trace query` shows of it.
+DROP VIEW IF EXISTS temp.LIBTRACE_CRITICAL_PATH;
+CREATE TEMP VIEW LIBTRACE_CRITICAL_PATH AS
+SELECT goal AS pathId, number AS segment, start, "end", CAST(ns AS INTEGER) AS duration, kind, pid, tid, stream, cause, how AS sure, place FROM PATH_PLACES;

@@ -1,0 +1,540 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Replay of a run with changed durations: threads and streams do what they did in the same order, each wait ends when
+that what ended it has happened. Input is the table LIBTRACE_WAIT_GRAPH of `trace query`.
+"""
+
+from __future__ import annotations
+
+import bisect
+import collections
+import heapq
+import statistics
+from typing import Callable, Iterable, NamedTuple
+
+SHORT_NS = 10_000  # what a call takes at most if it need not wait, where it waited in the run
+WAKE_NS = 50_000  # from what ended a wait until it returned, if the run has no such wait
+ACQUIRE = ("pthread_mutex_lock", "mtx_lock", "pthread_spin_lock", "pthread_mutex_trylock", "pthread_mutex_timedlock")
+RELEASE = ("pthread_mutex_unlock", "mtx_unlock", "pthread_spin_unlock")
+CREATE = (
+    "pthread_create",
+    "thrd_create",
+    "fork",
+    "vfork",
+    "_Fork",
+    "clone",
+    "posix_spawn",
+    "posix_spawnp",
+    "system",
+    "popen",
+)
+WAITS = (
+    "join",
+    "process",
+    "lock",
+    "condition",
+    "semaphore",
+    "barrier",
+    "poll",
+    "device",
+    "wait",
+    "read",
+    "team",
+    "mpi",
+)
+
+
+class Row(NamedTuple):
+    """A row of LIBTRACE_WAIT_GRAPH: a track, or a call or operation on one. Times are in ns."""
+
+    kind: str
+    id: int
+    track: int
+    start: int
+    end: int
+    name: str
+    object: int | None
+    value: int | None
+    other: int | None
+    other_time: int | None
+    sure: str | None
+    place: str | None
+
+
+class Mark:
+    """A point of a track that others wait for, and the time when a replay passes it."""
+
+    __slots__ = ("at", "state", "waiting")
+
+    def __init__(self, at: int) -> None:
+        self.at = at
+        self.state: State | None = None
+        self.waiting: list[Player] = []
+
+
+class State(NamedTuple):
+    """A time of a replay, and what of the path to there is not known, or the time to wake up."""
+
+    time: float
+    unknown: float
+    wake: float
+
+
+class Step(NamedTuple):
+    """A part of a track: a delay, a mark, a wait for marks, or to acquire or release a lock."""
+
+    kind: str
+    row: Row | None
+    start: int
+    end: int
+    mark: Mark | None = None
+    waits: tuple[tuple[Mark, float], ...] = ()  # marks, and the time from each until the wait ends
+    lock: tuple[int, int] | None = None
+
+
+class Track:
+    def __init__(self, row: Row) -> None:
+        self.row = row
+        self.calls: list[Row] = []
+        self.marks: dict[int, Mark] = {}
+        self.steps: list[Step] = []
+        self.begin: tuple[Mark, float] | None = None
+
+    def mark(self, at: int) -> Mark:
+        return self.marks.setdefault(at, Mark(at))
+
+
+class Player:
+    """Where a replay is on a track."""
+
+    __slots__ = ("next", "state", "track")
+
+    def __init__(self, track: Track) -> None:
+        self.track = track
+        self.next = 0
+        self.state = State(track.row.start, 0, 0)
+
+
+class Outcome(NamedTuple):
+    ns: float
+    unknown_ns: float
+    wake_ns: float
+    broken: int  # waits that the replay gave up, since they would never end
+
+
+Scale = Callable[[Track, "Row | None", int, int], float]  # new duration of a part of a track
+
+
+def as_recorded(_track: Track, _row: Row | None, start: int, end: int) -> float:
+    return end - start
+
+
+class Graph:
+    def __init__(self, rows: Iterable[Row]) -> None:
+        self.tracks: dict[int, Track] = {}
+        self.ranges: list[Row] = []
+        self.holds: list[tuple[int, int, int, int]] = []  # track, lock, start and end of the time that it was held
+        calls: list[Row] = []
+        for row in rows:
+            if row.kind == "track":
+                self.tracks.setdefault(row.track, Track(row))
+            elif row.kind == "range":
+                self.ranges.append(row)
+            else:
+                calls.append(row)
+        for row in sorted(calls, key=lambda r: (r.start, -r.end, r.id)):
+            track = self.tracks.get(row.track)
+            start = max(row.start, track.calls[-1].end) if track and track.calls else row.start
+            if track and row.end > start:
+                track.calls.append(row._replace(start=start))
+        self.goal = next((t for t in self.tracks.values() if t.row.value), None)
+        self.wakes = self.usual_wakes()
+        self.locks = self.known_locks()
+        self.waits: dict[int, list[tuple[Mark, float]]] = collections.defaultdict(list)  # of calls, by id
+        for find in (
+            self.find_begins,
+            self.find_known,
+            self.find_joins,
+            self.find_children,
+            self.find_groups,
+            self.find_transfers,
+            self.find_posts,
+            self.find_devices,
+            self.find_launches,
+        ):
+            find()
+        for track in self.tracks.values():
+            self.write_steps(track)
+
+    # ---- who waits for whom ----
+
+    def usual_wakes(self) -> dict[str, float]:
+        """Return the median time from what ended waits until they returned, by what the call does."""
+        found: dict[str, list[int]] = collections.defaultdict(list)
+        for track in self.tracks.values():
+            for call in track.calls:
+                if call.kind in WAITS and call.other_time is not None and call.start < call.other_time <= call.end:
+                    found[call.kind].append(call.end - call.other_time)
+        return {kind: statistics.median(times) for kind, times in found.items()}
+
+    def known_locks(self) -> set[tuple[int, int]]:
+        """Find the locks whose calls are all recorded: each thread acquires and releases them by turns."""
+        last: dict[tuple[int, int, int], Row] = {}
+        found: set[tuple[int, int]] = set()
+        wrong: set[tuple[int, int]] = set()
+        for track in self.tracks.values():
+            for call in track.calls:
+                if call.object is None or call.name not in ACQUIRE + RELEASE or call.value:
+                    continue
+                key = (call.track >> 24, call.object)
+                before = last.get((call.track, *key))
+                if call.name in RELEASE:
+                    if not before or before.name in RELEASE:
+                        wrong.add(key)
+                    else:
+                        self.holds.append((call.track, call.object, before.end, call.start))
+                        found.add(key)
+                elif before and before.name in ACQUIRE:
+                    wrong.add(key)
+                last[(call.track, *key)] = call
+        return found - wrong
+
+    def wait(self, call: Row, other: int, at: int, wake: float | None = None) -> None:
+        """The call does not return before `other` was at this time."""
+        track = self.tracks.get(other)
+        if track and other != call.track:
+            if wake is None:
+                wake = call.end - at if call.start < at <= call.end else self.wakes.get(call.kind, WAKE_NS)
+            self.waits[call.id].append((track.mark(at), wake))
+
+    def calls(self, *kinds: str) -> list[Row]:
+        return [call for track in self.tracks.values() for call in track.calls if call.kind in kinds]
+
+    def find_begins(self) -> None:
+        """Let each thread begin after the call that started it: that which returned its process id, or that of the same
+        rank among the threads that its parent started.
+        """
+        children: dict[int, list[Track]] = collections.defaultdict(list)
+        for track in self.tracks.values():
+            if track.row.other in self.tracks and track.row.other != track.row.track:
+                children[track.row.other or 0].append(track)
+        for number, begun in children.items():
+            parent = self.tracks[number]
+            created = [c for c in parent.calls if c.name in CREATE[:2] and not c.value]
+            threads = sorted((t for t in begun if t.row.track >> 24 == number >> 24), key=lambda t: t.row.track)
+            known = dict(zip((t.row.track for t in threads), created)) if len(threads) == len(created) else {}
+            for track in begun:
+                call = known.get(track.row.track) or next(
+                    (c for c in parent.calls if c.name in CREATE and c.value == track.row.track & 0xFFFFFF), None
+                )
+                if not call:
+                    before = [c for c in parent.calls if c.name in CREATE and c.start <= track.row.start]
+                    call = before[-1] if before else None
+                at = call.start if call else track.row.other_time or track.row.start
+                track.begin = (parent.mark(at), max(track.row.start - at, 0))
+
+    def find_known(self) -> None:
+        """Waits that the report itself explains; locks and groups are found below."""
+        for call in self.calls(*WAITS, "write"):
+            grouped = call.kind in ("barrier", "team") or (
+                call.kind == "lock" and (call.track >> 24, call.object) in self.locks
+            )
+            if call.other is not None and call.other_time is not None and not grouped:
+                self.wait(call, call.other, call.other_time)
+
+    def find_joins(self) -> None:
+        """pthread_join() returns after the threads that its caller has started, as far as they had ended then."""
+        started: dict[int, list[Row]] = collections.defaultdict(list)
+        for track in self.tracks.values():
+            if track.row.other is not None and track.row.track >> 24 == track.row.other >> 24:
+                started[track.row.other].append(track.row)
+        for call in self.calls("join"):
+            for row in started[call.track]:
+                if row.end <= call.end and row.track != call.other:
+                    self.wait(call, row.track, row.end, self.wakes.get("join", WAKE_NS))
+
+    def find_children(self) -> None:
+        """waitpid() returns after the process whose id it returns."""
+        for call in self.calls("process"):
+            if call.other is None and call.value and call.value > 0:
+                child = self.tracks.get(call.track >> 48 << 48 | call.value << 24 | call.value)
+                if child and child.row.end <= call.end:
+                    self.wait(call, child.row.track, child.row.end)
+
+    def find_groups(self) -> None:
+        """Barriers: all leave when the last one has come."""
+        groups: list[list[Row]] = []
+        by_object: dict[tuple[int, int], list[Row]] = collections.defaultdict(list)
+        for call in self.calls("barrier"):
+            if call.object is not None:
+                by_object[call.track >> 24, call.object].append(call)
+        for calls in by_object.values():
+            group: list[Row] = []
+            for call in sorted(calls, key=lambda c: c.start):
+                if group and call.start >= min(c.end for c in group):
+                    groups.append(group)
+                    group = []
+                group.append(call)
+            groups.append(group)
+        teams: dict[tuple[int, int], list[Row]] = collections.defaultdict(list)
+        for call in self.calls("team", "mpi"):
+            if call.kind == "team" and call.other is not None and call.other_time is not None:
+                teams[call.other, call.other_time].append(call)
+        for (other, at), calls in teams.items():
+            track = self.tracks.get(other)
+            last = [c for c in track.calls if c.kind == "team" and c.start == at] if track else []
+            if last:
+                groups.append(calls + last)
+            for call in calls if not last else []:
+                self.wait(call, other, at)
+        for group in groups:
+            for call in group:
+                for member in group:
+                    latest = max(c.start for c in group)
+                    self.wait(
+                        call, member.track, member.start, max(call.end - latest, 0) if call.start < latest else None
+                    )
+
+    def find_transfers(self) -> None:
+        """A read of a pipe returns after the write of its last byte."""
+        pipes: dict[int, tuple[list[Row], list[Row]]] = collections.defaultdict(lambda: ([], []))
+        for call in self.calls("read", "write"):
+            if call.object is not None and call.value and call.value > 0:
+                pipes[call.object][call.kind == "write"].append(call)
+        for reads, writes in pipes.values():
+            writes.sort(key=lambda c: c.start)
+            written = [0]
+            for call in writes:
+                written.append(written[-1] + (call.value or 0))
+            bytes_read = 0
+            for call in sorted(reads, key=lambda c: c.end):
+                bytes_read += call.value or 0
+                index = bisect.bisect_left(written, bytes_read) - 1
+                if 0 <= index < len(writes) and writes[index].start < call.end:
+                    self.waits[call.id] = []
+                    self.wait(call, writes[index].track, writes[index].start)
+
+    def find_posts(self) -> None:
+        """The n-th sem_wait() that returns comes after the n-th sem_post(), if there are as many."""
+        calls: dict[tuple[int, int], tuple[list[Row], list[Row]]] = collections.defaultdict(lambda: ([], []))
+        for call in self.calls("semaphore", "post"):
+            if call.object is not None and call.value == 0:
+                calls[call.track >> 24, call.object][call.kind == "post"].append(call)
+        for waits, posts in calls.values():
+            if len(waits) > len(posts):
+                continue
+            posts.sort(key=lambda c: c.start)
+            for wait, post in zip(sorted(waits, key=lambda c: c.end), posts):
+                if post.start < wait.end:
+                    self.waits[wait.id] = []
+                    self.wait(wait, post.track, post.start)
+
+    def find_devices(self) -> None:
+        """A call that waits for the GPU, but did not, comes after what had been launched before."""
+        work: dict[int, list[Row]] = collections.defaultdict(list)
+        for call in self.calls("work"):
+            work[call.track].append(call)
+        for call in self.calls("device"):
+            if call.other is not None:
+                continue
+            for track, done in work.items():
+                launched = [
+                    w for w in done if w.other == call.track and (w.other_time or 0) <= call.start and w.end <= call.end
+                ]
+                if launched:
+                    self.wait(call, track, launched[-1].end)
+
+    def find_launches(self) -> None:
+        """An operation of a stream begins after its launch."""
+        delays = [
+            c.start - c.other_time for c in self.calls("work") if c.other_time is not None and c.start >= c.other_time
+        ]
+        usual = float(min(delays, default=0))
+        for track in self.tracks.values():
+            before = None
+            for call in track.calls if track.row.track < 0 else []:
+                if call.other is not None and call.other_time is not None:
+                    waits = call.start - call.other_time if before is None or before <= call.other_time else usual
+                    launcher = self.tracks.get(call.other)
+                    if launcher:
+                        self.waits[call.id].append((launcher.mark(call.other_time), max(float(waits), 0)))
+                before = call.end
+
+    # ---- steps of a track ----
+
+    def write_steps(self, track: Track) -> None:
+        marks = sorted(track.marks)
+        at, next_mark = track.row.start, 0
+        held: list[tuple[int, int]] = []
+        steps = track.steps
+
+        def delay(row: Row | None, start: int, end: int) -> None:
+            """Add a delay, cut at the marks in it."""
+            nonlocal next_mark
+            while next_mark < len(marks) and marks[next_mark] <= end:
+                if marks[next_mark] > start:
+                    steps.append(Step("delay", row, start, marks[next_mark]))
+                    start = marks[next_mark]
+                steps.append(Step("mark", None, start, start, track.marks[marks[next_mark]]))
+                next_mark += 1
+            if end > start:
+                steps.append(Step("delay", row, start, end))
+
+        for call in track.calls:
+            if track.row.track >= 0:
+                delay(None, at, call.start)
+            at = call.end
+            lock = (call.track >> 24, call.object or 0)
+            waits = tuple(self.waits.get(call.id, ()))
+            if lock in self.locks and call.name in ACQUIRE and not call.value:
+                steps.append(Step("acquire", call, call.start, call.end, lock=lock))
+                held.append(lock)
+            elif lock in self.locks and call.name in RELEASE and not call.value:
+                steps.append(Step("release", call, call.start, call.end, lock=lock))
+                if lock in held:
+                    held.remove(lock)
+            elif call.kind == "work":
+                steps.append(Step("wait", None, call.start, call.start, waits=waits))
+                delay(call, call.start, call.end)
+            elif waits and call.kind == "condition" and held:
+                steps.append(Step("release", None, call.start, call.start, lock=held[-1]))
+                steps.append(Step("wait", call, call.start, call.end, waits=waits))
+                steps.append(Step("acquire", None, call.end, call.end, lock=held[-1]))
+            elif waits:
+                steps.append(Step("wait", call, call.start, call.end, waits=waits))
+            else:
+                delay(call, call.start, call.end)
+        delay(None, at, max(track.row.end, at) if track.row.track >= 0 else at)
+        for mark in marks[next_mark:]:
+            steps.append(Step("mark", None, mark, mark, track.marks[mark]))
+
+    # ---- replay ----
+
+    def replay(self, scale: Scale = as_recorded) -> Outcome:
+        """Return how long the program takes if `scale` says how long each part does."""
+        return Replay(self, scale).outcome()
+
+    def wall_ns(self) -> int:
+        return self.goal.row.end - self.goal.row.start if self.goal else 0
+
+
+class Replay:
+    def __init__(self, graph: Graph, scale: Scale) -> None:
+        self.graph, self.scale = graph, scale
+        self.holders: dict[tuple[int, int], Player] = {}
+        self.queues: dict[tuple[int, int], collections.deque[Player]] = collections.defaultdict(collections.deque)
+        self.heap: list[tuple[float, int, Player]] = []
+        self.pushed = self.broken = 0
+        self.stuck: set[Player] = set()
+        for track in graph.tracks.values():
+            for mark in track.marks.values():
+                mark.state, mark.waiting = None, []
+        self.players = {number: Player(track) for number, track in graph.tracks.items()}
+
+    def push(self, player: Player, time: float) -> None:
+        self.pushed += 1
+        self.stuck.discard(player)
+        heapq.heappush(self.heap, (time, self.pushed, player))
+
+    def outcome(self) -> Outcome:
+        for player in self.players.values():
+            begin = player.track.begin
+            if begin is None:
+                self.push(player, player.state.time)
+            else:
+                begin[0].waiting.append(player)
+                player.next = -1
+                self.stuck.add(player)
+        while self.heap or self.stuck:
+            if not self.heap:
+                self.give_up()
+            _, _, player = heapq.heappop(self.heap)
+            self.run(player)
+        goal = self.graph.goal
+        end = self.players[goal.row.track].state if goal else State(0, 0, 0)
+        return Outcome(end.time - (goal.row.start if goal else 0), end.unknown, end.wake, self.broken)
+
+    def give_up(self) -> None:
+        """Let the player go on whose wait begins first: what it waits for waits for it, so the graph is wrong there."""
+        player = min(self.stuck, key=lambda p: (p.state.time, p.track.row.track))
+        self.broken += 1
+        if player.next < 0:
+            player.next = 0
+        else:
+            step = player.track.steps[player.next]
+            self.pass_time(player, step.row, step.end - step.start)
+            player.next += 1
+        self.push(player, player.state.time)
+
+    def pass_time(self, player: Player, row: Row | None, ns: float) -> None:
+        time, unknown, wake = player.state
+        player.state = State(time + ns, unknown + (ns if row and row.sure == "unknown" else 0), wake)
+
+    def pass_mark(self, mark: Mark, state: State) -> None:
+        mark.state = state
+        for player in mark.waiting:
+            self.push(player, state.time)
+        mark.waiting = []
+
+    def run(self, player: Player) -> None:
+        """Let a player go on until it must wait, or has reached a lock that others may reach earlier."""
+        track, steps = player.track, player.track.steps
+        if player.next < 0 and track.begin:
+            begun = track.begin[0].state or player.state
+            player.state = State(begun.time + track.begin[1], begun.unknown, begun.wake + track.begin[1])
+            player.next = 0
+        while player.next < len(steps):
+            step = steps[player.next]
+            if step.kind == "delay":
+                self.pass_time(player, step.row, self.scale(track, step.row, step.start, step.end))
+            elif step.kind == "mark" and step.mark:
+                self.pass_mark(step.mark, player.state)
+            elif step.kind == "wait":
+                unmet = next((mark for mark, _ in step.waits if mark.state is None), None)
+                if unmet:
+                    unmet.waiting.append(player)
+                    self.stuck.add(player)
+                    return
+                self.end_wait(player, step)
+            elif self.heap and self.heap[0][0] < player.state.time:
+                self.push(player, player.state.time)
+                return
+            elif step.lock and not self.use_lock(player, step, step.lock):
+                return
+            player.next += 1
+
+    def own_ns(self, player: Player, step: Step) -> float:
+        """Return what a call takes if it need not wait."""
+        waited = any(step.start < mark.at <= step.end for mark, _ in step.waits)
+        return (
+            min(step.end - step.start, SHORT_NS) if waited else self.scale(player.track, step.row, step.start, step.end)
+        )
+
+    def end_wait(self, player: Player, step: Step) -> None:
+        begun = player.state.time
+        self.pass_time(player, step.row, self.own_ns(player, step))
+        for mark, wake in step.waits:
+            if mark.state and mark.state.time > begun and mark.state.time + wake > player.state.time:
+                player.state = State(mark.state.time + wake, mark.state.unknown, mark.state.wake + wake)
+
+    def use_lock(self, player: Player, step: Step, lock: tuple[int, int]) -> bool:
+        """Acquire or release a lock. Returns whether the player goes on."""
+        if step.kind == "acquire":
+            holder = self.holders.get(lock)
+            if holder is not None and holder is not player:
+                self.queues[lock].append(player)
+                self.stuck.add(player)
+                return False
+            self.holders[lock] = player
+            self.pass_time(player, None, min(step.end - step.start, SHORT_NS))
+            return True
+        self.pass_time(player, None, self.scale(player.track, step.row, step.start, step.end))
+        self.holders.pop(lock, None)
+        if self.queues[lock]:
+            following = self.queues[lock].popleft()
+            wake = min(self.graph.wakes.get("lock", WAKE_NS), WAKE_NS)
+            time, unknown, woken = player.state
+            following.state = State(time + wake, unknown, woken + wake)
+            following.next += 1
+            self.holders[lock] = following
+            self.push(following, following.state.time)
+        return True

@@ -1,0 +1,293 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`trace what-if`: predicts how long a run takes with changed durations, by a replay of who waits for whom."""
+
+from __future__ import annotations
+
+import collections
+import csv
+import fnmatch
+import io
+import json
+import re
+import subprocess
+from typing import Iterator, NamedTuple
+
+from . import Failure
+from .arguments import Parser
+from .convert import command
+from .replay import ACQUIRE, RELEASE, WAITS, Graph, Outcome, Row, Track
+
+QUERY = "SELECT * FROM LIBTRACE_WAIT_GRAPH"
+ROWS_MAX = 3_000_000  # a row takes about a kilobyte here
+RANKED = 12  # items that --rank tries
+IO = (
+    "fsync",
+    "fdatasync",
+    "sync",
+    "syncfs",
+    "open*",
+    "pread*",
+    "pwrite*",
+    "read*",
+    "write*",
+    "fread*",
+    "fwrite*",
+    "fflush*",
+    "lseek*",
+)
+WHATS = ("kernel", "copy", "call", "at", "compute", "range", "lock", "io", "launch", "process")
+CHANGE = re.compile(rf"({'|'.join(WHATS)})(?: +(.*\S))? +x([0-9]*\.?[0-9]+)")
+
+
+class Change(NamedTuple):
+    what: str
+    pattern: str
+    factor: float
+
+    def text(self) -> str:
+        return " ".join([self.what, *([self.pattern] if self.pattern != "*" else []), f"x{self.factor:g}"])
+
+
+def parse(text: str) -> Change:
+    match = CHANGE.fullmatch(text.strip())
+    if not match:
+        raise Failure(
+            f"invalid change '{text}': expected WHAT [PATTERN] xFACTOR, such as 'kernel gemm* x0.5'; WHAT is "
+            f"{', '.join(WHATS[:-1])} or {WHATS[-1]}"
+        )
+    return Change(match[1], match[2] or "*", float(match[3]))
+
+
+def number(text: str) -> int | None:
+    return int(text) if text else None
+
+
+def rows_of(path: str) -> Iterator[Row]:
+    """Read the graph of a report."""
+    result = subprocess.run(
+        [command(), "query", "-f", "csv", "--", path, QUERY], stdin=subprocess.DEVNULL, capture_output=True, check=False
+    )
+    if result.returncode not in (0, 1):
+        lines = result.stderr.decode(errors="replace").strip().splitlines() or ["trace query failed"]
+        raise Failure(lines[-1].removeprefix("trace: "))
+    for count, r in enumerate(csv.DictReader(io.StringIO(result.stdout.decode(errors="replace")))):
+        if count == ROWS_MAX:
+            raise Failure(f"'{path}' has more than {ROWS_MAX} calls: too many to replay")
+        yield Row(
+            r["kind"],
+            int(r["id"] or 0),
+            int(r["track"]),
+            int(r["start"]),
+            int(r["end"]),
+            r["name"],
+            number(r["object"]),
+            number(r["value"]),
+            number(r["other"]),
+            number(r["otherTime"]),
+            r["sure"] or None,
+            r["place"] or None,
+        )
+
+
+def overlap(intervals: list[tuple[int, int]], start: int, end: int) -> float:
+    """Return the part of the time from start to end that lies in the intervals, which are sorted and apart."""
+    inside = sum(max(min(end, b) - max(start, a), 0) for a, b in intervals)
+    return min(inside / (end - start), 1) if end > start else 0
+
+
+def union(intervals: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    found: list[tuple[int, int]] = []
+    for start, end in sorted(intervals):
+        if found and start <= found[-1][1]:
+            found[-1] = (found[-1][0], max(end, found[-1][1]))
+        else:
+            found.append((start, end))
+    return found
+
+
+class Scaling:
+    """New durations by changes. Counts what the changes applied to."""
+
+    def __init__(self, graph: Graph, changes: list[Change]) -> None:
+        self.changes = changes
+        self.changed_ns = [0.0] * len(changes)
+        self.inside: list[dict[int, list[tuple[int, int]]]] = []
+        for change in changes:
+            found: dict[int, list[tuple[int, int]]] = collections.defaultdict(list)
+            if change.what == "range":
+                for row in graph.ranges:
+                    if fnmatch.fnmatchcase(row.name, change.pattern):
+                        found[row.track].append((row.start, row.end))
+            elif change.what == "lock":
+                for track, lock, start, end in graph.holds:
+                    if fnmatch.fnmatchcase(hex(lock), change.pattern):
+                        found[track].append((start, end))
+            self.inside.append({track: union(times) for track, times in found.items()})
+
+    def part(self, number: int, track: Track, row: Row | None, start: int, end: int) -> float:
+        """Return to which part of a delay a change applies."""
+        what, pattern, _ = self.changes[number]
+        if what in ("range", "lock"):
+            if row and row.kind == "work" and row.other is not None and row.other_time is not None and what == "range":
+                times = self.inside[number].get(row.other, [])
+                return float(any(a <= row.other_time <= b for a, b in times))
+            return overlap(self.inside[number].get(track.row.track, []), start, end)
+        if what == "process":
+            return float(track.row.track >= 0 and fnmatch.fnmatchcase(str(track.row.track >> 24 & 0xFFFFFF), pattern))
+        if row is None:
+            return float(what == "compute" and fnmatch.fnmatchcase(str(track.row.track & 0xFFFFFF), pattern))
+        if row.kind == "work":
+            is_kernel = row.name.startswith("kernel ")
+            name = row.name[7:] if is_kernel else row.name
+            return float(what == ("kernel" if is_kernel else "copy") and fnmatch.fnmatchcase(name, pattern))
+        if what == "launch":
+            return float(
+                "launch" in row.name.lower() and row.name.startswith("cu") and fnmatch.fnmatchcase(row.name, pattern)
+            )
+        if what == "io":
+            return float(
+                any(fnmatch.fnmatchcase(row.name, name) for name in IO) and fnmatch.fnmatchcase(row.name, pattern)
+            )
+        text = row.name if what == "call" else row.place if what == "at" else None
+        return float(text is not None and fnmatch.fnmatchcase(text, pattern))
+
+    def __call__(self, track: Track, row: Row | None, start: int, end: int) -> float:
+        ns = float(end - start)
+        for number, change in enumerate(self.changes):
+            part = self.part(number, track, row, start, end)
+            if part:
+                self.changed_ns[number] += ns * part
+                ns *= 1 + part * (change.factor - 1)
+        return ns
+
+
+class Prediction(NamedTuple):
+    wall_ns: int
+    ns: float
+    error_ns: float
+    unknown: float  # part of the run that is waits which nobody is known to have ended
+
+
+def predict(graph: Graph, base: Outcome, changed: Outcome) -> Prediction:
+    """The replay without changes misses the run by something; the prediction is moved by that."""
+    wall = graph.wall_ns()
+    miss = wall - base.ns
+    error = abs(miss) + max(base.unknown_ns, changed.unknown_ns) + max(base.wake_ns, changed.wake_ns)
+    return Prediction(wall, max(changed.ns + miss, 0), error, base.unknown_ns / wall if wall else 0)
+
+
+def candidates(graph: Graph) -> list[Change]:
+    """Return what could be changed by itself, that with the most time first."""
+    total: dict[tuple[str, str], float] = collections.defaultdict(float)
+    for track in graph.tracks.values():
+        busy = 0
+        for call in track.calls:
+            busy += call.end - call.start
+            ns = call.end - call.start
+            if call.kind == "work":
+                is_kernel = call.name.startswith("kernel ")
+                total["kernel" if is_kernel else "copy", call.name[7:] if is_kernel else call.name] += ns
+            elif call.kind not in WAITS and call.name not in ACQUIRE + RELEASE:
+                total["at" if call.place else "call", call.place or call.name] += ns
+        if track.row.track >= 0:
+            total["compute", str(track.row.track & 0xFFFFFF)] += track.row.end - track.row.start - busy
+    for _, lock, start, end in graph.holds:
+        total["lock", hex(lock)] += end - start
+    ordered = sorted(total.items(), key=lambda item: (-item[1], item[0]))[:RANKED]
+    return [Change(what, re.sub(r"([*?\[])", r"[\1]", name), 0.9) for (what, name), _ in ordered]
+
+
+def ranking(graph: Graph, base: Outcome) -> list[dict[str, object]]:
+    rows: list[dict[str, object]] = []
+    for change in candidates(graph):
+        scaling = Scaling(graph, [change])
+        faster = graph.replay(scaling)
+        gone = graph.replay(Scaling(graph, [change._replace(factor=0.0)]))
+        rows.append(
+            {
+                "change": change._replace(factor=0.99).text(),
+                "item_ns": round(scaling.changed_ns[0]),
+                "saved_per_percent_ns": round((base.ns - faster.ns) / 10),
+                "saved_if_removed_ns": round(base.ns - gone.ns),
+            }
+        )
+    return sorted(
+        rows,
+        key=lambda row: (
+            -int(str(row["saved_per_percent_ns"])),
+            -int(str(row["saved_if_removed_ns"])),
+            str(row["change"]),
+        ),
+    )
+
+
+def seconds(ns: float) -> str:
+    return f"{ns / 1e9:.6f} s"
+
+
+def print_text(
+    path: str, found: Prediction | None, changes: list[Change], scaling: Scaling, ranked: list[dict[str, object]]
+) -> None:
+    if found:
+        difference = 100 * (found.ns - found.wall_ns) / found.wall_ns if found.wall_ns else 0
+        print(
+            f"Predicted: {seconds(found.ns)} instead of {seconds(found.wall_ns)} ({difference:+.1f} %), "
+            f"give or take {seconds(found.error_ns)}."
+        )
+        for change, ns in zip(changes, scaling.changed_ns):
+            print(f"  {change.text()}: applies to {seconds(ns)}")
+    if ranked:
+        print(f"{'Saved per 1 % (ns)':>20}  {'Saved if removed (ns)':>21}  {'Time in it (ns)':>16}  What")
+        for row in ranked:
+            print(
+                f"{row['saved_per_percent_ns']:>20,}  {row['saved_if_removed_ns']:>21,}  {row['item_ns']:>16,}  "
+                f"{row['change']}"
+            )
+    print(f"Calls and what they wait for: trace query '{path}' '{QUERY}'")
+
+
+def main(arguments: list[str]) -> int:
+    p = Parser(prog="trace what-if")
+    p.add_argument("--file", required=True)
+    p.add_argument("--change", action="append", default=[])
+    p.add_argument("--rank", action="store_true")
+    p.add_argument("--json", action="store_true")
+    p.add_argument("--allow-unknown", type=float, default=5.0)
+    given = p.parse_args(arguments)
+    changes = [parse(text) for text in given.change]
+    graph = Graph(rows_of(given.file))
+    if not graph.goal or graph.wall_ns() <= 0:
+        raise Failure(f"'{given.file}' has no calls to replay")
+    base = graph.replay()
+    scaling = Scaling(graph, changes)
+    found = predict(graph, base, graph.replay(scaling))
+    if 100 * found.unknown > given.allow_unknown:
+        raise Failure(
+            f"'{given.file}': {100 * found.unknown:.1f} % of the run are waits on the path that nobody is known to "
+            "have ended, so a prediction is worthless; see 'trace why', record with --osrt-locks all --osrt-threshold "
+            "0, or allow it by --allow-unknown"
+        )
+    useless = next((c for c, ns in zip(changes, scaling.changed_ns) if not ns), None)
+    if useless:
+        raise Failure(f"'{given.file}' has nothing that '{useless.text()}' applies to")
+    ranked = ranking(graph, base) if given.rank else []
+    if given.json:
+        print(
+            json.dumps(
+                {
+                    "file": given.file,
+                    "wall_ns": found.wall_ns,
+                    "predicted_ns": round(found.ns),
+                    "error_ns": round(found.error_ns),
+                    "unknown_part": round(found.unknown, 6),
+                    "changes": [
+                        {"change": c.text(), "applies_to_ns": round(ns)} for c, ns in zip(changes, scaling.changed_ns)
+                    ],
+                    "rank": ranked,
+                    "query": QUERY,
+                }
+            )
+        )
+    else:
+        print_text(given.file, found if changes else None, changes, scaling, ranked)
+    return 0

@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`trace why A -- B`: explains the difference of two runs by what is on their critical paths."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from typing import Any, NamedTuple
+
+from . import Failure
+from .arguments import Parser
+from .convert import command
+
+QUERY = (
+    "SELECT cause, place, sum(duration) AS ns, count(*) AS segments FROM LIBTRACE_CRITICAL_PATH "
+    "GROUP BY cause, place ORDER BY ns DESC"
+)
+NAMED = 3  # most causes in the sentence
+LEAST = 0.1  # of the difference: smaller ones are not in the sentence
+
+
+class Item(NamedTuple):
+    """A cause, and the time and the segments that it has on both paths."""
+
+    cause: str
+    place: str
+    base_ns: int
+    other_ns: int
+    base_segments: int
+    other_segments: int
+
+    def difference(self) -> int:
+        return self.other_ns - self.base_ns
+
+    def name(self) -> str:
+        return self.cause + (f" at {self.place}" if self.place else "")
+
+    def change(self) -> str:
+        """Say how the cause changed."""
+        if not self.base_segments:
+            return "appeared"
+        if not self.other_segments:
+            return "is gone"
+        more = self.difference() > 0
+        often = self.other_segments / self.base_segments
+        if (often >= 1.1) if more else (often <= 1 / 1.1):
+            times = f"({self.other_segments} times instead of {self.base_segments})"
+            return f"is there {'more' if more else 'less'} often {times}"
+        return "takes longer" if more else "is shorter"
+
+    def query(self) -> str:
+        place = "IS NULL" if not self.place else f"= {quoted(self.place)}"
+        return f"SELECT sum(duration) FROM LIBTRACE_CRITICAL_PATH WHERE cause = {quoted(self.cause)} AND place {place}"
+
+
+def quoted(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
+def path_of(file: str, options: list[str]) -> dict[str, Any]:
+    """Return what `trace why --json` says of a run."""
+    result = subprocess.run(
+        [command(), "why", "--json", *options, "--no-wait", file],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        check=False,
+    )
+    if result.returncode not in (0, 1):
+        lines = result.stderr.decode(errors="replace").strip().splitlines() or ["trace why failed"]
+        raise Failure(lines[-1].removeprefix("trace: "))
+    found: dict[str, Any] = json.loads(result.stdout.decode(errors="replace"))
+    if not found["ns"]:
+        raise Failure(f"'{file}' has no critical path: it does not contain recorded calls")
+    return found
+
+
+def sums_of(path: dict[str, Any]) -> dict[tuple[str, str], tuple[int, int]]:
+    """Sum up time and segments by cause and place, over threads and streams."""
+    sums: dict[tuple[str, str], tuple[int, int]] = {}
+    for row in path["causes"]:
+        key = (row["Cause"], row["At"] or "")
+        ns, segments = sums.get(key, (0, 0))
+        sums[key] = (ns + row["Total Time (ns)"], segments + row["Segments"])
+    return sums
+
+
+def compared(base: dict[str, Any], other: dict[str, Any]) -> list[Item]:
+    """Return the causes, those whose time changed most first."""
+    one, two = sums_of(base), sums_of(other)
+    items = [
+        Item(*key, one.get(key, (0, 0))[0], two.get(key, (0, 0))[0], one.get(key, (0, 0))[1], two.get(key, (0, 0))[1])
+        for key in one.keys() | two.keys()
+    ]
+    return sorted(items, key=lambda i: (-abs(i.difference()), i.cause, i.place))
+
+
+def sentence(base: dict[str, Any], other: dict[str, Any], items: list[Item]) -> str:
+    difference = other["ns"] - base["ns"]
+    percent = 100 * difference / base["ns"]
+    if abs(percent) < 0.05:
+        return f"B takes as long as A: {base['ns'] / 1e9:.6f} s."
+    named = [i for i in items if i.difference() * difference > 0 and abs(i.difference()) >= LEAST * abs(difference)]
+    parts = [f"{100 * i.difference() / base['ns']:+.1f} % {i.name()} {i.change()}" for i in named[:NAMED]]
+    return (
+        f"B is {abs(percent):.1f} % {'slower' if difference > 0 else 'faster'} than A "
+        f"({other['ns'] / 1e9:.6f} s instead of "
+        f"{base['ns'] / 1e9:.6f} s): {'; '.join(parts) or 'no single cause has a tenth of it'}."
+    )
+
+
+def print_text(text: str, items: list[Item], files: tuple[str, str], ranged: str | None) -> None:
+    print(text)
+    print()
+    print(f"{'B - A (ns)':>18}  {'A (ns)':>16}  {'B (ns)':>16}  {'Segments A':>10}  {'Segments B':>10}  Cause")
+    for i in items:
+        print(
+            f"{i.difference():>+18,}  {i.base_ns:>16,}  {i.other_ns:>16,}  {i.base_segments:>10}  "
+            f"{i.other_segments:>10}  {i.name()}"
+        )
+    print()
+    for letter, file in zip("AB", files):
+        how = (
+            f"trace why --range {quoted(ranged)} {quoted(file)}" if ranged else f'trace query {quoted(file)} "{QUERY}"'
+        )
+        print(f"Column {letter}: {how}")
+
+
+def main(arguments: list[str]) -> int:
+    p = Parser(prog="trace why")
+    for name in ("base", "other"):
+        p.add_argument(f"--{name}", required=True)
+    for name in ("range", "symbol-path", "callchains"):
+        p.add_argument(f"--{name}")
+    p.add_argument("--rows", type=int)
+    for name in ("json", "no-symbols", "no-wait"):
+        p.add_argument(f"--{name}", action="store_true")
+    given = p.parse_args(arguments)
+    options = [
+        f"--{name}={value}"
+        for name, value in (
+            ("range", given.range),
+            ("symbol-path", given.symbol_path),
+            ("callchains", given.callchains),
+        )
+        if value
+    ]
+    options += ["--no-symbols"] if given.no_symbols else []
+    base, other = (path_of(file, options) for file in (given.base, given.other))
+    items = compared(base, other)
+    text = sentence(base, other, items)
+    items = items[: given.rows]
+    if given.json:
+        rows = [
+            {**i._asdict(), "difference_ns": i.difference(), "query": None if given.range else i.query()} for i in items
+        ]
+        print(json.dumps({"sentence": text, "base_ns": base["ns"], "other_ns": other["ns"], "causes": rows}))
+    else:
+        print_text(text, items, (given.base, given.other), given.range)
+    return 0

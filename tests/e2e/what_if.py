@@ -1,0 +1,126 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# timeout: 300
+"""Check `trace what-if` on databases with made-up times: the replay with a changed duration ends when the same program would, by a simulation of its own."""
+import json
+import os
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from _random_programs import Simulation, program  # noqa: E402
+from lib import app, folder, main, recorded, tap, trace  # noqa: E402
+
+SEEDS = range(1, 16)
+FACTORS = (0.3, 0.5, 0.8, 1.5, 2)
+TOLERANCE_NS = 300_000  # what calls take that did not wait in the run, and wait now, is an estimate
+
+
+def predicted(path, *changes):
+    result = trace("what-if", "--json", path, *changes)
+    return json.loads(result.out) if result.status == 0 else {"predicted_ns": -1, "error_ns": 0, "why": result.err}
+
+
+def random_programs():
+    """Each stage of a random program changes by a factor; a program of threads, processes, locks, barriers and pipes."""
+    wrong, missed, tried = [], [], 0
+    for seed in SEEDS:
+        processes = program(seed)
+        stages = sorted({step[1] for threads in processes for script in threads for step in script if step[0] == "s"})
+        path = os.path.join(folder(), "made.sqlite")
+        run = Simulation(processes)
+        run.write(path)
+        stage, factor = stages[seed % len(stages)], FACTORS[seed % len(FACTORS)]
+        found, changed = predicted(path, f"at stage{stage} x{factor}"), Simulation(processes, stage, factor).wall
+        tried += 1
+        off = found["predicted_ns"] - changed
+        if abs(off) > TOLERANCE_NS:
+            wrong.append((seed, stage, factor, run.wall, changed, off, found))
+        if found["predicted_ns"] >= 0 and found["wall_ns"] != run.wall:
+            missed.append((seed, found["wall_ns"], run.wall))
+    tap.ok(not missed, "the replay begins from the duration of the run", missed)
+    tap.ok(tried and not wrong, f"{tried} random programs: predictions are those of a simulation with the changed duration", "\n".join(map(str, wrong)))
+
+
+def made(name, *scripts, **options):
+    """Write the database of a program whose one process has these threads. Return its path and duration."""
+    path = os.path.join(folder(), f"{name}.sqlite")
+    simulation = Simulation([list(scripts)], **options)
+    simulation.write(path)
+    return path, simulation.wall
+
+
+def rankings():
+    """What pays most is what is on the path, and not what has the most time."""
+    path, wall = made("rank", [("s", 1, 9000), ("b",), ("s", 2, 3000)], [("s", 3, 8000), ("b",), ("s", 4, 1000)], [("b",), ("s", 5, 1000)])
+    result = trace("what-if", "--rank", "--json", path)
+    rank = json.loads(result.out or b"{}").get("rank", [])
+    tap.ok([row["change"] for row in rank[:2]] == ["at stage1 x0.99", "at stage2 x0.99"] and rank[0]["saved_per_percent_ns"] == 90_000,
+           "--rank: the stages on the path come first, with what one percent of them saves", (rank, result.err))
+    third = next(row for row in rank if "stage3" in row["change"])
+    tap.ok(third["saved_per_percent_ns"] == 0 and rank[0]["saved_if_removed_ns"] < 1_100_000, "the second-longest stage saves nothing, and bounds what the longest saves", rank)
+    locked, wall = made("lock", [("l", 0), ("s", 1, 9000), ("u", 0)], [("s", 2, 100), ("l", 0), ("s", 3, 5000), ("u", 0)])
+    found = predicted(locked, "lock x0.5")
+    tap.ok(abs(found["predicted_ns"] - (wall - 7_000_000)) < TOLERANCE_NS, "lock x0.5: what is done under a lock takes half as long", (found, wall))
+
+
+def refusals():
+    """A prediction that would be worthless is refused, and so is what the run does not have."""
+    path, _ = made("plain", [("s", 1, 9000)])
+    for change, text in (("stage1 x2", b"invalid change"), ("at stage1", b"invalid change"), ("at stage1 xhalf", b"invalid change"),
+                         ("kernel gemm* x0.5", b"has nothing that 'kernel gemm* x0.5' applies to")):
+        refused = trace("what-if", path, change)
+        tap.ok(refused.status == 2 and text in refused.err and refused.err.count(b"\n") == 1 and not refused.out, f"'{change}' is refused", refused)
+    alone = trace("what-if", path)
+    tap.ok(alone.status == 2 and b"expected FILE and changes" in alone.err, "what-if without a change says what it needs", alone)
+    unknown = os.path.join(folder(), "unknown.sqlite")
+    simulation = Simulation([[[("s", 1, 9000)]]])
+    simulation.calls.append(((1000, 1000), "sem_wait", simulation.ends[1000, 1000] - 1000, simulation.ends[1000, 1000] + 3_000_000, 0, 0x3000, 0))
+    simulation.ends[1000, 1000] += 3_001_000
+    simulation.write(unknown)
+    refused, allowed = trace("what-if", unknown, "at stage1 x0.5"), trace("what-if", "--allow-unknown", "50", unknown, "at stage1 x0.5")
+    tap.ok(refused.status == 2 and b"a prediction is worthless" in refused.err and allowed.status == 0 and b"give or take 0.00300" in allowed.out,
+           "a run that waited for somebody who is not known is refused; if it is allowed, the wait is in the error bound", (refused, allowed))
+
+
+def comparisons():
+    """The difference of two runs in one sentence, and each number by the query that is named."""
+    scripts = [("s", 1, 9000), ("l", 0), ("s", 2, 3000), ("u", 0)], [("s", 3, 2000)]
+    one, one_ns = made("one", *scripts)
+    two, two_ns = made("two", [("s", 1, 9000), ("l", 0), ("s", 2, 4500), ("u", 0), ("s", 4, 600)], scripts[1])
+    result, again = trace("why", one, "--", two), trace("why", one, "--", two)
+    first = result.out.decode().splitlines()[0]
+    slower, stage2, stage4 = (100 * ns / one_ns for ns in (two_ns - one_ns, 1_500_000, 600_000))
+    wanted = (f"B is {slower:.1f} % slower than A ({two_ns / 1e9:.6f} s instead of {one_ns / 1e9:.6f} s): +{stage2:.1f} % usleep at stage2 takes longer; "
+              f"+{stage4:.1f} % usleep at stage4 appeared.")
+    tap.ok(first == wanted, "the sentence names the causes with most of the difference", (first, wanted, result.err))
+    tap.ok(result.out == again.out, "the same runs give the same text")
+    both = json.loads(trace("why", "--json", one, "--", two).out)
+    wrong = []
+    for row in both["causes"]:
+        for file, ns in ((one, row["base_ns"]), (two, row["other_ns"])):
+            told = json.loads(trace("query", "-f", "json", file, row["query"] + " -- ").out)
+            if (list(told[0].values())[0] or 0) != ns:
+                wrong.append((row, told))
+    tap.ok(both["causes"] and not wrong, "each number is what its query returns", wrong)
+    backwards = trace("why", two, "--", one).out.decode().splitlines()[0]
+    tap.ok(" % faster than A" in backwards and "usleep at stage4 is gone" in backwards, "the other way round, B is faster", backwards)
+    tap.ok(trace("why", one, "--", one).out.decode().startswith("B takes as long as A"), "a run is as long as itself")
+    many = trace("why", one, two, "--", one)
+    tap.ok(many.status == 2 and b"one run on each side" in many.err, "more than two runs are refused", many)
+
+
+def replayed():
+    """A program that was really recorded: the graph has its pipes, locks, threads and processes, and the replay ends when the run did."""
+    report = recorded([app("replayed"), "l1,s1:20000,u1,b,w1,r2", "s2:5000,l1,s3:10000,u1,b", "--", "r1,s4:30000,w2"],
+                      LIBTRACE_OSRT_LOCKS="all", threshold="0")
+    if not report:
+        return
+    rows = json.loads(trace("query", "-f", "json", report.path, "SELECT kind, name, sure FROM LIBTRACE_WAIT_GRAPH WHERE kind <> 'call'").out)
+    kinds = {row["kind"] for row in rows}
+    tap.ok(kinds >= {"track", "lock", "barrier", "read", "write", "join", "process"}, "the graph has each kind of wait", kinds)
+    found = predicted(report.path, "at stage4 x0.5")
+    tap.ok(found["predicted_ns"] > 0 and found["wall_ns"] - found["predicted_ns"] >= 10_000_000 and found["error_ns"] < found["wall_ns"],
+           "stage 4, which the others wait for through pipes, saves its half when it takes half as long", found)
+
+
+main(random_programs, rankings, refusals, comparisons, replayed)
