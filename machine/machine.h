@@ -121,6 +121,17 @@ static inline bool machine_sp_subtract(uint64_t *word);
 /* Add it again. */
 static inline void machine_sp_add(uint64_t *word);
 
+/* ---- code ---- */
+
+/*
+ * Return the bytes between the stack pointer and the CFA of interrupted code that keeps a frame
+ * pointer, if the instructions at `code` show that the function has no frame yet, or no more, and
+ * that the return address is in memory. More than one word: the caller's frame pointer is at the
+ * stack pointer. 0: they do not. Reads the byte before `code` if `before`, and `after` bytes from
+ * it, 1 or 5.
+ */
+static inline uint64_t machine_room_at_edge(const void *code, bool before, unsigned after);
+
 /* ---- bytes ---- */
 
 /* Copy `count` bytes between buffers that do not overlap. */

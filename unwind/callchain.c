@@ -181,6 +181,14 @@ static bool step_signal(struct walk *w, struct registers *r, struct callchain_fr
  * instruction after the call says the size of its frame. */
 static bool step_guess(struct walk *w, struct registers *r, struct callchain_fresh *f)
 {
+	uint64_t edge = r->back ? 0 : registers_room_at_edge(r->ip);
+	if (edge) {
+		f->flags |= FRAME_OPAQUE;
+		if (!frame_fits(w, r, r->sp + edge, 0))
+			return false;
+		frame_leave(r, f, r->sp + edge, edge > 8 ? r->sp : 0);
+		return true;
+	}
 	uint64_t room = r->back ? registers_room_behind(r->ip) : 0, bp = room ? 0 : r->bp;
 	uint64_t cfa = room ? r->sp + room + 8 : bp + 16;
 	f->flags |= room ? FRAME_OPAQUE : FRAME_CFA_FROM_BP;

@@ -70,11 +70,35 @@ uint64_t registers_room_behind(uint64_t ip)
 	return code_readable(ip, 5) ? machine_room_behind((const void *)(uintptr_t)ip) : 0;
 }
 
+uint64_t registers_room_at_edge(uint64_t ip)
+{
+	unsigned after = code_readable(ip, 5) ? 5 : code_readable(ip, 1) ? 1 : 0;
+	if (!after)
+		return 0;
+	return machine_room_at_edge((const void *)(uintptr_t)ip, code_readable(ip - 1, 1), after);
+}
+
+/* Step out of interrupted code without tables that has no frame yet, or no more. Return false if
+ * it is in no prologue or epilogue. */
+static bool step_edge(struct registers_all *registers)
+{
+	uint64_t *r = registers->r, room = registers_room_at_edge(r[CFI_IP]);
+	uint64_t cfa = r[CFI_SP] + room;
+	if (!room || !read_word(cfa - 8, &r[CFI_IP]) ||
+		(room > 8 && !read_word(r[CFI_SP], &r[CFI_BP])))
+		return false;
+	r[CFI_SP] = cfa;
+	registers->exact = false;
+	return r[CFI_IP] != 0;
+}
+
 /* Step out of code without tables: it keeps rbp, or the instruction after the call says the size
  * of its frame. */
 static bool step_guess(struct registers_all *registers)
 {
 	uint64_t *r = registers->r, bp = r[CFI_BP];
+	if (registers->exact && step_edge(registers))
+		return true;
 	uint64_t room = registers->exact ? 0 : registers_room_behind(r[CFI_IP]);
 	uint64_t cfa = room ? r[CFI_SP] + room + 8 : bp + 16;
 	if (!room && (bp - r[CFI_SP] > GUESS_MAX_BYTES || !read_word(bp, &r[CFI_BP])))

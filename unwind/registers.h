@@ -39,4 +39,12 @@ bool registers_in_handler(void);
  */
 uint64_t registers_room_behind(uint64_t ip);
 
+/*
+ * Return the bytes between sp and the CFA of a frame in code without tables that was interrupted at
+ * `ip`, if the code there shows that the function has no frame by the frame pointer yet, or no more
+ * (machine_room_at_edge()). More than 8: it has stored the caller's frame pointer at sp. 0: it has
+ * a frame, or is no function that has one. Any thread, async-signal-safe.
+ */
+uint64_t registers_room_at_edge(uint64_t ip);
+
 #endif

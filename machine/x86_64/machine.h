@@ -234,6 +234,22 @@ MACHINE_INLINE void machine_sp_add(uint64_t *word)
 
 /* ---- bytes ---- */
 
+/* rbp is the caller's before `push %rbp` and at `ret`, and at sp before `mov %rsp, %rbp`. */
+static inline uint64_t machine_room_at_edge(const void *code, bool before, unsigned after)
+{
+	enum { PUSH_RBP = 0x55, RET = 0xc3, RET_POPS = 0xc2 };
+	const uint8_t *c = code;
+	if (c[0] == PUSH_RBP || c[0] == RET || c[0] == RET_POPS)
+		return 8;
+	if (after < 5)
+		return 0;
+	bool is_endbr = c[0] == 0xf3 && c[1] == 0x0f && c[2] == 0x1e && c[3] == 0xfa;
+	if (is_endbr && c[4] == PUSH_RBP)
+		return 8;
+	bool moves = (c[1] == 0x89 && c[2] == 0xe5) || (c[1] == 0x8b && c[2] == 0xec);
+	return c[0] == 0x48 && moves && before && c[-1] == PUSH_RBP ? 16 : 0;
+}
+
 static inline void machine_bytes_copy(void *to, const void *from, size_t count)
 {
 	__asm__ volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(count) : : "memory");

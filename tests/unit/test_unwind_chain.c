@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <ucontext.h>
 
 #include "tap.h"
@@ -204,26 +205,35 @@ static void handlers_are_walked_through(bool alternate)
 /* ---- every instruction ---- */
 
 static volatile bool stepping;
+static uint64_t restorer; /* the code that handlers return to */
 
 static struct callchain_thread memory_at;
 static uint64_t chains_at, wrong_at;
+
+static void registers_of(struct registers_all *from, const ucontext_t *u)
+{
+	static const uint8_t order[CFI_REGISTERS] = {REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI,
+		REG_RDI, REG_RBP, REG_RSP, REG_R8, REG_R9, REG_R10, REG_R11, REG_R12, REG_R13,
+		REG_R14, REG_R15, REG_RIP};
+	from->exact = true;
+	for (unsigned i = 0; i < CFI_REGISTERS; i++)
+		from->r[i] = (uint64_t)u->uc_mcontext.gregs[order[i]];
+}
 
 /* Compare the chain from the registers of the interrupted code with the part of libunwind's chain
  * outside of the handler. */
 static __attribute__((noinline)) void compare_at(const ucontext_t *u)
 {
-	static const uint8_t order[CFI_REGISTERS] = {REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI,
-		REG_RDI, REG_RBP, REG_RSP, REG_R8, REG_R9, REG_R10, REG_R11, REG_R12, REG_R13,
-		REG_R14, REG_R15, REG_RIP};
-	struct registers_all from = {.exact = true};
+	struct registers_all from;
 	struct callchain_result result;
 	struct oracle_chain expected, found;
 	int skip = 0;
-	for (unsigned i = 0; i < CFI_REGISTERS; i++)
-		from.r[i] = (uint64_t)u->uc_mcontext.gregs[order[i]];
+	registers_of(&from, u);
 	oracle_nodes(callchain_take_at(&memory_at, &from, CALLCHAIN_DEPTH_MAX, 0, &result), &found);
 	oracle_step(&expected);
 	while (skip < expected.count && expected.address[skip] != from.r[CFI_IP])
+		skip++;
+	if (from.r[CFI_IP] == restorer) /* where the handler of the trap returns to, too */
 		skip++;
 	expected.count -= skip;
 	memmove(expected.address, expected.address + skip,
@@ -242,6 +252,7 @@ static void handler_step(int signal, siginfo_t *info, void *context)
 	(void)signal;
 	(void)info;
 	ucontext_t *u = context;
+	restorer = (uint64_t)(uintptr_t)__builtin_return_address(0);
 	if (stepping) {
 		leaf_compare();
 		compare_at(u);
@@ -254,9 +265,22 @@ static int compare_bytes(const void *a, const void *b)
 	return *(const char *)a - *(const char *)b;
 }
 
+#define STEP_ON() __asm__ volatile("pushfq; orq $0x100, (%%rsp); popfq" ::: "memory", "cc")
+
+/* The kernel clears the trap flag for a handler, and restores it when the handler returns. */
+static void handler_is_stepped(int signal)
+{
+	char text[16];
+	STEP_ON();
+	snprintf(text, sizeof(text), "%d", signal);
+}
+
 static __attribute__((noinline)) void workload(void)
 {
 	char text[64];
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now); /* code of the vdso */
+	raise(SIGUSR2);
 	snprintf(text, sizeof(text), "%d %s %.3f", 42, "abc", sin(any(100)));
 	char *block = malloc(100);
 	memset(block, 1, 100);
@@ -270,20 +294,138 @@ static void every_instruction_is_walked_from(void)
 {
 	struct sigaction action = {.sa_sigaction = handler_step, .sa_flags = SA_SIGINFO};
 	sigaction(SIGTRAP, &action, NULL);
+	signal(SIGUSR2, handler_is_stepped);
 	chains = wrong = 0;
 	for (int round = 0; round < 2; round++) {
 		stepping = true;
-		__asm__ volatile("pushfq; orq $0x100, (%%rsp); popfq" ::: "memory", "cc");
+		STEP_ON();
 		workload();
 		stepping = false;
 		__asm__ volatile("nop");
 	}
 	check(wrong == 0 && chains > 2000,
-		"chains at every instruction of PLT, prologues and the C library are libunwind's: "
+		"chains at every instruction of PLT, prologues, the C library, the vdso and a "
+		"signal "
+		"handler are libunwind's: "
 		"%llu of %llu differ",
 		(unsigned long long)wrong, (unsigned long long)chains);
 	check(wrong_at == 0 && chains_at == chains,
 		"and from the registers of each instruction alone: %llu of %llu differ",
+		(unsigned long long)wrong_at, (unsigned long long)chains_at);
+}
+
+/* ---- code without tables ---- */
+
+/* Functions as a just-in-time compiler writes them: they keep %rbp, and have no tables.
+ * outer(callback) calls inner(callback), which calls the callback. */
+static const uint8_t jit_outer[] = {
+	0x55,                         /* push %rbp */
+	0x48, 0x89, 0xe5,             /* mov %rsp, %rbp */
+	0x53,                         /* push %rbx */
+	0x48, 0x83, 0xec, 0x08,       /* sub $8, %rsp */
+	0xe8, 0x00, 0x00, 0x00, 0x00, /* call inner */
+	0x48, 0x83, 0xc4, 0x08,       /* add $8, %rsp */
+	0x5b,                         /* pop %rbx */
+	0x5d,                         /* pop %rbp */
+	0xc3,                         /* ret */
+};
+static const uint8_t jit_inner[] = {
+	0xf3, 0x0f, 0x1e, 0xfa, /* endbr64 */
+	0x55,                   /* push %rbp */
+	0x48, 0x8b, 0xec,       /* mov %rsp, %rbp */
+	0x48, 0x83, 0xec, 0x20, /* sub $32, %rsp */
+	0xff, 0xd7,             /* call *%rdi */
+	0x90,                   /* nop */
+	0xc9,                   /* leave */
+	0xc2, 0x00, 0x00,       /* ret $0 */
+};
+#define JIT_INNER_AT 64
+
+static void (*jit_make(void))(void (*)(void))
+{
+	int32_t distance = JIT_INNER_AT - 14;
+	uint8_t *code = mmap(
+		NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	memcpy(code, jit_outer, sizeof(jit_outer));
+	memcpy(code + 10, &distance, sizeof(distance));
+	memcpy(code + JIT_INNER_AT, jit_inner, sizeof(jit_inner));
+	return (void (*)(void (*)(void)))(void *)code;
+}
+
+/* The return addresses below the code that is stepped, by where they are stored: what a debugger
+ * knows that steps through calls and returns. */
+static struct {
+	uint64_t slot[64], address[64];
+	uint32_t count, outside;
+	uint64_t last_ip, last_sp;
+} shadow;
+
+static void shadow_step(uint64_t ip, uint64_t sp)
+{
+	uint64_t top = *(const uint64_t *)(uintptr_t)sp;
+	while (shadow.count && shadow.slot[shadow.count - 1] < sp)
+		shadow.count--;
+	if (sp == shadow.last_sp - 8 && top > shadow.last_ip && top - shadow.last_ip <= 7 &&
+		ip != top) {
+		shadow.slot[shadow.count] = sp;
+		shadow.address[shadow.count++] = top;
+	}
+	shadow.last_ip = ip;
+	shadow.last_sp = sp;
+}
+
+static void handler_shadow(int signal, siginfo_t *info, void *context)
+{
+	ucontext_t *u = context;
+	struct registers_all from;
+	struct callchain_result result;
+	struct oracle_chain found;
+	(void)signal, (void)info;
+	if (!stepping) {
+		u->uc_mcontext.gregs[REG_EFL] &= ~0x100ll;
+		return;
+	}
+	registers_of(&from, u);
+	shadow_step(from.r[CFI_IP], from.r[CFI_SP]);
+	oracle_nodes(callchain_take_at(&memory_at, &from, CALLCHAIN_DEPTH_MAX, 0, &result), &found);
+	if (!chains_at++)
+		shadow.outside = (uint32_t)found.count - 1;
+	bool same = (uint32_t)found.count == 1 + shadow.count + shadow.outside &&
+		found.address[0] == from.r[CFI_IP];
+	for (uint32_t i = 0; same && i < shadow.count; i++)
+		same = found.address[1 + i] == shadow.address[shadow.count - 1 - i];
+	if (!same && wrong_at++ < 3)
+		oracle_print("nodes", &found);
+}
+
+static void jit_callback(void)
+{
+	__asm__ volatile("nop");
+}
+
+static __attribute__((noinline)) void jit_call(void (*code)(void (*)(void)))
+{
+	code(jit_callback);
+	__asm__ volatile("nop");
+}
+
+/* In its prologue and epilogue a function has no frame by %rbp yet, or no more. */
+static void code_without_tables_is_walked_from(void)
+{
+	struct sigaction action = {.sa_sigaction = handler_shadow, .sa_flags = SA_SIGINFO};
+	void (*code)(void (*)(void)) = jit_make();
+	sigaction(SIGTRAP, &action, NULL);
+	chains_at = wrong_at = 0;
+	for (int round = 0; round < 2; round++) {
+		stepping = true;
+		STEP_ON();
+		jit_call(code);
+		stepping = false;
+		__asm__ volatile("nop");
+	}
+	check(wrong_at == 0 && chains_at > 50,
+		"chains at every instruction of generated code are those of a debugger: %llu of "
+		"%llu differ",
 		(unsigned long long)wrong_at, (unsigned long long)chains_at);
 }
 
@@ -333,6 +475,7 @@ int main(void)
 	handlers_are_walked_through(false);
 	handlers_are_walked_through(true);
 	every_instruction_is_walked_from();
+	code_without_tables_is_walked_from();
 	coroutines_have_chains_of_their_own();
 	return tap_done();
 }
