@@ -107,19 +107,20 @@ static uint64_t event_periods(struct samples *s, uint64_t now_ns)
 
 uint64_t cpu_overdue_ns(void)
 {
-	uint64_t ns = OVERDUE_PERIODS * cpu_period_ns;
-	return ns > OVERDUE_NS ? ns : OVERDUE_NS;
+	uint64_t periods = (OVERDUE_NS + cpu_period_ns - 1) / cpu_period_ns;
+	return (periods > OVERDUE_PERIODS ? periods : OVERDUE_PERIODS) * cpu_period_ns;
 }
 
-/* Write the sample, with the callchain of the call that has just been recorded. */
-static void overdue_put(struct thread *t, uint64_t now_ns, uint64_t ns)
+/* Write a sample for `ns` after `mark`, with the callchain of the call that has just been
+ * recorded. */
+static void overdue_put(struct thread *t, uint64_t mark, uint64_t ns)
 {
 	unsigned slots = 1;
-	uint64_t tick = clock_ticks(), periods = ns / cpu_period_ns, mark = now_ns - ns;
+	uint64_t tick = clock_ticks(), periods = ns / cpu_period_ns;
 	struct record *r = chains_room(t, tick, &slots);
 	/* A sample may have been taken meanwhile. */
 	if (!r ||
-		!__atomic_compare_exchange_n(&t->samples->mark, &mark, now_ns, false,
+		!__atomic_compare_exchange_n(&t->samples->mark, &mark, mark + ns, false,
 			__ATOMIC_RELAXED, __ATOMIC_RELAXED))
 		return;
 	t->samples->ahead += (uint32_t)periods;
@@ -133,7 +134,11 @@ static void overdue_put(struct thread *t, uint64_t now_ns, uint64_t ns)
 }
 
 /* Read the thread's clock only if the thread was awake for long enough, which the ends of its calls
- * show without a system call. */
+ * show without a system call. A sample stands for whole multiples of the time after which one is
+ * overdue, and the rest belongs to the next one: so the points of time at which the thread is
+ * sampled are at equal distances of its processor time. If a sample stood for all time up to the
+ * end of the call, callers whose calls are farther apart would get more than their share
+ * (tests/proof/in_step.py). */
 void cpu_long_call(struct thread *t, uint64_t tick, uint64_t ticks)
 {
 	struct samples *s = t->samples;
@@ -145,12 +150,10 @@ void cpu_long_call(struct thread *t, uint64_t tick, uint64_t ticks)
 		return;
 	uint64_t now_ns = sys_clock_ns(CLOCK_THREAD_CPUTIME_ID),
 		 mark = __atomic_load_n(&s->mark, __ATOMIC_RELAXED);
-	uint64_t ns = now_ns > mark ? now_ns - mark : 0;
-	s->awake = 0;
-	if (ns >= cpu_overdue_ns())
-		overdue_put(t, now_ns, ns);
-	else
-		s->awake = session_ticks(ns);
+	uint64_t ns = now_ns > mark ? now_ns - mark : 0, whole = ns - ns % cpu_overdue_ns();
+	if (whole)
+		overdue_put(t, mark, whole);
+	s->awake = session_ticks(ns - whole);
 }
 
 /*
