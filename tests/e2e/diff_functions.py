@@ -21,7 +21,7 @@ from lib import tap
 made.enter_interpreter("trace diff of CPU samples")
 import numpy  # noqa: E402
 import trace_tools  # noqa: E402
-from trace_tools import compare, diff as trace_diff, functions, nightly, nights_report, profile, samples, store  # noqa: E402
+from trace_tools import compare, diff as trace_diff, functions, nightly, nights_report, profile, samples, sequential, store  # noqa: E402
 
 PERIOD_NS = 10_309_278
 SOLVE, TRANSFORM = ("solve", "/opt/app"), ("transform", "/opt/app")
@@ -345,6 +345,39 @@ def holds_its_error_rate():
     functions.statistics.PERMUTATIONS = usual
 
 
+def plans_the_samples():
+    """Check that the planned number of samples finds a change in about 90 of 100 comparisons, and a third of it does not."""
+    chance = numpy.random.default_rng(7)
+
+    def side(total, factor=1.0, runs=20):
+        found = []
+        for _ in range(runs):
+            share, time = factor / (1 + factor), 1e9 * (1 + factor)
+            count = int(chance.binomial(total // runs, share))
+            names = {"solve (app)": count, "transform (app)": total // runs - count}
+            items = {profile.Key("function", "app", "", n): profile.Item(k, cpu_ns=int(time * k / (total // runs))) for n, k in names.items()}
+            found.append(profile.Profile("run", items, samples=total // runs))
+        return found
+
+    def found_in(total, tries=60):
+        limits = functions.Limits(0.05, 0.001, 1)
+        return sum(any(j.key.name == "solve (app)" and j.result == "worse" for j in functions.judge(side(total), side(total, 1.03), (), {}, limits)) for _ in range(tries))
+
+    usual, functions.statistics.PERMUTATIONS = functions.statistics.PERMUTATIONS, 2000
+    needed = sequential.samples_needed(0.5, 0.03, 0.05, 2)
+    many, few = found_in(needed), found_in(needed // 3)
+    functions.statistics.PERMUTATIONS = usual
+    tap.ok(48 <= many < 60 and few < 36, f"3 % of half of a program is found in {many} of 60 comparisons of the planned {needed:,} samples a side (plan: 54), in {few} of a third of them")
+    tap.ok(abs(sequential.samples_needed(0.1, 0.03, 0.05, 2) / needed - 9) < 0.01, "a tenth of a program needs nine times as many as half of it")
+    folder = lib.folder()
+    base, same = runs(folder, "base", 10, 1), runs(folder, "same", 10, 2)
+    _, found, err = as_json(base, same)
+    plan = {f["name"]: f["samples"] for f in found["samples_plan"]}
+    tap.ok(set(plan) == {"solve (app)", "transform (app)"} and all(50_000 < n < 200_000 for n in plan.values()), "diff plans the samples for 2 %", (err, plan))
+    text = made.command("diff", *base, "--", *same).out.decode()
+    tap.ok(re.search(r"CPU samples a side to see 2 % of a function, if nothing else varied \([\d,]+ were recorded; .*\): .*solve \(app\): [\d,]+", text), "and prints them", text)
+
+
 def tests_the_time_of_a_program_first():
     """Check which programs count as changed: the test decides, not the noise floor of the base runs; over nights, another night is no change."""
     def programs(over_nights, **what):
@@ -395,4 +428,4 @@ def names_a_function_of_reports():
 
 
 lib.main(names_the_slower_function, refuses_too_few_samples, compares_what_all_runs_have, compares_databases_of_nsys, aligns_functions, bounds_the_items,
-         tells_threads_apart, prints_all_formats, compares_nights, shows_the_history_of_processor_time, holds_its_error_rate, tests_the_time_of_a_program_first, reads_hostile_samples, names_a_function_of_reports)
+         tells_threads_apart, prints_all_formats, compares_nights, shows_the_history_of_processor_time, holds_its_error_rate, plans_the_samples, tests_the_time_of_a_program_first, reads_hostile_samples, names_a_function_of_reports)

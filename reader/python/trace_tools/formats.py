@@ -147,6 +147,9 @@ def head(comparison: Comparison) -> list[str]:
     planned = sequential.plan_text(comparison, sequential.SEE)
     if planned and comparison.verdict != WORSE:
         lines.append(planned)
+    sampled = sequential.samples_text(comparison, sequential.SEE)
+    if sampled and comparison.verdict != WORSE:
+        lines.append(sampled)
     return lines
 
 
@@ -230,6 +233,10 @@ def json_of(comparison: Comparison, chosen: list[Finding]) -> str:
                 "plan": [
                     {"kind": f.key.kind, "path": f.key.path, "name": f.key.name, "metric": f.metric, "runs": runs}
                     for f, runs in sequential.plans(comparison, sequential.SEE, comparison.options.alpha)
+                ],
+                "samples_plan": [
+                    {"path": f.key.path, "name": f.key.name, "samples": needed}
+                    for f, needed in sequential.samples_planned(comparison, sequential.SEE, comparison.options.alpha)
                 ],
                 "findings": findings,
             },

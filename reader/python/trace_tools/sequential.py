@@ -131,6 +131,45 @@ def runs_needed(spread: float, change: float, alpha: float, tests: int, has_floo
     return high
 
 
+def samples_needed(share: float, change: float, alpha: float, tests: int) -> int:
+    """Return the CPU samples of a program, in all runs of a side, that show in POWER of the tries that a function with
+    this share of its time takes longer (change 0.02: 2 %), among so many functions, if samples are the only noise.
+
+    The relative error of a share p of n independent samples is sqrt((1 - p) / (p n)), that of the ratio of two sides
+    sqrt(2) times as much; the change must be as many errors away as the normal quantiles of alpha and POWER together.
+    """
+    import scipy.stats
+
+    far = scipy.stats.norm.isf(alpha / 2 / max(tests, 1)) + scipy.stats.norm.isf(1 - POWER)
+    return math.ceil(2 * (1 - share) / share * (far / math.log1p(change)) ** 2)
+
+
+def samples_planned(comparison: Comparison, change: float, alpha: float) -> list[tuple[Finding, int]]:
+    """Return the CPU samples of a side that each of the main functions needs to show a change: see samples_needed()."""
+    found = [f for f in main_metrics(comparison) if f.samples and sum(f.samples) and not f.presence]
+    whole = sum(p.samples for p in comparison.base + comparison.other)
+    if not whole:
+        return []
+    return [
+        (f, samples_needed(sum(f.samples or ()) / whole, change, alpha, comparison.functions))
+        for f in found
+        if sum(f.samples or ()) < whole
+    ]
+
+
+def samples_text(comparison: Comparison, change: float) -> str:
+    """Return how many CPU samples of a side show a change of a function, and how many there are; "" without any."""
+    found = samples_planned(comparison, change, comparison.options.alpha)
+    if not found:
+        return ""
+    have = min(sum(p.samples for p in side) for side in (comparison.base, comparison.other))
+    needed = "; ".join(f"{title(f.key)}: {n:,}" for f, n in found[:4])
+    return (
+        f"CPU samples a side to see {100 * change:g} % of a function, if nothing else varied ({have:,} were recorded; "
+        f"more runs, longer runs or --sampling-frequency): {needed}"
+    )
+
+
 def main_metrics(comparison: Comparison) -> list[Finding]:
     """Return the time metrics for which runs are planned: processes (their processor time, if it is known), and the
     ranges, kernels and functions that take at least SHARE of the run.
