@@ -4,7 +4,8 @@
  * life.c - measures the cost of forks, threads and C++ exceptions in this process, to compare an
  * untraced run with a traced one.
  *
- *     life [-n ROUNDS] [-m MIB]     MIB: memory that the process has touched
+ *     life [-n ROUNDS] [-m MIB] [fork|thread|throw]     only this; MIB: memory that the process has
+ *                                                       touched
  *
  * Prints: life fork|thread|throw MIN MEDIAN
  */
@@ -43,8 +44,12 @@ static void throw_hundred(void)
 		abort();
 }
 
+static const char *only; /* measure this alone; NULL = all */
+
 static void measure(const char *name, void (*once)(void), size_t rounds)
 {
+	if (only && strcmp(only, name))
+		return;
 	double *times = calloc(rounds, sizeof(double));
 	once();
 	for (size_t i = 0; i < rounds; i++) {
@@ -63,6 +68,7 @@ int main(int argc, char **argv)
 	int letter;
 	while ((letter = getopt(argc, argv, "n:m:")) != -1)
 		*(letter == 'n' ? &rounds : &mib) = (size_t)atol(optarg);
+	only = argv[optind];
 	memset(malloc((mib << 20) + 1), 1, (mib << 20) + 1);
 	/* the library is beside the program */
 	char path[4096];
