@@ -140,7 +140,7 @@ def samples_needed(share: float, change: float, alpha: float, tests: int) -> int
     """
     import scipy.stats
 
-    far = scipy.stats.norm.isf(alpha / 2 / max(tests, 1)) + scipy.stats.norm.isf(1 - POWER)
+    far = float(scipy.stats.norm.isf(alpha / 2 / max(tests, 1)) + scipy.stats.norm.isf(1 - POWER))
     return math.ceil(2 * (1 - share) / share * (far / math.log1p(change)) ** 2)
 
 
