@@ -276,3 +276,76 @@ def make_locks(path):
         d.osrt(start, start + 1000000, (T1, T1B)[i % 2], "pthread_mutex_lock")
     d.db.execute("UPDATE OSRT_API SET callchainId = 1")
     d.finish()
+
+
+# Tables of graphics APIs and of Windows, which no system here records: from NVIDIA's schema, those of WDDM as far as nsys's own statistics
+# read them.
+_CALLS = "start INTEGER NOT NULL, end INTEGER NOT NULL, eventClass INTEGER NOT NULL, globalTid INTEGER, correlationId INTEGER, endCorrelationId INTEGER, nameId INTEGER NOT NULL"
+_SPAN = "start INTEGER NOT NULL, end INTEGER NOT NULL, eventClass INTEGER NOT NULL, globalTid INTEGER"
+GRAPHICS = {
+    "DX12_API": _CALLS + ", shortContextId INTEGER, longContextId INTEGER, frameId INTEGER, color INTEGER, textId INTEGER, commandListType INTEGER, objectNameId INTEGER",
+    "DX12_WORKLOAD": _CALLS + ", shortContextId INTEGER, longContextId INTEGER, frameId INTEGER, color INTEGER, textId INTEGER",
+    "D3D12_PIX_DEBUG_API": _CALLS + ", textId INTEGER",
+    "VULKAN_API": "id INTEGER NOT NULL PRIMARY KEY, " + _CALLS + ", contextId INTEGER",
+    "VULKAN_WORKLOAD": _CALLS + ", contextId INTEGER, textId INTEGER",
+    "VULKAN_DEBUG_API": _CALLS + ", contextId INTEGER, textId INTEGER",
+    "OPENGL_API": _CALLS + ", returnValue INTEGER",
+    "OPENGL_WORKLOAD": _CALLS + ", returnValue INTEGER",
+    "KHR_DEBUG_EVENTS": "eventClass INTEGER NOT NULL, start INTEGER NOT NULL, end INTEGER, textId INTEGER, globalTid INTEGER, source INTEGER, khrdType INTEGER, id INTEGER, "
+                        "severity INTEGER, correlationId INTEGER, context INTEGER",
+    "SLI_QUERIES": _SPAN + ", gpu INTEGER, frameId INTEGER",
+    "SLI_P2P": _SPAN + ", gpu INTEGER, transferFuncName TEXT",
+    "SLI_STATS": _SPAN + ", gpu INTEGER",
+    "ETW_EVENTS": "start INTEGER NOT NULL, end INTEGER NOT NULL, globalTid INTEGER, providerName INTEGER, taskName INTEGER, description INTEGER",
+    "WDDM_DMA_PACKET_START_EVENTS": "start INTEGER, globalTid INTEGER, gpu INTEGER, context INTEGER, engineType INTEGER, uliSubmissionId INTEGER",
+    "WDDM_DMA_PACKET_STOP_EVENTS": "start INTEGER, globalTid INTEGER, gpu INTEGER, context INTEGER, uliCompletionId INTEGER",
+    "WDDM_QUEUE_PACKET_START_EVENTS": "start INTEGER, globalTid INTEGER, gpu INTEGER, context INTEGER, engineType INTEGER, submitSequence INTEGER",
+    "WDDM_QUEUE_PACKET_STOP_EVENTS": "start INTEGER, globalTid INTEGER, gpu INTEGER, context INTEGER, submitSequence INTEGER",
+    "WDDM_HW_QUEUE_EVENTS": "start INTEGER, globalTid INTEGER, parentDxgHwQueue INTEGER, context INTEGER",
+    "TARGET_INFO_WDDM_CONTEXTS": "context INTEGER, engineType INTEGER, nodeOrdinal INTEGER, friendlyName TEXT",
+}
+
+
+def make_graphics(path):
+    """Write events of DX12, Vulkan, OpenGL, SLI, ETW and WDDM."""
+    d = Made(path)
+    for table, columns in GRAPHICS.items():
+        d.db.execute(f"CREATE TABLE {table} ({columns})")
+    d.row("PROCESSES", globalPid=P1, pid=1000, name="game.exe")
+
+    def call(table, start, end, name, text=None, correlation=None, event_class=53):
+        more = {"textId": d.text(text)} if text else {}
+        d.row(table, start=start, end=end, eventClass=event_class, globalTid=T1, correlationId=correlation, nameId=d.text(name), **more)
+    call("DX12_API", 1000, 3000, "ID3D12CommandQueue::ExecuteCommandLists", event_class=41)
+    call("DX12_WORKLOAD", 3000, 7000, "Command list", "shadows", event_class=42)
+    call("DX12_WORKLOAD", 7000, 8000, "Command list", "shadows", event_class=42)
+    call("DX12_WORKLOAD", 8000, 9000, "Command list", "lights", event_class=42)
+    call("DX12_WORKLOAD", 9000, 9500, "Command list", event_class=42)
+    for table in ("D3D12_PIX_DEBUG_API", "VULKAN_DEBUG_API"):
+        call(table, 100, 110, "begin", "frame", 1, 66)
+        call(table, 400, 410, "end", None, 1, 66)
+        call(table, 500, 510, "begin", "frame", 2, 66)
+        call(table, 610, 620, "end", None, 2, 66)
+        call(table, 700, 710, "begin", "never ended", 3, 66)
+    call("VULKAN_API", 2000, 2500, "vkQueueSubmit")
+    call("VULKAN_API", 3000, 3500, "vkQueueSubmit")
+    call("VULKAN_API", 4000, 4250, "vkCreateFence_v1100")
+    call("VULKAN_API", 5000, 5001, "Create Vulkan Queue", event_class=60)
+    call("VULKAN_WORKLOAD", 2600, 2900, "vkQueueSubmit", "pass", event_class=54)
+    call("OPENGL_API", 100, 300, "glClear", event_class=2)
+    call("OPENGL_WORKLOAD", 400, 700, "glClear", event_class=5)
+    for event_class, start, end, text in ((62, 1000, 1400, "group"), (62, 2000, None, "group"), (63, 1000, 1100, "on the GPU"), (52, 1, 1, "message")):
+        d.row("KHR_DEBUG_EVENTS", eventClass=event_class, start=start, end=end, textId=d.text(text), globalTid=T1, id=7)
+    d.row("SLI_QUERIES", start=100, end=200, eventClass=62, globalTid=T1, gpu=0)
+    d.row("SLI_P2P", start=100, end=300, eventClass=62, globalTid=T1, gpu=0, transferFuncName="A - BE")
+    d.row("SLI_STATS", start=100, end=400, eventClass=62, globalTid=T1, gpu=0)
+    d.row("ETW_EVENTS", start=100, end=150, globalTid=T1, providerName=d.text("Microsoft-Windows-DxgKrnl"), taskName=d.text("VSyncInterrupt"))
+    # Process 1000, from 0 to 1000 us: context 1 has DMA packets at 0..300, 200..400 and 500..600, context 2 one that ends at 1000.
+    for start, end, context, engine, number in ((0, 300, 1, 1, 1), (200, 400, 1, 1, 2), (500, 600, 1, 1, 3), (900, 1000, 2, 6, 1)):
+        d.row("WDDM_DMA_PACKET_START_EVENTS", start=start, globalTid=T1, gpu=0, context=context, engineType=engine, uliSubmissionId=number)
+        d.row("WDDM_DMA_PACKET_STOP_EVENTS", start=end, globalTid=T1, gpu=0, context=context, uliCompletionId=number)
+    d.row("WDDM_QUEUE_PACKET_START_EVENTS", start=100, globalTid=T1, gpu=0, context=3, engineType=0, submitSequence=5)
+    d.row("WDDM_QUEUE_PACKET_STOP_EVENTS", start=350, globalTid=T1, gpu=0, context=3, submitSequence=5)
+    d.row("WDDM_DMA_PACKET_START_EVENTS", start=950, globalTid=T1, gpu=0, context=2, engineType=6, uliSubmissionId=99)  # without a stop
+    d.row("TARGET_INFO_WDDM_CONTEXTS", context=3, engineType=0, nodeOrdinal=4, friendlyName="Paging")
+    d.finish()

@@ -16,7 +16,7 @@ import libdevice as device  # noqa: E402
 from lib import SRC, Report, clean_env, folder, main, receipts_agree, run, tap, trace  # noqa: E402
 
 LIBRARIES = ["cublas", "cudnn", "cufft", "cusparse", "cusolver", "curand", "nccl", "cufile"]
-OTHERS = ["opencl", "mpi"]  # tests/e2e/opencl.py, mpi_messages.py
+OTHERS = ["opencl", "mpi", "vulkan", "opengl"]  # tests/e2e/opencl.py, mpi_messages.py, graphics.py
 SGEMM = {"transa": 0, "transb": 1, "m": 128, "n": 256, "k": 64}
 # What tests/cuda/call_libraries.c calls, with the arguments that are not pointers, the status and the number of kernels launched within.
 CALLS = [("cublas", "cublasCreate_v2", {}, 0, 0), ("cublas", "cublasSgemm_v2", SGEMM, 0, 1), ("cublas", "cublasSgemm_v2", SGEMM, 0, 1),

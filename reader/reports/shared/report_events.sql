@@ -74,6 +74,15 @@ FROM (SELECT 'MPI' AS domain, start, "end", globalTid, textId FROM MPI_P2P_EVENT
      LEFT JOIN StringIds AS s ON s.id = m.textId
 ORDER BY m.start, m."end" DESC;
 
+-- Likewise the events of graphics APIs and of Windows. Those that a GPU or the system did may belong to no thread.
+SELECT 0 AS nvtx_range, globalTid >> 24 AS process, globalTid & 0xffffff AS tid, start AS start_ns, "end" - start AS duration_ns, kind AS domain, name AS text
+FROM GRAPHICS_EVENTS WHERE globalTid IS NOT NULL AND kind IN ('DX12', 'Vulkan', 'OpenGL', 'KHR_debug') ORDER BY start, "end" DESC;
+
+-- These may overlap each other.
+SELECT 0 AS nvtx_start_end, coalesce(globalTid, 0) >> 24 AS process, coalesce(globalTid, 0) & 0xffffff AS tid, start AS start_ns, "end" - start AS duration_ns,
+       kind AS domain, name AS text, -number AS range_id, coalesce(globalTid, 0) & 0xffffff AS start_tid
+FROM GRAPHICS_EVENTS WHERE kind NOT IN ('DX12', 'Vulkan', 'OpenGL', 'KHR_debug') ORDER BY start;
+
 SELECT 0 AS cuda_api, c.globalTid >> 24 AS process, c.tid, c.start AS start_ns, c.ns AS duration_ns, c.full_name AS function,
        c.returnValue AS return_value, c.correlationId AS correlation_id, c.full_name GLOB 'cu[A-Z]*' AS api,
        nullif(c.callchainId, 0) * 4 + 1 AS callchain

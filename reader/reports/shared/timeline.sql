@@ -2,7 +2,7 @@
 -- The timeline of 'trace report --html': tracks, names, and the events of each track, in rows in which events do not
 -- overlap. A process is globalTid >> 24. Every event has a track (kind, process, thread or device) and a name (text and
 -- detail). An event's number is the id of its row << 4 plus its source: 0 NVTX, 1 CUDA API, 2 OS runtime, 3 kernel, 4
--- copy, 5 memory set, 6 graph, 7 to 10 MPI, 11 state, 12 sample, 13 GIL, 14 OpenMP, 15 output.
+-- copy, 5 memory set, 6 graph, 7 to 10 MPI, 11 state, 12 sample, 13 GIL, 14 OpenMP and graphics, 15 output.
 
 CREATE TEMP TABLE PAGE_TRACKS (id INTEGER PRIMARY KEY, process, tid, what, device, stream, UNIQUE (process, tid, what, device, stream));
 CREATE TEMP TABLE PAGE_NAMES (id INTEGER PRIMARY KEY, class, text, detail, kind, UNIQUE (class, text, detail));
@@ -64,8 +64,13 @@ SELECT id << 4 | 13, start, start + duration, globalTid >> 24, globalTid & 0xfff
        coalesce('held by thread ' || nullif(holderTid, 0), '')
 FROM LIBTRACE_GIL_WAIT WHERE globalTid IS NOT NULL
 UNION ALL
+-- Events of graphics APIs and of Windows, with the numbers of OpenMP's source from 8 on.
+SELECT ((g.number >> 4) << 5 | 8 + (g.number & 15)) << 4 | 14, g.start, g."end", coalesce(g.globalTid, 0) >> 24, coalesce(g.globalTid, 0) & 0xffffff, 'graphics', 0, 0,
+       'graphics', g.name, g.kind
+FROM GRAPHICS_EVENTS AS g
+UNION ALL
 -- Regions of OpenMP; lifetimes of threads and implicit tasks are not work.
-SELECT (o.id << 3 | o.source) << 4 | 14, o.start, o."end", o.globalTid >> 24, o.globalTid & 0xffffff, 'openmp', 0, 0, 'openmp', coalesce(s.value, ''), ''
+SELECT (o.id << 5 | o.source) << 4 | 14, o.start, o."end", o.globalTid >> 24, o.globalTid & 0xffffff, 'openmp', 0, 0, 'openmp', coalesce(s.value, ''), ''
 FROM (SELECT id, 0 AS source, start, "end", globalTid, nameId FROM OPENMP_EVENT_KIND_PARALLEL
       UNION ALL SELECT id, 1, start, "end", globalTid, nameId FROM OPENMP_EVENT_KIND_TASK
       UNION ALL SELECT id, 2, start, "end", globalTid, nameId FROM OPENMP_EVENT_KIND_SYNC_REGION

@@ -276,6 +276,7 @@ const TITLES = {
 	osrt: 'OS runtime',
 	mpi: 'MPI',
 	openmp: 'OpenMP',
+	graphics: 'graphics',
 	output: 'output',
 	alive: 'no recorded call',
 };
@@ -303,6 +304,7 @@ const HUES = {
 	osrt: 225,
 	mpi: 300,
 	openmp: 130,
+	graphics: 250,
 	output: 60,
 	gil: 20,
 };
@@ -336,6 +338,7 @@ export const KINDS = {
 	osrt: 'other calls',
 	mpi: 'MPI',
 	openmp: 'OpenMP',
+	graphics: 'graphics',
 	output: 'output',
 };
 
