@@ -232,7 +232,7 @@ def print_text(
         difference = 100 * (found.ns - found.wall_ns) / found.wall_ns if found.wall_ns else 0
         print(
             f"Predicted: {seconds(found.ns)} instead of {seconds(found.wall_ns)} ({difference:+.1f} %), "
-            f"give or take {seconds(found.error_ns)}."
+            f"give or take {seconds(found.error_ns)} and what runs differ."
         )
         for change, ns in zip(changes, scaling.changed_ns):
             print(f"  {change.text()}: applies to {seconds(ns)}")

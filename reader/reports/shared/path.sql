@@ -140,7 +140,7 @@ found(process, object, start, "end", is_file, pipe) AS (
 SELECT * FROM found;
 CREATE INDEX temp.PATH_DESCRIPTORS_ORDER ON PATH_DESCRIPTORS (process, object, start);
 
--- Calls that write or read where somebody may wait; and those that may wait themselves, with what their descriptor is.
+-- Calls that write or read where somebody may wait, so not to files; and those that may wait themselves, with what their descriptor is.
 DROP TABLE IF EXISTS temp.PATH_TRANSFERS;
 CREATE TEMP TABLE PATH_TRANSFERS (number INTEGER PRIMARY KEY, role, start, globalTid, is_file, pipe);
 INSERT INTO PATH_TRANSFERS
@@ -149,7 +149,8 @@ FROM (SELECT number, role, start, "end", globalTid,
              (SELECT d.rowid FROM PATH_DESCRIPTORS AS d WHERE d.process = r.globalTid >> 24 AND d.object = r.object AND d.start <= r.start ORDER BY d.start DESC LIMIT 1) AS found
       FROM PATH_ROLES AS r
       WHERE role IN ('read', 'poll') OR role = 'write' AND (value > 0 OR value = 0 AND name IN ('fflush', 'fflush_unlocked', 'fclose'))) AS c
-     LEFT JOIN PATH_DESCRIPTORS AS d ON d.rowid = c.found AND d."end" > c.start;
+     LEFT JOIN PATH_DESCRIPTORS AS d ON d.rowid = c.found AND d."end" > c.start
+WHERE c.role <> 'write' OR d.is_file IS NOT 1;
 CREATE INDEX temp.PATH_TRANSFERS_ORDER ON PATH_TRANSFERS (role, is_file, start);
 CREATE INDEX temp.PATH_TRANSFERS_PIPES ON PATH_TRANSFERS (pipe, role, start);
 
