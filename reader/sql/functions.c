@@ -18,6 +18,7 @@
 #include "reader/base/pool.h"
 #include "reader/stats/durations.h"
 #include "reader/report/osrt_class.h"
+#include "reader/sql/occupancy_function.h"
 #include "reader/sql/sums.h"
 #include "reader/symbols/python.h"
 
@@ -554,7 +555,8 @@ int functions_add(struct sql *s)
 			: sqlite3_create_function(s->connection, functions[i].name,
 				  functions[i].arguments, flags, s, functions[i].call,
 				  functions[i].step, functions[i].final);
-	return code || sums_add(s) || texts_functions_add(s) ? -ENOMEM : 0;
+	return code || sums_add(s) || texts_functions_add(s) || occupancy_function_add(s) ? -ENOMEM
+											  : 0;
 }
 
 #else

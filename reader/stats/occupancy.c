@@ -62,6 +62,10 @@ int occupancy_of(const struct occupancy_device *d, const struct occupancy_kernel
 		.block_limit_warps = least(block_limit * block_warps, d->warps),
 		.active_warps = (uint32_t)(blocks * block_warps),
 		.blocks = (uint32_t)blocks,
+		.register_blocks = least(registers, UINT32_MAX),
+		.shared_blocks = least(shared, UINT32_MAX),
+		.warp_blocks = (uint32_t)warps_blocks,
+		.device_blocks = d->blocks ? d->blocks : UINT32_MAX,
 	};
 	return 0;
 }

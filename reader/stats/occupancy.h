@@ -33,6 +33,8 @@ struct occupancy {
 	uint32_t register_warps, shared_warps, block_limit_warps;
 	uint32_t active_warps;
 	uint32_t blocks; /* active blocks */
+	/* Blocks under each limit alone, UINT32_MAX = not limited; blocks is the least. */
+	uint32_t register_blocks, shared_blocks, warp_blocks, device_blocks;
 };
 
 /* Compute the occupancy. Returns 0, or -EINVAL if a required value of device or kernel is 0 (warp

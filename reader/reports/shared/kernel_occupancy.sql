@@ -1,0 +1,31 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Theoretical occupancy of each kind of launch, by the published rules (reader/stats/occupancy.h). Needs launch_calls.
+
+-- A kind of launch: kernel, device, grid, block, registers and memory. Launch: from the start of the call to that of
+-- the kernel; queue: from the end of the call, where the kernel began later. Clusters and block barriers are not limits
+-- here.
+DROP TABLE IF EXISTS temp.KERNEL_OCCUPANCY;
+CREATE TEMP TABLE KERNEL_OCCUPANCY AS
+WITH kinds AS (
+  SELECT k.deviceId, k.name, k.gridX, k.gridY, k.gridZ, k.blockX, k.blockY, k.blockZ, k.registersPerThread AS registers,
+         coalesce(k.staticSharedMemory, 0) AS static_shared, coalesce(k.dynamicSharedMemory, 0) AS dynamic_shared,
+         coalesce(k.localMemoryPerThread, 0) AS local, count(*) AS count, sum(k.ns) AS ns,
+         avg(CASE WHEN k.start >= a.start THEN k.start - a.start END) AS launch, avg(CASE WHEN k.start >= a."end" THEN k.start - a."end" END) AS queue,
+         k.gridX * k.gridY * k.gridZ AS blocks, k.blockX * k.blockY * k.blockZ AS threads
+  FROM KERNELS AS k LEFT JOIN LAUNCH_CALLS AS a ON a.pid = k.pid AND a.correlationId = k.correlationId
+  GROUP BY k.deviceId, k.name, k.gridX, k.gridY, k.gridZ, k.blockX, k.blockY, k.blockZ, k.registersPerThread, static_shared, dynamic_shared, local),
+-- Processes may number devices differently; all but one device of an id are left out.
+devices AS (SELECT * FROM TARGET_INFO_GPU GROUP BY id),
+limits AS (
+  SELECT k.*, d.smCount, d.maxWarpsPerSm, d.threadsPerWarp,
+         occupancy_blocks('all', computeMajor, computeMinor, threadsPerWarp, maxWarpsPerSm, maxBlocksPerSm, maxRegistersPerSm, maxShmemPerSm, threads, registers, static_shared + dynamic_shared) AS active,
+         occupancy_blocks('registers', computeMajor, computeMinor, threadsPerWarp, maxWarpsPerSm, maxBlocksPerSm, maxRegistersPerSm, maxShmemPerSm, threads, registers, static_shared + dynamic_shared) AS of_registers,
+         occupancy_blocks('shared', computeMajor, computeMinor, threadsPerWarp, maxWarpsPerSm, maxBlocksPerSm, maxRegistersPerSm, maxShmemPerSm, threads, registers, static_shared + dynamic_shared) AS of_shared,
+         occupancy_blocks('warps', computeMajor, computeMinor, threadsPerWarp, maxWarpsPerSm, maxBlocksPerSm, maxRegistersPerSm, maxShmemPerSm, threads, registers, static_shared + dynamic_shared) AS of_warps,
+         occupancy_blocks('blocks', computeMajor, computeMinor, threadsPerWarp, maxWarpsPerSm, maxBlocksPerSm, maxRegistersPerSm, maxShmemPerSm, threads, registers, static_shared + dynamic_shared) AS of_blocks
+  FROM kinds AS k LEFT JOIN devices AS d ON d.id = k.deviceId)
+SELECT *, 100.0 * active * ((threads + threadsPerWarp - 1) / threadsPerWarp) / maxWarpsPerSm AS occupancy,
+       nullif(ltrim(CASE WHEN of_warps = active THEN ', warps' ELSE '' END || CASE WHEN of_registers = active THEN ', registers' ELSE '' END ||
+                    CASE WHEN of_shared = active THEN ', shared memory' ELSE '' END || CASE WHEN of_blocks = active THEN ', blocks' ELSE '' END, ', '), '') AS limiter,
+       1.0 * blocks / nullif(active * smCount, 0) AS waves
+FROM limits;

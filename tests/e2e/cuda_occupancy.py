@@ -1,0 +1,86 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Compare the occupancy of kernels with NVIDIA's own values in reports of Nsight Compute, in every result; launch times with the device's log."""
+import collections
+import csv
+import glob
+import io
+import json
+import os
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import libdevice as device  # noqa: E402
+from lib import fixtures, folder, main, run, spool_folder, tap, trace, traced_env, wait_spool_gone  # noqa: E402
+
+METRICS = {"occupancy": "sm__maximum_warps_per_active_cycle_pct", "waves": "launch__waves_per_multiprocessor", "registers": "launch__occupancy_limit_registers",
+           "warps": "launch__occupancy_limit_warps", "blocks": "launch__occupancy_limit_blocks"}
+
+
+def stats(path, arguments=""):
+    return list(csv.DictReader(io.StringIO(trace("stats", "-r", f"cuda_kern_occupancy:mangled{arguments}", "-f", "csv", path).out.decode())))
+
+
+def nvidias(path):
+    """Return NVIDIA's values of each kind of launch: (kernel, grid, block) -> values, with the number of results."""
+    names = ", ".join(f"(SELECT m.value FROM LIBTRACE_NCU_METRIC m JOIN StringIds n ON n.id = m.nameId WHERE m.resultId = r.id AND n.value = '{metric}') AS {name}" for name, metric in METRICS.items())
+    query = (f"SELECT (SELECT value FROM StringIds WHERE id = coalesce(k.mangledName, k.demangledName)) AS name, k.gridX, k.gridY, k.gridZ, k.blockX, k.blockY, k.blockZ, {names} "
+             "FROM LIBTRACE_NCU_RESULT r JOIN CUPTI_ACTIVITY_KIND_KERNEL k ON k.rowid = r.id")
+    found = collections.defaultdict(list)
+    for row in json.loads(trace("query", "-f", "json", path, query).out):
+        key = row["name"], tuple(row[f"grid{c}"] for c in "XYZ"), tuple(row[f"block{c}"] for c in "XYZ")
+        found[key].append({name: float(row[name]) for name in METRICS})
+    return found
+
+
+def equal_to_ncu():
+    paths = sorted(glob.glob(os.path.join(fixtures("ncu"), "*.ncu-rep")))
+    if not paths:
+        tap.skip("occupancy beside NVIDIA's", "no reports of Nsight Compute")
+        return
+    for path in paths:
+        wanted, wrong, results = nvidias(path), [], 0
+        for r in stats(path):
+            key = r["Name"], tuple(map(int, r["GridXYZ"].split())), tuple(map(int, r["BlockXYZ"].split()))
+            for w in wanted.pop(key):
+                results += 1
+                least = min(w["registers"], w["warps"], w["blocks"])
+                limits = {name for name in ("registers", "warps", "blocks") if w[name] == least}
+                named = set(r["Limiter"].split(", ")) - {"shared memory"}
+                if abs(float(r["Occupancy (%)"]) - w["occupancy"]) > 0.06 or abs(float(r["Waves"]) - w["waves"]) > 0.0006 or named != limits or int(r["Blocks per SM"]) != least:
+                    wrong.append((key, r, w))
+        tap.ok(results and not wrong and not wanted, f"{os.path.basename(path)}: occupancy, waves and limiter of {results} results are NVIDIA's", (wrong, wanted))
+
+
+def shared_memory_and_launches():
+    """Check kernels of the simulated device, whose log has registers, memory and times."""
+    if device.missing("driver_api"):
+        tap.skip("times of launches", device.missing("driver_api"))
+        return
+    work, spool = folder(), spool_folder()
+    report, truth = os.path.join(work, "r.rep"), os.path.join(work, "truth")
+    done = run([device.app("driver_api"), "20"], env=device.env(truth=truth, base=traced_env(report, spool, LIBTRACE_TRACE="cuda")))
+    tap.ok(done.status == 0 and wait_spool_gone(spool), "recorded", done)
+    kernels = device.truth(truth, "kernel")
+    calls = {line["correlation"]: line for line in device.truth(truth, "api") if not line["nested"]}
+    (r,) = stats(report)
+    launch = sum(k["start"] - calls[k["correlation"]]["start"] for k in kernels) / len(kernels)
+    tap.ok(int(r["Instances"]) == len(kernels) == 20 and int(r["Reg/Trd"]) == kernels[0]["registers"], "instances and registers", r)
+    # The tracer's time of a call begins before the device's.
+    tap.ok(float(r["Avg Launch (ns)"]) >= launch - 1000, "launch: from the call to the kernel", (r, launch))
+    tap.ok(r["Occupancy (%)"] == "100.0" and r["Limiter"] == "warps" and abs(float(r["Waves"]) - 4 / (8 * 132)) < 0.001, "4 blocks of 256 threads on 132 multiprocessors", r)
+
+
+def rule():
+    found = {}
+    for kind, name in (("nsys", "nvtx_sampling-2023.3.1.sqlite"), ("ncu", "path_tracer-2025.4.1.ncu-rep"), ("ncu", "vec_add-2024.1.1.ncu-rep")):
+        path = os.path.join(fixtures(kind), name)
+        if not os.path.exists(path):
+            tap.skip("the rule kernel_occupancy", "no fixtures")
+            return
+        result = json.loads(trace("analyze", "-r", "kernel_occupancy", "-f", "json", path).out)
+        found[name] = {row["Cause"] for f in result for row in f["rows"]}
+    tap.ok(list(found.values()) == [{"grid has fewer blocks than multiprocessors"}, {"registers"}, set()], "analyze names what keeps kernels from filling the device", found)
+
+
+main(equal_to_ncu, shared_memory_and_launches, rule)
