@@ -59,7 +59,8 @@
 const char *const launch_metric_names[] = {"gpu__time_duration.sum", "launch__grid_size",
 	"launch__block_size", "launch__thread_count",
 	LAUNCH_METRICS(NAME_OF) DEVICE_METRICS(DEVICE_NAME_OF) LAUNCH_ATTRIBUTES(ATTRIBUTE_NAME_OF)
-		DEVICE_PREFIX "display_name"};
+		DEVICE_PREFIX "display_name",
+	DEVICE_PREFIX "architecture", DEVICE_PREFIX "implementation"};
 #define ATTRIBUTE_COLUMN_OF(name, text, number) LAUNCH_ATTRIBUTE_##name,
 #define COLUMN_OF(name, column) COLUMN_##column,
 static const uint8_t launch_columns[] = {LAUNCH_METRICS(COLUMN_OF)};
@@ -74,6 +75,8 @@ enum {
 	METRIC_THREAD_COUNT,
 	LAUNCH_METRICS(INDEX_OF) DEVICE_METRICS(INDEX_OF) LAUNCH_ATTRIBUTES(ATTRIBUTE_INDEX_OF)
 		METRIC_DISPLAY_NAME,
+	METRIC_ARCHITECTURE,
+	METRIC_IMPLEMENTATION,
 	METRICS,
 	METRIC_LAUNCH = METRIC_OF_CUDA_KERNEL_GRID_X,
 	METRIC_DEVICE = METRIC_OF_CUDA_DEVICE_DEVICE_ID
@@ -127,6 +130,25 @@ static bool is_known(const uint64_t *device, uint32_t i)
 	return device_columns[i] <= LAUNCH_ATTRIBUTE_FIRST || device[device_columns[i]];
 }
 
+#define ARCHITECTURE_MASK 0xfffffff0u
+
+/* Return the number of the first chip of the device's compute capability, 0 = not known. Nsight
+ * Compute knows units of metrics only for a known chip. The numbers are those of NVIDIA's open
+ * kernel modules (NV2080_CTRL_MC_ARCH_INFO_*); CUPTI does not report the chip itself. */
+static uint32_t chip_of(const uint64_t *device)
+{
+	static const struct {
+		uint8_t major, minor;
+		uint16_t chip;
+	} chips[] = {{7, 0, 0x140}, {7, 5, 0x162}, {8, 0, 0x170}, {8, 6, 0x172}, {8, 9, 0x192},
+		{9, 0, 0x180}, {10, 0, 0x1a0}, {12, 0, 0x1b2}};
+	for (size_t i = 0; i < sizeof(chips) / sizeof(chips[0]); i++)
+		if (device[COLUMN_CUDA_DEVICE_COMPUTE_CAPABILITY_MAJOR] == chips[i].major &&
+			device[COLUMN_CUDA_DEVICE_COMPUTE_CAPABILITY_MINOR] == chips[i].minor)
+			return chips[i].chip;
+	return 0;
+}
+
 static void metrics_fill(struct launch_entry *e, const struct launch_facts *f)
 {
 	uint64_t grid = product(e->grid), block = product(e->block);
@@ -140,8 +162,14 @@ static void metrics_fill(struct launch_entry *e, const struct launch_facts *f)
 	for (uint32_t i = 0; f->device && i < sizeof(device_columns); i++)
 		if (is_known(f->device, i))
 			metric_u64(e, METRIC_DEVICE + i, f->device[device_columns[i]]);
-	if (f->device)
-		metric_add(e, METRIC_DISPLAY_NAME)->string_value = text(f->device_name);
+	if (!f->device)
+		return;
+	metric_add(e, METRIC_DISPLAY_NAME)->string_value = text(f->device_name);
+	uint32_t chip = chip_of(f->device);
+	if (chip) {
+		metric_u64(e, METRIC_ARCHITECTURE, chip & ARCHITECTURE_MASK);
+		metric_u64(e, METRIC_IMPLEMENTATION, chip);
+	}
 }
 
 static Ncu__Uint64x3 triple(uint64_t x, uint64_t y, uint64_t z)
@@ -255,7 +283,7 @@ void launch_device_fill(struct launch_device *d, const uint64_t *columns, const 
 		value->has_uint64_value = 1;
 		value->uint64_value = columns[device_columns[i]];
 	}
-	attribute_add(d, sizeof(device_columns))->string_value = text(name);
+	attribute_add(d, METRIC_DISPLAY_NAME - METRIC_DEVICE)->string_value = text(name);
 	d->message.has_id = 1;
 	d->message.id = (uint32_t)columns[COLUMN_CUDA_DEVICE_DEVICE_ID];
 	d->message.name = text(name);

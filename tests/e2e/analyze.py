@@ -69,7 +69,7 @@ def on_programs():
 def on_samples():
     """Check the rules about CPU samples and threads' counters: each finds its defect, and none where there is no such defect."""
     sampled = {"LIBTRACE_SAMPLE": "process-tree"}
-    rules = {"hot_function", "migrations", "page_faults"}
+    rules = {"hot_function", "kernel_occupancy", "migrations", "page_faults"}
     for mode, expected, name in (("hot", {"hot_function"}, "spin"), ("faults", {"page_faults"}, None), ("even", set(), None), ("waits", set(), None)):
         have = findings(traced(mode, **sampled))
         # Others may make a thread wait for a CPU, or move it.
@@ -248,7 +248,7 @@ def text():
            and "hot_function: no data: CPU samples (--sample process-tree)\n" in out and "cpu_waits: no data: threads' counters (--thread-time process-tree)\n" in out,
            "text prints findings with advice, and one line for each rule without findings", out)
     rules = trace("analyze", "--list").out.decode().splitlines()
-    tap.ok(len(rules) == 19 and any(line.split()[:2] == ["gpu_gaps", "warning"] for line in rules), "the rules are listed", rules)
+    tap.ok(len(rules) == 20 and any(line.split()[:2] == ["gpu_gaps", "warning"] for line in rules), "the rules are listed", rules)
 
 
 def many_gaps(gaps=41):

@@ -31,6 +31,12 @@ metrics, quiet = ["gpu__time_duration.sum", "launch__grid_dim_x"], utils.Verbosi
 frame = extraction.extract_df_from_report(sys.argv[1], metrics, [()], int(sys.argv[2]), lambda: None, None, None, quiet)
 print(json.dumps(json.loads(frame.drop(columns="Host").to_json(orient="records"))))
 """
+UNITS = """
+import json, sys
+import ncu_report
+action = ncu_report.load_report(sys.argv[1]).range_by_idx(0).action_by_idx(0)
+print(json.dumps({name: action.metric_by_name(name).unit() for name in sys.argv[2:]}))
+"""
 # As nsight-python does around what it measures
 ANNOTATED = """
 import runpy, sys
@@ -103,6 +109,28 @@ def nsight_python_reads_our_export():
                f"{str(got)[:1500]}\n{str(wanted)[:1500]}")
 
 
+def ncu_report_has_units():
+    """Check that NVIDIA's newest reader knows the units of our metrics, which it does only for a device whose chip it knows."""
+    if not has("ncu_report"):
+        tap.skip("ncu_report of PyPI", "no VIEWERS with tests/peers/viewers.txt")
+        return
+    made = recorded_report()
+    if made:
+        wanted = {"gpu__time_duration.sum": "ns", "launch__registers_per_thread": "register/thread", "launch__shared_mem_per_block_static": "byte/block"}
+        units = asked(UNITS, made, *wanted)
+        tap.ok(units == wanted, "ncu_report of PyPI: metrics of our reports have units", units)
+
+
+def recorded_report():
+    """Return the report of a CUDA program; None if it cannot run here."""
+    if device.missing("driver_api"):
+        tap.skip("our report", device.missing("driver_api"))
+        return None
+    path, spool = os.path.join(folder(), "r.rep"), spool_folder()
+    done = run([device.app("driver_api")], env=device.env(base=traced_env(path, spool, LIBTRACE_TRACE="cuda")), limit=100)
+    return path if tap.ok(wait_spool_gone(spool, 30) and done.status == 0, "driver_api: recorded", done) else None
+
+
 def perfdigest_says_the_same():
     if not has("perfdigest.adapters.nsight.pri_reader"):
         tap.skip("perfdigest", "not in VIEWERS or READERS")
@@ -132,4 +160,4 @@ def nsightful_says_the_same():
 
 
 if __name__ == "__main__":
-    main(nsight_python_reads_our_export, perfdigest_says_the_same, nsightful_says_the_same)
+    main(nsight_python_reads_our_export, ncu_report_has_units, perfdigest_says_the_same, nsightful_says_the_same)
