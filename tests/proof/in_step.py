@@ -113,7 +113,7 @@ def real(given):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False)
     parser.add_argument("--rounds", type=int, default=20, help="of the real programs; 0: none")
-    parser.add_argument("--marks", type=int, default=200000)
+    parser.add_argument("--marks", type=int, default=200000, help="of each simulated thread; with much fewer, the other rule is not rejected")
     parser.add_argument("--seed", type=int, default=1)
     given = parser.parse_args()
     good = simulated(given)
