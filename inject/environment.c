@@ -16,7 +16,8 @@ static __attribute__((cold, noinline)) char *answer(
 		char name[24];
 		char *(*answer)(char *theirs, const void *caller);
 	} rows[] = {{"NVTX_INJECTION64_PATH", nvtx_tool_path},
-		{"CUDA_INJECTION64_PATH", cuda_tool_path}, {"ACC_PROFLIB", openacc_tool_paths}};
+		{"CUDA_INJECTION64_PATH", cuda_tool_path}, {"ACC_PROFLIB", openacc_tool_paths},
+		{"NCCL_PROFILER_PLUGIN", nccl_tool_path}};
 	int error = errno;
 	relocate_check();
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
@@ -33,9 +34,16 @@ static __attribute__((cold, noinline)) char *answer(
 /* Return true if a variable of this name may be answered: most are not looked at further. */
 static inline bool may_be_answered(const char *name)
 {
-	return name[0] == 'N'    ? name[1] == 'V' && name[2] == 'T'
-		: name[0] == 'C' ? name[1] == 'U' && name[2] == 'D'
-				 : name[0] == 'A' && name[1] == 'C' && name[2] == 'C';
+	switch (name[0]) {
+	case 'N':
+		return (name[1] == 'V' && name[2] == 'T') || text_begins(name, "NCCL_P");
+	case 'C':
+		return name[1] == 'U' && name[2] == 'D';
+	case 'A':
+		return name[1] == 'C' && name[2] == 'C';
+	default:
+		return false;
+	}
 }
 
 WRAPPER(char *, getenv, (const char *t_name))

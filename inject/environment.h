@@ -13,6 +13,7 @@
  * return that, or our answer. Any thread; errno is kept. */
 char *nvtx_tool_path(char *theirs, const void *caller);
 char *cuda_tool_path(char *theirs, const void *caller);
+char *nccl_tool_path(char *theirs, const void *caller);
 char *openacc_tool_paths(char *theirs, const void *caller);
 
 #endif

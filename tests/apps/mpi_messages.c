@@ -98,6 +98,38 @@ static void requests(void)
 	waited("MPI_Test", 1);
 }
 
+/* Only requests that have completed have rows. */
+static void some_of_many(void)
+{
+	MPI_Request r[3] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+	int index = 0, count = 0, indices[3], flag = 0;
+	MPI_Testany(3, r, &index, &flag, MPI_STATUS_IGNORE);
+	MPI_Testsome(3, r, &count, indices, MPI_STATUSES_IGNORE);
+	MPI_Ibarrier(MPI_COMM_WORLD, &r[1]);
+	collective("MPI_Ibarrier", -1, -1, -1);
+	MPI_Waitany(3, r, &index, MPI_STATUS_IGNORE);
+	waited("MPI_Waitany", 1);
+	MPI_Ibarrier(MPI_COMM_WORLD, &r[2]);
+	collective("MPI_Ibarrier", -1, -1, -1);
+	for (flag = 0; !flag;)
+		MPI_Testany(3, r, &index, &flag, MPI_STATUS_IGNORE);
+	waited("MPI_Testany", 1);
+	MPI_Ibarrier(MPI_COMM_WORLD, &r[0]);
+	collective("MPI_Ibarrier", -1, -1, -1);
+	MPI_Waitsome(3, r, &count, indices, MPI_STATUSES_IGNORE);
+	waited("MPI_Waitsome", count);
+	MPI_Ibarrier(MPI_COMM_WORLD, &r[2]);
+	collective("MPI_Ibarrier", -1, -1, -1);
+	for (count = 0; count <= 0;)
+		MPI_Testsome(3, r, &count, indices, MPI_STATUSES_IGNORE);
+	waited("MPI_Testsome", count);
+	MPI_Ibarrier(MPI_COMM_WORLD, &r[0]);
+	collective("MPI_Ibarrier", -1, -1, -1);
+	for (flag = 0; !flag;)
+		MPI_Testall(1, r, &flag, MPI_STATUSES_IGNORE);
+	waited("MPI_Testall", 1);
+}
+
 /* Arguments of the side that is in place are ignored, and are no valid ones. */
 static void in_place(MPI_Comm comm, int ranks, int me)
 {
@@ -164,6 +196,7 @@ int main(int argc, char **argv)
 	MPI_Buffer_attach(buffer, sizeof(buffer));
 	messages();
 	requests();
+	some_of_many();
 	collectives(MPI_COMM_WORLD, RANKS, rank);
 	MPI_Comm_dup(MPI_COMM_WORLD, &copy);
 	fprintf(out, "communicator %d %d %d\n", size, rank, 0);

@@ -33,6 +33,26 @@ comm.Recv([got, MPI.BYTE], source=MPI.ANY_SOURCE, tag=MPI.ANY_TAG)
 print(comm.allreduce(rank))
 """
 
+# The same program by the interfaces of Fortran: the first line is one of USES.
+FORTRAN = """
+  implicit none
+  {declarations}
+  integer :: rank, ranks, error, index, values(4), sum(4), got(4)
+  call MPI_Init(error)
+  call MPI_Comm_rank(MPI_COMM_WORLD, rank, error)
+  call MPI_Comm_size(MPI_COMM_WORLD, ranks, error)
+  values = rank
+  call MPI_Irecv(got, 4, MPI_INTEGER, modulo(rank - 1, ranks), 5, MPI_COMM_WORLD, request(1), error)
+  call MPI_Send(values, 3, MPI_INTEGER, modulo(rank + 1, ranks), 5, MPI_COMM_WORLD, error)
+  call MPI_Waitany(1, request, index, MPI_STATUS_IGNORE, error)
+  call MPI_Allreduce(values, sum, 4, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD, error)
+  print *, got(1) + 1, index, sum(1)
+  call MPI_Finalize(error)
+end program
+"""
+USES = {"mpif.h": ("program main", "include 'mpif.h'\n  integer :: request(1)"), "mpi": ("program main\n  use mpi", "integer :: request(1)"),
+        "mpi_f08": ("program main\n  use mpi_f08", "type(MPI_Request) :: request(1)")}
+
 
 def launchers():
     """Return name, command and the end of the programs' names of each implementation; the command is None where it is missing."""
@@ -143,6 +163,33 @@ def python():
     tap.ok(have == wanted and out == b"3\n" * RANKS, "mpi4py: messages of a module that is loaded by Python", (have, out))
 
 
+def fortran(name, launcher, end):
+    """Compare the rows of a program of Fortran, by each interface, with what it does."""
+    compiler = shutil.which("mpifort.openmpi" if end else "mpifort.mpich")
+    if not compiler:
+        tap.skip(f"{name}: Fortran", "its compiler is not installed (gfortran, libopenmpi-dev, libmpich-dev)")
+        return
+    for use, (head, declarations) in USES.items():
+        path = os.path.join(folder(), "fortran")
+        with open(path + ".f90", "w", encoding="ascii") as file:
+            file.write(head + FORTRAN.format(declarations=declarations))
+        built = run([compiler, "-w", "-fallow-argument-mismatch", "-o", path, path + ".f90"], env=clean_env())
+        if built.status:
+            tap.skip(f"{name}: {use}", "the compiler has no such module: " + built.err.decode()[-150:].replace("\n", " "))
+            continue
+        out, _, base = record(launcher, [path])
+        plain = run([*launcher, path], env=clean_env(HOME=folder(), **ROOT)).out
+        tap.ok(sorted(out.splitlines()) == sorted(plain.splitlines()) and len(out.splitlines()) == RANKS, f"{name}: {use}: output is that of the untraced program",
+               (out, plain))
+        processes = dict(base.execute("SELECT rank, globalTid >> 24 FROM MPI_RANKS"))
+        for rank in range(RANKS):
+            have = rows_of(base, processes.get(rank))
+            following, before = (rank + 1) % RANKS, (rank + RANKS - 1) % RANKS
+            wanted = {"p2p": [f"p2p MPI_Irecv 5 {before} 16", f"p2p MPI_Send 5 {following} 12"], "collective": [f"collective MPI_Allreduce -1 {16 * RANKS} {16 * RANKS}"],
+                      "wait": ["wait MPI_Waitany"], "other": ["other MPI_Init", "other MPI_Finalize"]}
+            tap.ok(have == wanted, f"{name}: {use}: rank {rank}: its calls are rows", (have, wanted))
+
+
 def each():
     for name, launcher, end in launchers():
         if not launcher or not program("mpi_messages" + end):
@@ -151,6 +198,7 @@ def each():
         messages(name, launcher, end)
         late(name, launcher, end)
         hangs(name, launcher, end)
+        fortran(name, launcher, end)
 
 
 main(each, python)

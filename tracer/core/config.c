@@ -99,6 +99,7 @@ static const struct option options[] = {
 	{"LIBTRACE_FUNCTIONS", KIND_TEXT, 0, NULL, AT(function_patterns)},
 	{"LIBTRACE_FUNCTIONS_BACKTRACE_THRESHOLD", KIND_LIMIT, 1, NULL,
 		AT(backtrace_ns[CHAIN_FUNCTION])},
+	{"LIBTRACE_NCCL_STEPS", KIND_BOOL, 0, NULL, AT(nccl_steps)},
 	{"LIBTRACE_OPENMP_BACKTRACE_THRESHOLD", KIND_LIMIT, 1, NULL,
 		AT(backtrace_ns[CHAIN_OPENMP])},
 	{"LIBTRACE_OUTPUT", KIND_TEXT, 0, NULL, AT(output)},

@@ -53,6 +53,7 @@ struct config {
 	bool follow;           /* LIBTRACE_FOLLOW: trace children, too */
 	bool writer;           /* LIBTRACE_HELPER: start a writer when there is none */
 	bool all_locks;        /* LIBTRACE_OSRT_LOCKS=all: time and record free locks, too */
+	bool nccl_steps;       /* LIBTRACE_NCCL_STEPS */
 	bool file_access;      /* LIBTRACE_OSRT_FILE_ACCESS */
 	bool log_stderr;       /* LIBTRACE_LOG=stderr: write diagnostics there at once, too */
 	bool compress;         /* LIBTRACE_COMPRESS=zstd */

@@ -52,16 +52,19 @@ enum mpi_role {
 	ROLE_TAG,
 	ROLE_ROOT,
 	ROLE_COMM,
-	ROLE_NEW_COMM, /* address */
-	ROLE_REQUEST,  /* address */
-	ROLE_REQUESTS, /* address of `count`, or of one */
-	ROLE_FLAG,     /* address */
-	ROLE_STATUS,   /* address */
+	ROLE_NEW_COMM,  /* address */
+	ROLE_REQUEST,   /* address */
+	ROLE_REQUESTS,  /* address of `count`, or of one */
+	ROLE_FLAG,      /* address */
+	ROLE_INDEX,     /* address: which of the requests has completed; negative = none */
+	ROLE_COMPLETED, /* address: how many have; negative = there are none */
+	ROLE_INDICES,   /* address of their indices */
+	ROLE_STATUS,    /* address */
 	ROLES
 };
 static const char *const role_names[ROLES] = {"buffer", "receive_buffer", "count", "counts", "type",
 	"receive_count", "receive_counts", "receive_type", "peer", "tag", "root", "comm",
-	"new_comm", "request", "requests", "flag", "status"};
+	"new_comm", "request", "requests", "flag", "index", "completed", "indices", "status"};
 
 #define REQUESTS_MAX 4096u /* of one call; rows of further ones are counted as dropped */
 #define RANKS_MAX 65536    /* of a communicator whose counts are added */
@@ -325,19 +328,44 @@ static void requests_keep(const struct ended *e)
 		requests[i] = mpi_handle_at(array + i * bytes);
 }
 
+static const int *integers(const struct ended *e, enum mpi_role role)
+{
+	return (const int *)(uintptr_t)word(e, role);
+}
+
+/* Find which requests have completed. Return their number; *ret_indices: which, NULL = the first
+ * ones, in order. */
+static uint32_t completed_find(const struct ended *e, const int **ret_indices)
+{
+	const int *flag = integers(e, ROLE_FLAG), *index = integers(e, ROLE_INDEX),
+		  *completed = integers(e, ROLE_COMPLETED);
+	*ret_indices = NULL;
+	if (has(e, ROLE_FLAG) && (!flag || !*flag))
+		return 0;
+	if (has(e, ROLE_INDEX)) {
+		*ret_indices = index;
+		return index && *index >= 0;
+	}
+	if (!has(e, ROLE_COMPLETED))
+		return request_count(e);
+	*ret_indices = integers(e, ROLE_INDICES);
+	return *ret_indices && completed && *completed > 0 ? (uint32_t)*completed : 0;
+}
+
 static void waited(struct ended *e)
 {
-	const int *flag = (const int *)(uintptr_t)word(e, ROLE_FLAG);
+	const int *indices = NULL;
 	const uint64_t *requests = requests_of_thread();
-	uint32_t count = request_count(e);
-	if ((has(e, ROLE_FLAG) && (!flag || !*flag)) || !requests)
-		return;
-	for (uint32_t i = 0; i < count && i < REQUESTS_MAX; i++) {
-		e->out.request = requests[i];
+	const uint32_t all = request_count(e), count = completed_find(e, &indices);
+	for (uint32_t i = 0; requests && i < count && i < all; i++) {
+		uint32_t at = indices ? (uint32_t)indices[i] : i;
+		if (at >= REQUESTS_MAX || at >= all) {
+			session_count_drop(DROP_NO_LANE);
+			continue;
+		}
+		e->out.request = requests[at];
 		call_record(e, MPI_WAIT);
 	}
-	for (uint32_t i = REQUESTS_MAX; i < count; i++)
-		session_count_drop(DROP_NO_LANE);
 }
 
 static void ended_record(struct ended *e, enum hook_class class)

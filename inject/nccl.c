@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * nccl.c - the entry of the source `nccl`: NCCL asks NCCL_PROFILER_PLUGIN for a profiler plug-in,
+ * loads it and takes the newest ncclProfiler_vN that both know.
+ *
+ * The plug-in that NCCL would have loaded without us is loaded here, and called in front of us. If
+ * it has no version that can be forwarded, or NCCL is too old for ours, NCCL gets that plug-in, and
+ * the report says so.
+ */
+#define _GNU_SOURCE
+#include "inject/environment.h"
+
+#include "inject/fn.h"
+
+#include <dlfcn.h>
+
+#include "common/text.h"
+#include "inject/own_file.h"
+#include "tracer/base/libc.h"
+#include "tracer/core/diagnostic.h"
+#include "tracer/nccl/nccl.h"
+
+#define EXPORTED __attribute__((visibility("default")))
+#define NCCL_OLDEST 22700 /* ncclGetVersion() of the first release with version 4 */
+#define NAME_BYTES 1024u
+
+#define PLUGIN(member, function)                                                                   \
+	{                                                                                          \
+		"libtrace", {.member = function}, nccl_start, nccl_stop, nccl_state, nccl_finalize \
+	}
+extern struct nccl_plugin ncclProfiler_v4, ncclProfiler_v5, ncclProfiler_v6;
+EXPORTED struct nccl_plugin ncclProfiler_v4 = PLUGIN(init_4, nccl_context_4);
+EXPORTED struct nccl_plugin ncclProfiler_v5 = PLUGIN(init_5, nccl_context_5);
+EXPORTED struct nccl_plugin ncclProfiler_v6 = PLUGIN(init_5, nccl_context_6);
+
+/* Load the plug-in that NCCL would load: the file, or that of a short name. NULL = none. */
+static void *user_library(const char *name)
+{
+	char path[NAME_BYTES];
+	void *(*load)(const char *, int) = libc_dlopen();
+	const char *wanted = name && *name ? name : "libnccl-profiler.so";
+	bool is_program = name && text_equal(name, "STATIC_PLUGIN");
+	void *library = load(is_program ? NULL : wanted, RTLD_NOW | RTLD_LOCAL);
+	if (library || !name || text_length(name) > sizeof(path) - 32)
+		return library;
+	size_t at = text_append(path, sizeof(path), 0, "libnccl-profiler-");
+	at = text_append(path, sizeof(path), at, name);
+	text_append(path, sizeof(path), at, ".so");
+	return load(path, RTLD_NOW | RTLD_LOCAL);
+}
+
+/* Find the versions of the user's plug-in that we can call. Return false if it has only others. */
+static bool user_find(void *library)
+{
+	char name[] = "ncclProfiler_v0";
+	bool found = false;
+	for (int version = NCCL_VERSION_FIRST; version <= NCCL_VERSION_LAST; version++) {
+		name[sizeof(name) - 2] = (char)('0' + version);
+		nccl_user[version] = libc.dlsym(library, name);
+		found |= nccl_user[version] != NULL;
+	}
+	return found;
+}
+
+/* Return true if NCCL at `caller` is so old that it does not know any of our versions. */
+static bool is_too_old(const void *caller)
+{
+	const char *file = NULL;
+	void *library = libc_library_of((uint64_t)(uintptr_t)caller, &file);
+	void *found = libc.dlsym(library ? library : RTLD_DEFAULT, "ncclGetVersion");
+	int (*get)(int *) = (int (*)(int *))(uintptr_t)found;
+	int version = 0;
+	return get && !get(&version) && version < NCCL_OLDEST;
+}
+
+char *nccl_tool_path(char *theirs, const void *caller)
+{
+	static uint32_t decided; /* 1 ours, 2 theirs */
+	if (session.state != SESSION_ON || !session.config.nccl)
+		return theirs;
+	uint32_t was = __atomic_load_n(&decided, __ATOMIC_ACQUIRE);
+	if (!was) {
+		void *library = user_library(theirs);
+		bool is_ours = (!library || user_find(library)) && !is_too_old(caller);
+		if (!is_ours)
+			diagnostic_line(
+				"NCCL's collectives are not recorded in a process, only its "
+				"calls: its profiler plug-in or NCCL itself has no version "
+				"4 to 6 of the interface");
+		was = is_ours ? 1 : 2;
+		__atomic_store_n(&decided, was, __ATOMIC_RELEASE);
+	}
+	return was == 1 ? own_file() : theirs;
+}

@@ -1,0 +1,133 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""NCCL's profiler plug-in interface (-t nccl): a stand-in for NCCL that reports events in the documented order, without and with a user's plug-in."""
+import collections
+import os
+import re
+import signal
+import sqlite3
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from lib import LIBRARY, SRC, Report, app, clean_env, folder, main, receipts_agree, run, tap, trace  # noqa: E402
+
+LOADER = app("nccl_loader")
+COLL, P2P, OPERATION, STEP, KERNEL = 1, 2, 3, 4, 6
+
+
+def record(*arguments, status=0, options=(), sources="nccl", **variables):
+    """Record the stand-in. Return the report, and what the program wrote."""
+    path = os.path.join(folder(), "report.rep")
+    traced = trace("run", "-t", sources, "-o", path, *options, "--", LOADER, *arguments, env=clean_env(**variables))
+    report = Report(path)
+    tap.ok(traced.status == status and b"failed" not in traced.out and b"changed" not in traced.out and report.check().status == 0
+           and receipts_agree(report) is None and not report.dropped(), f"{' '.join(arguments)}: the report is sound", str(traced))
+    return report, traced
+
+
+def kinds(events):
+    return collections.Counter(e["kind"] for e in events)
+
+
+def versions():
+    plain = run([LOADER, "6"], env=clean_env())
+    tap.ok(plain.out == b"no profiler\n", "without the tracer there is no plug-in", str(plain))
+    for version in ("4", "5", "6", "7"):
+        report, traced = record(version)
+        known = min(int(version), 6)
+        tap.ok(traced.out == f"version {known} mask 0x4e\ndone\n".encode(), f"NCCL that knows version {version} gets version {known}", str(traced))
+        events = report.events("--kind", "nccl")
+        tap.ok(kinds(events) == {COLL: 2, P2P: 1, OPERATION: 4, KERNEL: 2}, "each event that was asked for is a row", str(kinds(events)))
+        by_number = {e["number"]: e for e in events}
+        reduces = [e for e in events if e["kind"] == COLL]
+        tap.ok([(e["name"], e["sequence"], e["count"], e["type"], e["algorithm"], e["protocol"], e["channels"], e["comm"], e["rank"]) for e in reduces] ==
+               [("AllReduce", 7, 1 << 20, "ncclFloat32", "RING", "SIMPLE", 4, "0xabcd", 1), ("AllReduce", 8, 1 << 20, "ncclFloat32", "TREE", "SIMPLE", 4, "0xabcd", 1)],
+               "collectives have communicator, sequence number, size and algorithm", str(reduces))
+        message = next(e for e in events if e["kind"] == P2P)
+        tap.ok((message["name"], message["peer"], message["count"], message["type"], message["channels"]) == ("Send", 3, 4096, "ncclInt8", 2), "so has a message", str(message))
+        sends = [e for e in events if e["name"] == "Network Send"]
+        tap.ok([(by_number[e["parent"]]["sequence"], e["sequence"], e["peer"], e["steps"], e["bytes"], e["channels"]) for e in sends] ==
+               [(7, 7, 2, 2, 131072, 3), (8, 8, 2, 2, 131072, 3)], "network operations belong to their collective, which has ended", str(sends))
+        tap.ok({e["parent"] for e in events if e["name"] == "Network Receive"} == {0}, "an operation for another process has no parent here")
+        tap.ok([(e["sequence"], e["channels"], e["device_start"], e["device_end"]) for e in events if e["kind"] == KERNEL] == [(7, 5, 1000, 5000), (8, 5, 1001, 5001)],
+               "kernels have the GPU's times")
+        world = report.events("--kind", "nccl_communicator")
+        tap.ok([(e["name"], e["comm"], e["rank"], e["ranks"], e["nodes"], e["version"]) for e in world] == [("world", "0xabcd", 1, 4, 1, known)], "the communicator", str(world))
+    report, traced = record("5", options=("--nccl-steps", "true"))
+    steps = [e for e in report.events("--kind", "nccl") if e["kind"] == STEP]
+    tap.ok(b"mask 0x5e" in traced.out and [(e["steps"], e["bytes"], e["sequence"]) for e in steps] == [(0, 65536, 7), (1, 65536, 7), (0, 65536, 8), (1, 65536, 8)],
+           "steps of the network by option", f"{traced}{steps}")
+    database = os.path.join(folder(), "r.sqlite")
+    trace("export", "-t", "sqlite", "-o", database, report.path)
+    with sqlite3.connect(database) as db:
+        rows = db.execute("SELECT sequence, count(*) FROM LIBTRACE_NCCL WHERE kind = 3 AND parent > 0 GROUP BY sequence ORDER BY 1").fetchall()
+    tap.ok(rows == [(7, 1), (8, 1)], "SQL has them", str(rows))
+
+
+def ends():
+    report, _ = record("6", "kill", status=-signal.SIGKILL)
+    tap.ok(kinds(report.events("--kind", "nccl")) == {COLL: 2, P2P: 1, OPERATION: 4, KERNEL: 2}, "events that ended before a kill are in the report")
+    report, traced = record("6", sources="osrt")
+    tap.ok(traced.out == b"no profiler\n" and not report.events("--kind", "nccl"), "nothing is offered without -t nccl", str(traced))
+
+
+def plugin(name, *flags):
+    path = os.path.join(folder(), f"libnccl-profiler-{name}.so")
+    subprocess.run(["cc", "-shared", "-fPIC", f"-I{SRC}", f"-I{os.environ.get('GEN', 'build/gen')}", *flags, "-o", path, os.path.join(SRC, "tests/apps/libnccl_user.c")],
+                   check=True, cwd=SRC)
+    return path
+
+
+def calls(result):
+    """Return what the user's plug-in printed, but for the line of the tracer."""
+    return [line for line in result.err.decode().splitlines() if line.startswith("user: ")]
+
+
+def users_plugin():
+    four, five, three = plugin("four"), plugin("five", "-DWITH_VERSION_5"), plugin("three", "-DONLY_VERSION_3")
+    for path, version, name in ((four, "4", four), (five, "5", five), (four, "4", "four"), (five, "4", five)):
+        env = {"NCCL_PROFILER_PLUGIN": name, "LD_LIBRARY_PATH": os.path.dirname(path)}
+        alone = run([LOADER, version], env=clean_env(**env))
+        report, traced = record(version, **env)
+        tap.ok(len(calls(alone)) == 18 and calls(traced) == calls(alone), f"a user's plug-in gets the same calls as without us (version {version})",
+               f"{calls(alone)}\n{calls(traced)}")
+        tap.ok(re.search(rb"mask 0x4f", traced.out) and kinds(report.events("--kind", "nccl")) == {COLL: 2, P2P: 1, OPERATION: 4, KERNEL: 2}, "and the report has its rows",
+               str(traced))
+    alone = run([LOADER, "4"], env=clean_env(NCCL_PROFILER_PLUGIN=four))
+    for version in ("5", "6"):
+        _, traced = record(version, NCCL_PROFILER_PLUGIN=four)
+        tap.ok(calls(traced) == calls(alone), f"one that has version 4 only is called by NCCL of version {version}, with groups as parents", f"{calls(alone)}\n{calls(traced)}")
+    for why, arguments, path in (("a plug-in with another version only", ("6",), three), ("a release of NCCL without version 4", ("6", "old"), four)):
+        report, traced = record(*arguments, NCCL_PROFILER_PLUGIN=path)
+        plain = run([LOADER, *arguments], env=clean_env(NCCL_PROFILER_PLUGIN=path))
+        tap.ok(traced.out == plain.out and calls(traced) == calls(plain) and b"NCCL's collectives are not recorded" in trace("info", "-v", report.path).out,
+               f"{why} is left to NCCL, and the report says so", str(traced))
+
+
+REAL = """
+import ctypes, subprocess, sys
+path, ours = sys.argv[1:]
+library, version = ctypes.CDLL(path), ctypes.c_int()
+library.ncclGetVersion(ctypes.byref(version))
+lines = [line.split() for line in subprocess.run(["nm", path], stdout=subprocess.PIPE, check=True).stdout.decode().splitlines()]
+base = min(int(line.split("-")[0], 16) for line in open("/proc/self/maps") if path in line)
+for number in (4, 5, 6):
+    places = [int(line[0], 16) for line in lines if line[-1] == f"_Z18getNcclProfiler_v{number}Pv"]
+    if version.value >= 22700 and places:
+        found = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)(base + places[0])(ctypes.CDLL(ours)._handle)
+        print(number, ctypes.cast(found, ctypes.POINTER(ctypes.c_char_p))[0].decode() if found else None)
+"""
+
+
+def real():
+    """NCCL itself, without a GPU: its own functions that look for a plug-in accept each of ours."""
+    path = os.environ.get("NCCL_LIBRARY")
+    if not path:
+        tap.skip("NCCL itself", "NCCL_LIBRARY is not set (libnccl.so.2 of the wheel nvidia-nccl-cu12)")
+        return
+    result = run([sys.executable, "-c", REAL, path, LIBRARY], env=clean_env())
+    tap.ok(result.status == 0 and result.out == b"4 libtrace\n5 libtrace\n6 libtrace\n", "NCCL itself finds our versions of the interface", str(result))
+
+
+main(versions, ends, users_plugin, real)
