@@ -7,8 +7,6 @@
 #include <stdlib.h>
 
 #define SEARCH_STEPS 80
-#define SPLITS_MAX 16
-#define SPLIT_BOUNDS_MIN 16u
 /* Drift is known if the slopes of all lines that fit differ by at most this. */
 #define DRIFT_KNOWN 5e-5
 
@@ -211,25 +209,62 @@ static void span_begin(struct fitting *f, struct span *s, uint32_t first, uint32
 	s->last = (double)(f->bounds[first + count - 1].ns - f->x0);
 }
 
-/* Fit a range of bounds, by one line or by several. is_last: no bounds are after them. */
-static int range_fit(
-	struct fitting *f, uint32_t first, uint32_t count, unsigned splits, bool is_last)
+/* Fit one line to a range of bounds. Returns false if none fits, or bounds of a side are missing. */
+static bool range_fit(struct fitting *f, struct span *s, uint32_t first, uint32_t count)
 {
+	span_begin(f, s, first, count);
+	return s->upper.count && s->lower.count && span_fit(s);
+}
+
+/* Return how many bounds from `first` on are needed for one of each side; 0 = there are too few. */
+static uint32_t sides_find(const struct fitting *f, uint32_t first, uint32_t end)
+{
+	for (uint32_t i = first + 1; i < end; i++)
+		if (f->bounds[i].is_upper != f->bounds[first].is_upper)
+			return i - first + 1;
+	return 0;
+}
+
+/* Return the greatest number of bounds from `first` on, below `end`, that one line fits; 0 = none. */
+static uint32_t piece_find(struct fitting *f, struct span *s, uint32_t first, uint32_t end)
+{
+	uint32_t fits = sides_find(f, first, end), fails = end - first;
+	if (!fits || !range_fit(f, s, first, fits))
+		return 0;
+	while (fails - fits > 1) {
+		const uint32_t middle = fits + (fails - fits) / 2;
+		if (range_fit(f, s, first, middle))
+			fits = middle;
+		else
+			fails = middle;
+	}
+	return range_fit(f, s, first, fits) ? fits : 0;
+}
+
+/* Fit all bounds, by one line or by several, each as long as possible. */
+static int pieces_fit(struct fitting *f, uint32_t count)
+{
+	uint32_t first = 0, taken = 0;
 	struct span s;
-	span_begin(f, &s, first, count);
-	if (!s.upper.count || !s.lower.count)
+	int error = 0;
+	if (!sides_find(f, 0, count))
 		return -ENOENT;
-	if (span_fit(&s)) {
-		if (is_last)
+	for (; !error && first < count; first += taken) {
+		const uint32_t from = first;
+		while (first && !sides_find(f, first, count))
+			first--; /* the rest is on one side: begin earlier */
+		if (range_fit(f, &s, first, count - first))
+			taken = count - first;
+		else
+			taken = first < from ? 0 : piece_find(f, &s, first, count);
+		if (!taken)
+			return -EDOM;
+		if (first + taken == count)
 			f->fit->error_ends_ns =
 				fmax(f->fit->error_ends_ns, error_at(&s, fmax(f->last, s.last)));
-		return span_take(f, &s);
+		error = span_take(f, &s);
 	}
-	if (count < 2 * SPLIT_BOUNDS_MIN || splits == SPLITS_MAX)
-		return -EDOM;
-	const int error = range_fit(f, first, count / 2, splits + 1, false);
-	return error ? error
-		     : range_fit(f, first + count / 2, count - count / 2, splits + 1, is_last);
+	return error;
 }
 
 int fit_bounds(struct fit *ret, struct fit_bound *bounds, uint32_t count, double slack_ns,
@@ -247,7 +282,7 @@ int fit_bounds(struct fit *ret, struct fit_bound *bounds, uint32_t count, double
 		.y0 = bounds[0].difference};
 	f.first = (double)(first_ns - f.x0);
 	f.last = (double)(last_ns - f.x0);
-	const int error = f.room ? range_fit(&f, 0, count, 0, true) : -ENOMEM;
+	const int error = f.room ? pieces_fit(&f, count) : -ENOMEM;
 	free(f.room);
 	if (error)
 		clock_map_release(&ret->map);

@@ -6,7 +6,7 @@
  * lower bounds and below all upper ones can be the difference of the clocks, if their rates are
  * constant and differ by at most FIT_DRIFT_MAX. The line in the middle of all these is the result,
  * and the distance to the outermost ones bounds its error. Where no line fits, rates were not
- * constant: the bounds are split in two by time, as often as needed.
+ * constant: several lines follow each other, each over as many bounds as it fits.
  *
  * One thread; allocates.
  */

@@ -19,7 +19,7 @@ SELECT pid, tid, deviceId, count(*), count(queue_ns),
        api, kernel
 FROM (SELECT k.pid, a.globalTid & 0xffffff AS tid, k.deviceId, max(a."end", k."end") - a.start AS total_ns, a."end" - a.start AS api_ns,
              CASE WHEN k.start >= a."end" THEN k.start - a."end" END AS queue_ns, k.ns AS kernel_ns, api_name(s.value) AS api, k.name AS kernel
-      FROM KERNELS AS k CROSS JOIN LAUNCH_CALLS AS a ON a.pid = k.pid AND a.correlationId = k.correlationId
+      FROM KERNELS AS k CROSS JOIN LAUNCH_CALLS AS a ON a.pid = k.globalPid >> 24 AND a.correlationId = k.correlationId
      LEFT JOIN StringIds AS s ON s.id = a.nameId)
 GROUP BY pid, tid, deviceId, api, kernel
 ORDER BY sum(total_ns) DESC, pid, tid, deviceId, api, kernel;

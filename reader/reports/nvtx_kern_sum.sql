@@ -16,6 +16,6 @@ FROM range_launches('KERNEL_SWEEP') AS p
      CROSS JOIN KERNELS AS k ON k.id = p.launch
      LEFT JOIN NVTX_EVENTS AS e ON e.id = p.range
      LEFT JOIN StringIds AS s ON s.id = e.textId
-     LEFT JOIN NVTX_DOMAINS AS d ON d.pid = e.globalTid >> 24 & 0xffffff AND d.domainId = e.domainId
+     LEFT JOIN NVTX_DOMAINS AS d ON d.pid = e.globalTid >> 24 AND d.domainId = e.domainId
 GROUP BY 1, 2, 3, 4, k.name
 ORDER BY 1, 7 DESC, 2, 3, 4, k.name;

@@ -10,7 +10,7 @@
 
 DROP TABLE IF EXISTS temp.STARTEND;
 CREATE TEMP TABLE STARTEND AS
-SELECT e.eventType, e."end" - e.start AS ns, e.globalTid >> 24 & 0xffffff AS pid, e.domainId, coalesce(e.text, s.value) AS text
+SELECT e.eventType, e."end" - e.start AS ns, e.globalTid >> 24 AS pid, e.domainId, coalesce(e.text, s.value) AS text
 FROM NVTX_EVENTS AS e LEFT JOIN StringIds AS s ON s.id = e.textId
 WHERE +e.eventType >= 60 AND (e.eventType = 60 OR e.eventType = 71 OR e.eventType = 75);
 

@@ -9,6 +9,7 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import lib_merge  # noqa: E402
+import libdevice as device  # noqa: E402
 import libskew  # noqa: E402
 from lib import Report, app, folder, main, receipts_agree, recorded, tap, trace  # noqa: E402
 from lib_merge import RANKS, launchers, merged, program  # noqa: E402
@@ -96,6 +97,23 @@ def commands():
         tap.ok(result.status in (0, 1) and b"cannot" not in result.err and b"damaged" not in result.err, f"trace {arguments[0]} reads it", (result.status, result.err))
 
 
+def kernels():
+    """Kernels of the device, and their results, are those of all reports."""
+    why = device.missing("driver_api")
+    if why:
+        tap.skip("kernels", why)
+        return
+    one = device.recorded([device.app("driver_api")], LIBTRACE_TRACE="cuda")
+    target = os.path.join(folder(), "two.rep")
+    result = merged([one.path, one.path], target)
+    two = Report(target)
+    counts = [(len(r.events("--kind", "cuda_kernel")), r.info()["results"]) for r in (one, two)]
+    tap.ok(result.status == 0 and two.check().status == 0 and counts[0][0] and counts[1] == (2 * counts[0][0], 2 * counts[0][1]),
+           "kernels and results of both reports", (result.err, counts))
+    launched = [sum(int(row["Count"]) for row in lib_merge.rows("cuda_kern_exec_sum", r.path)) for r in (one, two)]
+    tap.ok(launched[0] and launched[1] == 2 * launched[0], "each kernel has its launch", launched)
+
+
 def refused():
     """Reports that cannot be merged are named; one that lacks its end makes the merged report incomplete."""
     report = recorded([app("slow_reads"), "5"])
@@ -128,4 +146,4 @@ def refused():
            and "cut.rep" in str(info["diagnostics"]), "a truncated report makes the merged one incomplete", info["verdict"])
 
 
-main(each_implementation, commands, refused)
+main(each_implementation, commands, kernels, refused)

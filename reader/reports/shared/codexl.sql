@@ -91,7 +91,7 @@ SELECT * FROM (SELECT r.id, r.globalTid, r.start, r."end", r.text, coalesce(d.na
                       range_crosses(r.id, r.start, r."end") OVER (PARTITION BY r.globalTid ORDER BY r.start, r."end" DESC, r.id ROWS UNBOUNDED PRECEDING)
                       AS crosses
                FROM NVTX_RANGES AS r JOIN NVTX_EVENTS AS e ON e.id = r.id
-                    LEFT JOIN NVTX_DOMAINS AS d ON d.pid = r.pid AND d.domainId = e.domainId
+                    LEFT JOIN NVTX_DOMAINS AS d ON d.pid = r.globalTid >> 24 AND d.domainId = e.domainId
                WHERE r.style = 'PushPop' AND r.globalTid IS NOT NULL AND r."end" >= r.start)
 WHERE NOT crosses;
 

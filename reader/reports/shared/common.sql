@@ -41,7 +41,7 @@ WHERE python_place(s.value, m.value) IS NOT NULL GROUP BY f.id;
 -- Names of shared files whose tables are already filled.
 CREATE TEMP TABLE PREPARED (what TEXT PRIMARY KEY) WITHOUT ROWID;
 
--- One API call for each correlation id of a process; filled by launch_calls.
+-- One API call for each correlation id of a process, with machine and VM (a globalPid >> 24); filled by launch_calls.
 CREATE TEMP TABLE LAUNCH_CALLS (pid INTEGER, correlationId INTEGER, globalTid INTEGER, start INTEGER, "end" INTEGER, nameId INTEGER,
                                 PRIMARY KEY (pid, correlationId)) WITHOUT ROWID;
 
@@ -106,7 +106,7 @@ SELECT 1 AS category, number, ns FROM KERNEL_NUMBERS
 UNION ALL
 SELECT 2, text_number(name), ns FROM MEMORY_TIMES;
 
--- Domains are numbered from 1 in each process; 0 is the domain without a name. Filled by nvtx.
+-- Domains are numbered from 1 in each process (pid: a globalPid >> 24); 0 is the domain without a name. Filled by nvtx.
 CREATE TEMP TABLE NVTX_DOMAINS (pid, domainId, name, PRIMARY KEY (pid, domainId)) WITHOUT ROWID;
 
 CREATE TEMP VIEW NVTX_RANGES AS
@@ -115,7 +115,7 @@ SELECT e.id, e.start, e."end", e."end" - e.start AS ns, CASE WHEN e.eventType IN
        coalesce(e.text, s.value, '') AS text, coalesce(d.name, '') || ':' || coalesce(e.text, s.value, '') AS name
 FROM NVTX_EVENTS AS e
      LEFT JOIN StringIds AS s ON s.id = e.textId
-     LEFT JOIN NVTX_DOMAINS AS d ON d.pid = e.globalTid >> 24 & 0xffffff AND d.domainId = e.domainId
+     LEFT JOIN NVTX_DOMAINS AS d ON d.pid = e.globalTid >> 24 AND d.domainId = e.domainId
 WHERE e.eventType IN (59, 60, 70, 71) AND e."end" IS NOT NULL;
 
 -- Input of the tables of range_sweep.h: push/pop ranges.
@@ -139,7 +139,7 @@ FROM (SELECT globalPid, correlationId, start, "end" FROM CUPTI_ACTIVITY_KIND_KER
       SELECT globalPid, correlationId, start, "end" FROM CUPTI_ACTIVITY_KIND_MEMCPY
       UNION ALL
       SELECT globalPid, correlationId, start, "end" FROM CUPTI_ACTIVITY_KIND_MEMSET) AS o
-     CROSS JOIN LAUNCH_CALLS AS c ON c.pid = o.globalPid >> 24 & 0xffffff AND c.correlationId = o.correlationId;
+     CROSS JOIN LAUNCH_CALLS AS c ON c.pid = o.globalPid >> 24 AND c.correlationId = o.correlationId;
 
 -- The ranges of THREAD_RANGES and the launch of each kernel; a kernel whose call is not known has no thread.
 CREATE TEMP VIEW KERNEL_SWEEP AS
@@ -147,4 +147,4 @@ SELECT * FROM THREAD_RANGES
 UNION ALL
 SELECT c.globalTid, coalesce(c.start, k.start), coalesce(c."end", k."end"), NULL, k.id, NULL, NULL
 FROM CUPTI_ACTIVITY_KIND_KERNEL AS k
-     LEFT JOIN LAUNCH_CALLS AS c ON c.pid = k.globalPid >> 24 & 0xffffff AND c.correlationId = k.correlationId;
+     LEFT JOIN LAUNCH_CALLS AS c ON c.pid = k.globalPid >> 24 AND c.correlationId = k.correlationId;

@@ -12,7 +12,7 @@ WITH kinds AS (
          coalesce(k.localMemoryPerThread, 0) AS local, count(*) AS count, sum(k.ns) AS ns,
          avg(CASE WHEN k.start >= a.start THEN k.start - a.start END) AS launch, avg(CASE WHEN k.start >= a."end" THEN k.start - a."end" END) AS queue,
          k.gridX * k.gridY * k.gridZ AS blocks, k.blockX * k.blockY * k.blockZ AS threads
-  FROM KERNELS AS k LEFT JOIN LAUNCH_CALLS AS a ON a.pid = k.pid AND a.correlationId = k.correlationId
+  FROM KERNELS AS k LEFT JOIN LAUNCH_CALLS AS a ON a.pid = k.globalPid >> 24 AND a.correlationId = k.correlationId
   GROUP BY k.deviceId, k.name, k.gridX, k.gridY, k.gridZ, k.blockX, k.blockY, k.blockZ, k.registersPerThread, static_shared, dynamic_shared, local),
 -- Processes may number devices differently; all but one device of an id are left out.
 devices AS (SELECT * FROM TARGET_INFO_GPU GROUP BY id),

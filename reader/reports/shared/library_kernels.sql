@@ -15,7 +15,7 @@ SELECT globalTid AS thread, start, "end", id AS range, NULL AS launch, NULL AS f
 UNION ALL
 SELECT c.globalTid, c.start, c."end", NULL, k.id, NULL, NULL
 FROM CUPTI_ACTIVITY_KIND_KERNEL AS k
-     JOIN LAUNCH_CALLS AS c ON c.pid = k.globalPid >> 24 & 0xffffff AND c.correlationId = k.correlationId;
+     JOIN LAUNCH_CALLS AS c ON c.pid = k.globalPid >> 24 AND c.correlationId = k.correlationId;
 
 CREATE TEMP TABLE IF NOT EXISTS LIBRARY_KERNELS (call INTEGER PRIMARY KEY, kernels INTEGER, ns INTEGER);
 

@@ -352,7 +352,7 @@ SELECT c.number AS id, c.globalTid AS track, c.start, c."end", 0 AS is_work, w.o
 UNION ALL
 SELECT -w.rowid, -t.number, w.start, w."end", 1, l.globalTid, l."end"
 FROM PATH_WORK AS w JOIN PATH_STREAMS AS t ON t.process = w.process AND t.device = w.device AND t.context = w.context AND t.stream = w.stream
-     LEFT JOIN LAUNCH_CALLS AS l ON l.pid = w.process & 0xffffff AND l.correlationId = w.correlation;
+     LEFT JOIN LAUNCH_CALLS AS l ON l.pid = w.process AND l.correlationId = w.correlation;
 
 -- The paths to walk: with the argument `range`, that of each NVTX range with such a name, on the thread that ended it. Without it, that of the
 -- first process, else of the thread that ended last.

@@ -27,7 +27,7 @@ SELECT 0 AS nvtx_range, e.globalTid >> 24 AS process, e.globalTid & 0xffffff AS 
        CASE WHEN e.text IS NULL AND e.textId IS NOT NULL THEN 16 ELSE 0 END AS flags
 FROM NVTX_EVENTS AS e
      LEFT JOIN StringIds AS s ON s.id = e.textId
-     LEFT JOIN NVTX_DOMAINS AS d ON d.pid = e.globalTid >> 24 & 0xffffff AND d.domainId = e.domainId
+     LEFT JOIN NVTX_DOMAINS AS d ON d.pid = e.globalTid >> 24 AND d.domainId = e.domainId
 WHERE e.eventType IN (59, 70) ORDER BY e.start, e."end" DESC;
 
 SELECT 0 AS nvtx_start_end, e.globalTid >> 24 AS process, coalesce(e.endGlobalTid, e.globalTid) & 0xffffff AS tid, e.start AS start_ns,
@@ -38,7 +38,7 @@ SELECT 0 AS nvtx_start_end, e.globalTid >> 24 AS process, coalesce(e.endGlobalTi
        e.rangeId AS range_id, e.globalTid & 0xffffff AS start_tid, CASE WHEN e.text IS NULL AND e.textId IS NOT NULL THEN 16 ELSE 0 END AS flags
 FROM NVTX_EVENTS AS e
      LEFT JOIN StringIds AS s ON s.id = e.textId
-     LEFT JOIN NVTX_DOMAINS AS d ON d.pid = e.globalTid >> 24 & 0xffffff AND d.domainId = e.domainId
+     LEFT JOIN NVTX_DOMAINS AS d ON d.pid = e.globalTid >> 24 AND d.domainId = e.domainId
 WHERE e.eventType IN (60, 71) ORDER BY e.start;
 
 SELECT 0 AS nvtx_mark, e.globalTid >> 24 AS process, e.globalTid & 0xffffff AS tid, e.start AS time_ns, d.name AS domain,
@@ -49,7 +49,7 @@ SELECT 0 AS nvtx_mark, e.globalTid >> 24 AS process, e.globalTid & 0xffffff AS t
        CASE WHEN e.text IS NULL AND e.textId IS NOT NULL THEN 16 ELSE 0 END AS flags
 FROM NVTX_EVENTS AS e
      LEFT JOIN StringIds AS s ON s.id = e.textId
-     LEFT JOIN NVTX_DOMAINS AS d ON d.pid = e.globalTid >> 24 & 0xffffff AND d.domainId = e.domainId
+     LEFT JOIN NVTX_DOMAINS AS d ON d.pid = e.globalTid >> 24 AND d.domainId = e.domainId
 WHERE e.eventType IN (34, 69) ORDER BY e.start;
 
 -- Reports have no kind for calls of MPI, OpenACC and OpenMP: they become NVTX ranges in domains of these names.

@@ -20,7 +20,7 @@ SELECT e.id << 4 AS event, e.start, coalesce(e."end", e.start) AS "end", e.globa
        CASE WHEN e.eventType IN (34, 69) THEN ' (mark)' WHEN e."end" IS NULL THEN ' (never ended)' ELSE '' END AS detail
 FROM NVTX_EVENTS AS e
      LEFT JOIN StringIds AS s ON s.id = e.textId
-     LEFT JOIN NVTX_DOMAINS AS d ON d.pid = e.globalTid >> 24 & 0xffffff AND d.domainId = e.domainId
+     LEFT JOIN NVTX_DOMAINS AS d ON d.pid = e.globalTid >> 24 AND d.domainId = e.domainId
 WHERE e.eventType IN (34, 59, 60, 69, 70, 71) AND e.start IS NOT NULL AND e.globalTid IS NOT NULL
 UNION ALL
 SELECT id << 4 | 1, start, "end", globalTid >> 24, tid, 'api', 0, 0, 'api', coalesce(name, ''),

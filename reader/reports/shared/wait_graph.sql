@@ -40,6 +40,6 @@ FROM PATH_CALLS AS c LEFT JOIN PATH_NAMES AS n ON n.source = CASE c.source WHEN 
 UNION ALL
 SELECT 'work', -w.rowid, -t.number, w.start, w."end", w.name, NULL, NULL, l.globalTid, l."end", NULL, NULL
 FROM PATH_WORK AS w JOIN PATH_STREAMS AS t ON t.process = w.process AND t.device = w.device AND t.context = w.context AND t.stream = w.stream
-     LEFT JOIN LAUNCH_CALLS AS l ON l.pid = w.process & 0xffffff AND l.correlationId = w.correlation
+     LEFT JOIN LAUNCH_CALLS AS l ON l.pid = w.process AND l.correlationId = w.correlation
 UNION ALL
 SELECT 'range', r.id, coalesce(r.endGlobalTid, r.globalTid), r.start, r."end", r.text, NULL, NULL, NULL, NULL, NULL, NULL FROM NVTX_RANGES AS r WHERE r."end" > r.start;
