@@ -209,7 +209,7 @@ static void span_begin(struct fitting *f, struct span *s, uint32_t first, uint32
 	s->last = (double)(f->bounds[first + count - 1].ns - f->x0);
 }
 
-/* Fit one line to a range of bounds. Returns false if none fits, or bounds of a side are missing. */
+/* Fit one line to a range of bounds. Returns false if none fits, or a side has no bounds. */
 static bool range_fit(struct fitting *f, struct span *s, uint32_t first, uint32_t count)
 {
 	span_begin(f, s, first, count);
@@ -225,7 +225,7 @@ static uint32_t sides_find(const struct fitting *f, uint32_t first, uint32_t end
 	return 0;
 }
 
-/* Return the greatest number of bounds from `first` on, below `end`, that one line fits; 0 = none. */
+/* Return the greatest number of bounds from `first` on that one line fits; 0 = none. */
 static uint32_t piece_find(struct fitting *f, struct span *s, uint32_t first, uint32_t end)
 {
 	uint32_t fits = sides_find(f, first, end), fails = end - first;
