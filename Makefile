@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Builds and checks everything; `make help` lists the targets. One Makefile, no recursion. Sources are found by wildcard: a new
+# Builds and checks everything; `make help` lists the targets. One Makefile, which calls itself for another machine only. Sources are found by wildcard: a new
 # source, test program or test script needs no line here.
 #
 # There are two flavors of objects: `lib` for the library that is loaded into applications (position independent, hidden symbols,
@@ -14,6 +14,14 @@ SAN ?=
 V ?=
 JOBS ?= 1
 TESTS ?=
+# ARCH=aarch64 builds for another machine, in a folder of its own, against the libraries in $(O)/root (scripts/cross-root).
+ARCH ?=
+ifneq ($(ARCH),)
+O := build/$(ARCH)
+CC := $(ARCH)-linux-gnu-gcc --sysroot=$(abspath $(O)/root)
+CXX := $(ARCH)-linux-gnu-g++ --sysroot=$(abspath $(O)/root)
+AR := $(ARCH)-linux-gnu-ar
+endif
 ifeq ($(origin CC),default)
 CC := gcc
 endif
@@ -59,9 +67,18 @@ $(O)/config.mk: scripts/configure $(O)/.cc $(wildcard $(O)/cuda/include/cuda.h)
 
 # ---- flags ----
 
+# What depends on the processor: one folder each.
+MACHINE := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine 2>/dev/null)))
+# char has a sign on x86-64 only; atomic operations must not be calls of libgcc, which asks for the processor when it is loaded.
+MACHINE_FLAGS_aarch64 := -fsigned-char $(if $(findstring clang,$(CC)),,-mno-outline-atomics)
+MACHINE_FLAGS := $(MACHINE_FLAGS_$(MACHINE))
+# The first glibc 2.N of the machine.
+LIBC_FIRST_aarch64 := 17
+LIBC_FIRST := $(or $(LIBC_FIRST_$(MACHINE)),0)
+
 INCLUDES := -I. -I$(GEN) -Iinclude
 WARNINGS := -Wall -Wextra -Werror
-COMMON_FLAGS = -std=gnu11 $(WARNINGS) $(INCLUDES) -DLIBTRACE_VERSION='"$(VERSION)"' -MMD -MP
+COMMON_FLAGS = -std=gnu11 $(MACHINE_FLAGS) $(WARNINGS) $(INCLUDES) -DLIBTRACE_VERSION='"$(VERSION)"' -MMD -MP
 # The compiler must not turn our loops into calls of memcpy or memset: the application, or a tool preloaded into it, may define them.
 NO_LIBCALLS = $(if $(filter clang,$(CC_KIND)),-fno-builtin-memcpy -fno-builtin-memset -fno-builtin-strlen,-fno-tree-loop-distribute-patterns)
 LIB_FLAGS = $(CFLAGS) -fPIC -fvisibility=hidden -ftls-model=initial-exec -fno-stack-protector -U_FORTIFY_SOURCE \
@@ -98,8 +115,6 @@ FORCE:
 COMMON_SRC := $(wildcard common/*.c common/schema/*.c)
 NCU_SRC := $(wildcard common/ncu/*.c)
 TRACER_SRC := $(wildcard tracer/*/*.c unwind/*.c)
-# What depends on the processor: one folder each.
-MACHINE := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine 2>/dev/null)))
 INJECT_SRC := $(filter-out inject/libc_stub.c,$(wildcard inject/*.c)) $(wildcard machine/$(MACHINE)/*.S)
 WRITER_SRC := $(filter-out writer/main.c,$(wildcard writer/*.c writer/*/*.c))
 READER_SRC := $(filter-out reader/cli/main.c reader/cli/static.c reader/host/% reader/python/%,$(wildcard reader/*/*.c reader/*/*/*.c))
@@ -136,13 +151,13 @@ $(GEN)/system_calls.h: Makefile
 
 # The page of `trace report --html`, bundled from reader/web and npm packages. Without npm it is empty, and the command reports that.
 $(GEN)/page_html.h: scripts/gen-page $(wildcard reader/web/*.json reader/web/*.mjs reader/web/src/*)
-	$(call say,NPM)mkdir -p $(@D) && scripts/gen-page $(O)/web $@
+	$(call say,NPM)mkdir -p $(@D) && scripts/gen-page $(if $(ARCH),build,$(O))/web $@
 $(OBJ)/prog/reader/cli/report/page.o: | $(GEN)/page_html.h
 
 # The exported names of libtrace.so, from the table of interposed functions.
 $(GEN)/libtrace.map: $(wildcard scripts/gen-libc-map common/schema/libc.def) Makefile
 	$(call say,MAP)mkdir -p $(@D); if [ -x scripts/gen-libc-map ] && [ -f common/schema/libc.def ]; then \
-		scripts/gen-libc-map common/schema/libc.def >$@; \
+		scripts/gen-libc-map --first $(LIBC_FIRST) common/schema/libc.def >$@; \
 	else printf '{ global: libtrace_*; InitializeInjection*; local: *; };\n' >$@; fi
 
 # ---- objects and archives ----
@@ -245,7 +260,7 @@ $(LIBDIR)/python/%: reader/python/%
 
 # The compiled part of ncu_report, built if python3 has headers. Python's functions stay undefined: the interpreter defines them.
 # It fits one version of Python, so a release has none.
-PYTHON_FAST := $(if $(RELEASE),,$(PYTHON_SUFFIX))
+PYTHON_FAST := $(if $(RELEASE)$(ARCH),,$(PYTHON_SUFFIX))
 PYTHON_FAST := $(if $(PYTHON_FAST),$(LIBDIR)/python/ncu_report/_fast$(PYTHON_SUFFIX))
 companions: $(PYTHON_FAST)
 $(OBJ)/prog/reader/python/%.o: private PROG_FLAGS += $(PYTHON_CFLAGS)
@@ -331,6 +346,12 @@ $(OBJ)/prog/other/spool/%.o: %.c $(OBJ)/.flags | $(PB_H)
 $(OTHER_WRITERS): $(P)/tests/other/%/libtrace-writer: $(OBJ)/prog/writer/main.o $(OBJ)/prog/other/%/common/tree.o $(OBJ)/prog/other/%/writer/spool/spools.o $(WRITER_A) $(COMMON_A) $(P)/.config
 	$(call say,LD)mkdir -p $(@D) && $(CC) $(PROG_LINK) $(STATIC) -o $@ $(filter %.o %.a,$^) $(FORMAT_LIBS)
 
+# Nothing of this system changes: the other machine's libraries are unpacked in a folder.
+aarch64: ## build everything for aarch64 in build/aarch64
+	$(Q)[ -e build/aarch64/root/usr/include ] || scripts/cross-root build/aarch64/root
+	$(Q)$(MAKE) ARCH=aarch64 all
+.PHONY: aarch64
+
 apps: $(APPS) $(APP_LIBS) $(HOSTILE) $(OTHER_WRITERS) ## build the programs that tests trace
 .PHONY: apps
 
@@ -387,11 +408,11 @@ $(patsubst %,$(SIM)/%/libcuda.so.1,$(filter-out cuda13,$(SIM_FOLDERS))) $(patsub
 # simulated device finds the cubin. They contain code for compute capability 9.0, and PTX for other devices from 7.5 on. They are linked with
 # -rdynamic, so that the simulated device finds the functions that say what kernels do (tests/sim/kernel.h).
 NVCC_FLAGS ?= -O2 -gencode arch=compute_75,code=compute_75 -gencode arch=compute_90,code=sm_90
-CUDA_APP_FILES := $(if $(HAVE_SIM),$(filter-out $(if $(NVTX_INCLUDE),,tests/cuda/nvtx_%),$(wildcard tests/cuda/*.c)) $(if $(NVCC),$(wildcard tests/cuda/*.cu)))
+CUDA_APP_FILES := $(if $(HAVE_SIM),$(filter-out $(if $(NVTX_INCLUDE),,tests/cuda/nvtx_%),$(wildcard tests/cuda/*.c)) $(if $(ARCH),,$(if $(NVCC),$(wildcard tests/cuda/*.cu))))
 CUDA_APPS := $(call app_output,$(filter-out tests/cuda/lib%,$(CUDA_APP_FILES))) $(call app_output,$(filter tests/cuda/lib%,$(CUDA_APP_FILES)),.so)
 # The static runtime, nvcc's default, does not work with the simulated device: this program shows that tracing breaks nothing there, and runs on
 # a GPU.
-STATIC_CUDA_APP := $(if $(HAVE_SIM),$(if $(NVCC),$(P)/tests/cuda/vector_add_static))
+STATIC_CUDA_APP := $(if $(ARCH),,$(if $(HAVE_SIM),$(if $(NVCC),$(P)/tests/cuda/vector_add_static)))
 cuda-apps: sim $(CUDA_APPS) $(STATIC_CUDA_APP) ## build the CUDA programs of tests/cuda
 	$(if $(HAVE_SIM),$(if $(NVCC),,@echo '  SKIP    tests/cuda/*.cu: no nvcc'),@echo '  SKIP    tests/cuda: no headers of CUDA 13 with CUPTI')
 .PHONY: cuda-apps

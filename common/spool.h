@@ -39,6 +39,7 @@
 #include <stdint.h>
 
 #include "common/frame_address.h"
+#include "machine/machine.h"
 
 #define SPOOL_MAGIC 0x316c6f6f70536c54ull /* "TlSpool1" */
 #ifndef SPOOL_VERSION                     /* tests build a writer of another version */
@@ -51,7 +52,10 @@
 #define SPOOL_HEADER_BYTES 20480u
 /* Size of the first segment on kernels that can only reserve a segment as a whole, at about 0.9 us
  * a page: as small as possible. */
-#define SPOOL_FIRST_BYTES (SPOOL_HEADER_BYTES + LANE_BYTES + CHUNK_BYTES)
+/* Whole pages, since the second segment is mapped from its end. */
+#define SPOOL_FIRST_BYTES                                                         \
+	((SPOOL_HEADER_BYTES + LANE_BYTES + CHUNK_BYTES + MACHINE_PAGE_MAX - 1) / \
+		MACHINE_PAGE_MAX * MACHINE_PAGE_MAX)
 #define SPOOL_SEGMENT_BYTES (1u << 20)
 #define SPOOL_LANES_MAX 1024u
 #define LANE_CHUNKS_MAX 256u /* 16 MiB in flight for one thread */

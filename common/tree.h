@@ -24,14 +24,19 @@
 #include <stdint.h>
 
 #include "common/capture.h"
+#include "machine/machine.h"
 
 #define TREE_MAGIC 0x31656572546c7254ull
 #ifndef TREE_VERSION /* tests build a writer of another version */
 #define TREE_VERSION 7u
 #endif
-#define TREE_WRITER_AT 8192u  /* the part that only the writer changes */
-#define TREE_SHARED_AT 12288u /* the part that every process of the tree changes */
-#define TREE_CONTROL_BYTES 24576u
+/* Parts of the control page that are mapped with different rights begin with pages, whatever size
+ * the kernel's pages have. */
+#define TREE_PAGE MACHINE_PAGE_MAX
+#define TREE_PAGES(bytes) (((bytes) + TREE_PAGE - 1) / TREE_PAGE * TREE_PAGE)
+#define TREE_WRITER_AT TREE_PAGES(8192u)            /* the part that only the writer changes */
+#define TREE_SHARED_AT (TREE_WRITER_AT + TREE_PAGE) /* the part that every process changes */
+#define TREE_CONTROL_BYTES (TREE_SHARED_AT + TREE_PAGES(12288u))
 #define TREE_DIAGNOSTICS 32u
 #define TREE_GUARD 0x6472617547657274ull /* a process that writes over the shared part changes it */
 #define TREE_WRITER_LOCK_FD 3            /* the locked control descriptor in a new writer */
@@ -86,8 +91,9 @@ struct tree_control {
 	struct capture_spec capture;
 
 	/* Written by the writer alone; atomics. */
-	_Alignas(4096) struct capture_state by_time; /* the gate if there are no capture ranges */
-	uint32_t writer_state;                       /* enum writer_state */
+	_Alignas(TREE_PAGE) struct capture_state
+		by_time;        /* the gate if there are no capture ranges */
+	uint32_t writer_state;  /* enum writer_state */
 	uint32_t writer_holder; /* tree_writer_holds(): FUTEX_OWNER_DIED = that writer is dead */
 	uint32_t sink_state;    /* enum sink_state */
 	uint32_t time_is_over;  /* 1 = duration_ns has passed */
@@ -97,8 +103,9 @@ struct tree_control {
 	char writer_error[240];
 
 	/* Shared by all processes, so trusted by none; atomics. */
-	_Alignas(4096) struct capture_state by_range; /* the gate if there are capture ranges */
-	uint64_t guard_first;                         /* TREE_GUARD, and guard_last */
+	_Alignas(
+		TREE_PAGE) struct capture_state by_range; /* the gate if there are capture ranges */
+	uint64_t guard_first;                             /* TREE_GUARD, and guard_last */
 	uint32_t wake;     /* futex: changed by a producer that wants the writer's attention */
 	uint32_t sleeping; /* 1 = the writer is in a long sleep on `wake`; producers call futex only
 			      then */

@@ -7,6 +7,7 @@
 #include "inject/capture.h"
 #include "inject/fn.h"
 #include "inject/streams.h"
+#include "machine/machine.h"
 #include "tracer/base/launch.h"
 #include "tracer/base/libc.h"
 #include "tracer/functions/functions.h"
@@ -90,7 +91,11 @@ static void at_exit(int status, void *unused)
 
 #define MAIN_STACK_BYTES (8u << 20)
 
+#if MACHINE_FUNCTIONS
 extern const char function_stubs[] __attribute__((visibility("hidden")));
+#else
+#define function_stubs NULL
+#endif
 
 static bool begun;
 

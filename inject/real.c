@@ -9,6 +9,8 @@
 #include <link.h>
 #include <stddef.h>
 
+#include "common/text.h"
+#include "machine/machine.h"
 #include "tracer/base/libc.h"
 #include "tracer/base/rtld_next.h"
 
@@ -46,7 +48,6 @@ static const struct real_name real_names[] = {
 #define FNV(name, version, ...) {#name, version, offsetof(struct real, fn_##name)},
 #define HAND(ret, name, version, ...) {#name, version, offsetof(struct real, fn_##name)},
 #include "common/schema/libc.def"
-#include "machine/machine.h"
 };
 
 /* Replaces functions that this libc does not have. No program can be linked with them, but dlsym
@@ -59,6 +60,19 @@ static long missing_function(void)
 
 static struct rtld_next_scope scope;
 
+/* Return the version of the function that is wanted: "GLIBC_2.N..."; NULL = the only one. On a
+ * machine whose first glibc is later, there is no such version. */
+static const char *version_of(const struct real_name *row)
+{
+	static const char begin[] = "GLIBC_2.";
+	unsigned minor = 0;
+	if (!row->version || !text_begins(row->version, begin))
+		return row->version;
+	for (const char *s = row->version + sizeof(begin) - 1; *s >= '0' && *s <= '9'; s++)
+		minor = minor * 10 + (unsigned)(*s - '0');
+	return minor < MACHINE_LIBC_MINOR ? NULL : row->version;
+}
+
 /*
  * The version is libc's. Another library after us that defines the function (a sanitizer's runtime)
  * defines it without a version, and dlvsym would skip it. dlsym finds that definition, and
@@ -66,9 +80,9 @@ static struct rtld_next_scope scope;
  */
 static void *real_find_by_loader(const struct real_name *row)
 {
+	const char *version = version_of(row);
 	void *next = libc.dlsym(RTLD_NEXT, row->name);
-	void *exact = row->version && libc.dlvsym ? libc.dlvsym(RTLD_NEXT, row->name, row->version)
-						  : NULL;
+	void *exact = version && libc.dlvsym ? libc.dlvsym(RTLD_NEXT, row->name, version) : NULL;
 	Dl_info next_info, exact_info;
 	if (!exact || next == exact || !libc.dladdr(next, &next_info) ||
 		!libc.dladdr(exact, &exact_info))
@@ -88,7 +102,7 @@ void real_resolve(unsigned fn)
 	/* A constructor called before ours has run. dlsym of an old glibc allocates. */
 	if (!scope.count)
 		rtld_next_open(&scope, _DYNAMIC);
-	void *found = rtld_next_find(&scope, row->name, row->version);
+	void *found = rtld_next_find(&scope, row->name, version_of(row));
 	if (!found && libc.dlsym)
 		found = real_find_by_loader(row);
 	if (!found)

@@ -5,6 +5,7 @@
  */
 #define _GNU_SOURCE
 #include "inject/fn.h"
+#include "machine/machine.h"
 
 #include <linux/seccomp.h>
 #include <stdarg.h>
@@ -372,7 +373,7 @@ __attribute__((visibility("hidden"))) void vfork_parent(long pid, uint64_t tick)
 	child_memory_give_all();
 	if (t->vfork_pid)
 		thread_vfork_parent(t,
-			(uint64_t)(uintptr_t)__builtin_frame_address(0) +
+			(uint64_t)(uintptr_t)MACHINE_FRAME() +
 				32 /* the frame of vfork's caller */);
 	if (pid > 0)
 		child_record((unsigned long)pid, CHILD_VFORK, VERDICT_TRACED, NULL);

@@ -15,16 +15,24 @@
  * MACHINE_BP, _SP, _IP    DWARF numbers of the frame pointer, stack pointer and return address
  * MACHINE_REGISTERS       1 + the largest number that the unwinder keeps
  * MACHINE_RETURN_COLUMN   the return address's column in call frame information
+ * MACHINE_LIBC_MINOR      n of glibc 2.n, the first for this machine
+ * MACHINE_FRAME()         an address in the calling function's frame, not in a callee's
  * MACHINE_UNWINDS         whether the unwinder has rules for this machine
- * MACHINE_SIGNAL_*_BYTES  from the stack pointer of a signal handler's return path to the saved
- *                         registers: FIRST, BP, SP, IP
+ * MACHINE_IP_FIXED        offset of a return address from the CFA; 0 = it is behind the
+ *                         saved frame pointer
+ * MACHINE_BARE_LEAF       whether an interrupted leaf function may have no frame: CFA = sp
+ * MACHINE_IP_BREG         whether call frame information reads the instruction pointer
+ * MACHINE_FUNCTIONS       1 or 0: whether tracer/functions has stubs
+ * MACHINE_SIGNAL_*_BYTES  from the stack pointer of a signal handler's return path to the
+ *                         saved registers: FIRST, BP, SP, IP
  *
  * and names two files, each of which one source file includes:
  *
  * MACHINE_UNWINDING  machine_signal_order: DWARF numbers of the registers from SIGNAL_FIRST on.
  *                    registers_here(): unwind/registers.h. machine_room_behind(): bytes between sp
  *                    and the return address, if the instructions at the address say so; 0 = they do
- *                    not. Reads 5 bytes.
+ *                    not. Reads 5 bytes. machine_is_sigreturn(): whether they are the return from a
+ *                    signal handler, which has no tables on this machine. Reads 8 bytes.
  * MACHINE_SAMPLES    cpu_entry(), the handler of tracer/cpu/sample.c; cpu_return(), the return from
  *                    it. machine_registers_of(): the registers of a signal's context, by DWARF
  *                    number. MACHINE_SAMPLE_*: offsets that the handler knows.
@@ -131,6 +139,15 @@ static inline void machine_sp_add(uint64_t *word);
  * it, 1 or 5.
  */
 static inline uint64_t machine_room_at_edge(const void *code, bool before, unsigned after);
+
+/* ---- unwinding ---- */
+
+/* Return the address in a return address as it lies on the stack, where it may be signed. */
+static inline uint64_t machine_return_address(uint64_t word);
+
+/* Store the calling function's registers as libunwind's unw_getcontext() does. `getcontext` is that
+ * function, NULL where it is a macro: MACHINE_UNW_GETCONTEXT is its name, or NULL. */
+static inline void machine_unw_context(int (*getcontext)(void *context), void *context);
 
 /* ---- bytes ---- */
 

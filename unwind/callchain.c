@@ -10,6 +10,7 @@
 #endif
 #include "unwind/callchain.h"
 
+#include "machine/machine.h"
 #include "unwind/fallback.h"
 #include "unwind/registers.h"
 #include "unwind/rules.h"
@@ -51,9 +52,10 @@ static uint32_t generation = 1; /* generation of the chains that threads remembe
 
 /* The registers of the present frame. */
 struct registers {
-	uint64_t ip, sp, bp;
-	uint64_t back;  /* the rule is for ip - back: 1, or 0 if interrupted */
-	uint32_t flags; /* FRAME_EXACT | FRAME_OPAQUE if interrupted */
+	uint64_t ip, sp, bp; /* `ip` as it was read: it may be signed */
+	uint64_t slot;       /* where `ip` was read: slot_of() */
+	uint64_t back;       /* the rule is for ip - back: 1, or 0 if interrupted */
+	uint32_t flags;      /* FRAME_EXACT | FRAME_OPAQUE if interrupted */
 };
 
 struct walk {
@@ -74,8 +76,15 @@ static inline uint64_t word(uint64_t address)
 	return *(const volatile uint64_t *)(uintptr_t)address;
 }
 
-static inline bool is_own(uint64_t ip)
+/* Return where the return address `r->ip` was read. */
+static inline uint64_t slot_of(const struct registers *r)
 {
+	return MACHINE_IP_FIXED ? r->sp + (uint64_t)MACHINE_IP_FIXED : r->slot;
+}
+
+static inline bool is_own(uint64_t word)
+{
+	uint64_t ip = machine_return_address(word);
 	return ip - setup.own_begin < setup.own_end - setup.own_begin;
 }
 
@@ -119,15 +128,16 @@ static inline bool frame_fits(
 	return __builtin_expect(cfa <= w->range->high, 1) || stack_range_raise(w->range, cfa);
 }
 
-static inline void frame_leave(
-	struct registers *r, struct callchain_fresh *f, uint64_t cfa, uint64_t bp_slot)
+static inline void frame_leave(struct registers *r, struct callchain_fresh *f, uint64_t cfa,
+	uint64_t bp_slot, uint64_t ip_slot)
 {
 	if (bp_slot) {
 		f->flags |= FRAME_BP_SAVED;
 		f->bp_slot = bp_slot;
 		r->bp = f->bp_value = word(bp_slot);
 	}
-	r->ip = word(cfa - 8);
+	r->slot = ip_slot;
+	r->ip = word(ip_slot);
 	r->sp = cfa;
 	r->back = 1;
 	r->flags = 0;
@@ -148,7 +158,7 @@ static bool step_other(
 	uint64_t bp_slot = rule->bp_saved ? base + (uint64_t)(int64_t)rule->bp.offset : 0;
 	if (!frame_fits(w, r, cfa, bp_slot))
 		return false;
-	frame_leave(r, f, cfa, bp_slot);
+	frame_leave(r, f, cfa, bp_slot, cfa + (uint64_t)(int64_t)rule->ip);
 	return true;
 }
 
@@ -164,6 +174,7 @@ static bool step_signal(struct walk *w, struct registers *r, struct callchain_fr
 		.bp = word(r->sp + MACHINE_SIGNAL_BP_BYTES),
 		.back = 0,
 		.flags = FRAME_EXACT | FRAME_OPAQUE};
+	out.slot = out.sp - 8;
 	if (out.sp & 7)
 		return false;
 	if (out.sp < w->range->low || out.sp >= w->range->high) {
@@ -186,15 +197,17 @@ static bool step_guess(struct walk *w, struct registers *r, struct callchain_fre
 		f->flags |= FRAME_OPAQUE;
 		if (!frame_fits(w, r, r->sp + edge, 0))
 			return false;
-		frame_leave(r, f, r->sp + edge, edge > 8 ? r->sp : 0);
+		frame_leave(r, f, r->sp + edge, edge > 8 ? r->sp : 0, r->sp + edge - 8);
 		return true;
 	}
 	uint64_t room = r->back ? registers_room_behind(r->ip) : 0, bp = room ? 0 : r->bp;
 	uint64_t cfa = room ? r->sp + room + 8 : bp + 16;
+	if (registers_at_sigreturn(machine_return_address(r->ip)))
+		return step_signal(w, r, f);
 	f->flags |= room ? FRAME_OPAQUE : FRAME_CFA_FROM_BP;
 	if ((!room && bp - r->sp > GUESS_MAX_BYTES) || !frame_fits(w, r, cfa, bp))
 		return false;
-	frame_leave(r, f, cfa, bp);
+	frame_leave(r, f, cfa, bp, cfa - 8);
 	return true;
 }
 
@@ -210,12 +223,14 @@ static bool step_all(
 	else
 		registers_here(&all);
 	for (int i = 0; i < ALL_FRAMES_MAX; i++) {
-		bool found = all.r[CFI_SP] == r->sp && all.r[CFI_IP] == r->ip;
+		bool found =
+			all.r[CFI_SP] == r->sp && all.r[CFI_IP] == machine_return_address(r->ip);
 		if (!registers_step(&all))
 			break;
 		if (found) {
 			*r = (struct registers){.ip = all.r[CFI_IP],
 				.sp = all.r[CFI_SP],
+				.slot = all.r[CFI_SP] - 8,
 				.bp = all.r[CFI_BP],
 				.back = !all.exact,
 				.flags = all.exact ? FRAME_EXACT | FRAME_OPAQUE : 0};
@@ -264,7 +279,7 @@ static ALWAYS_INLINE bool step(
 		rule = RULE_FRAME_POINTER;
 		f->rule = RULE_NONE;
 	} else if (!known) {
-		rule = rules_find(r->ip - r->back);
+		rule = rules_find(machine_return_address(r->ip) - r->back);
 		f->rule = r->back ? rule : RULE_NONE;
 	}
 	uint64_t cfa = r->sp;
@@ -284,7 +299,8 @@ static ALWAYS_INLINE bool step(
 		w->end = by_rbp && r->bp == 0 ? CALLCHAIN_WHOLE : CALLCHAIN_LOST;
 		return false;
 	}
-	frame_leave(r, f, cfa, bp_slot);
+	frame_leave(r, f, cfa, bp_slot,
+		MACHINE_IP_FIXED ? cfa + (uint64_t)MACHINE_IP_FIXED : bp_slot + 8);
 	return true;
 }
 
@@ -316,7 +332,7 @@ static ALWAYS_INLINE bool remembered(struct walk *w, const struct registers *r, 
 {
 	const struct callchain_frame *frame = w->thread->frame;
 	const struct callchain_check *check = w->thread->check;
-	uint64_t slot = r->sp - 8;
+	uint64_t slot = slot_of(r);
 	while (*keep && check[frame[*keep - 1].checks - 1].address < slot)
 		--*keep;
 	if (!*keep || !r->back)
@@ -355,7 +371,7 @@ static ALWAYS_INLINE void walk(struct walk *w, struct registers r, bool by_rbp)
 		/* Often the last walk found the same address here. Then the next step need not wait
 		 * for a lookup by the address that was just read: 1.5 ns less a frame. */
 		bool known = now->ip == r.ip && r.back && now->rule != RULE_NONE;
-		now->slot = r.sp - 8;
+		now->slot = slot_of(&r);
 		now->ip = r.ip;
 		now->bp = r.bp;
 		now->flags = r.flags;
@@ -379,7 +395,8 @@ static ALWAYS_INLINE bool frame_name(struct node_index index, uint64_t ip, uint3
 {
 	if (__builtin_expect(is_own(ip), 0))
 		return true;
-	*name = nodes_child(&nodes, index, *name, ip, (frame_flags & FRAME_EXACT) | *root);
+	*name = nodes_child(&nodes, index, *name, machine_return_address(ip),
+		(frame_flags & FRAME_EXACT) | *root);
 	*root = 0;
 	return name->id != 0;
 }
@@ -589,7 +606,7 @@ static ALWAYS_INLINE uint32_t take(struct callchain_thread *thread, struct regis
 	if (__builtin_expect(w.end == CALLCHAIN_LOST, 0)) {
 		thread->count = 0;
 		uint32_t other = w.unknown && !thread->from && !w.nameless && fallback_ready()
-			? take_by_libunwind(start.ip, depth, ret_result)
+			? take_by_libunwind(machine_return_address(start.ip), depth, ret_result)
 			: 0;
 		node = other ? other : node;
 	}
@@ -614,12 +631,15 @@ __attribute__((noinline)) uint32_t callchain_take(struct callchain_thread *threa
 	/* This makes the compiler keep a frame pointer here, which leads to the caller's
 	 * registers. */
 	const uint64_t *frame = __builtin_frame_address(0);
-	struct registers start = {
-		.ip = frame[1], .sp = (uint64_t)(uintptr_t)(frame + 2), .bp = frame[0], .back = 1};
+	struct registers start = {.ip = frame[1],
+		.sp = (uint64_t)(uintptr_t)__builtin_dwarf_cfa(),
+		.slot = (uint64_t)(uintptr_t)(frame + 1),
+		.bp = frame[0],
+		.back = 1};
 	*ret_result = (struct callchain_result){.end = CALLCHAIN_LOST};
 	depth = depth < 1 ? 1 : depth > CALLCHAIN_DEPTH_MAX ? CALLCHAIN_DEPTH_MAX : depth;
 	if (!RULES_HERE)
-		return take_by_libunwind(frame[1], depth, ret_result);
+		return take_by_libunwind(machine_return_address(frame[1]), depth, ret_result);
 	if (__builtin_expect(!rules_cache, 0) && !rules_open())
 		return 0;
 	if (!begin(thread, start.sp, depth, flags, room_bytes()))
@@ -628,7 +648,7 @@ __attribute__((noinline)) uint32_t callchain_take(struct callchain_thread *threa
 		return take_by_rbp(thread, start, depth, ret_result);
 	uint32_t id = take(thread, start, depth, false, ret_result);
 	if (__builtin_expect(flags & CALLCHAIN_CHECK && id, 0))
-		compare(start.ip, depth, id);
+		compare(machine_return_address(start.ip), depth, id);
 	return id;
 }
 
@@ -637,6 +657,7 @@ uint32_t callchain_take_at(struct callchain_thread *thread, const struct registe
 {
 	struct registers start = {.ip = from->r[CFI_IP],
 		.sp = from->r[CFI_SP],
+		.slot = from->r[CFI_SP] - 8,
 		.bp = from->r[CFI_BP],
 		.flags = FRAME_EXACT | FRAME_OPAQUE};
 	*ret_result = (struct callchain_result){.end = CALLCHAIN_LOST};
@@ -663,7 +684,8 @@ bool callchain_frame_get(
 {
 	const struct callchain_frame *f = &thread->frame[number];
 	const struct callchain_check *own = &thread->check[f->checks - 1];
-	*ret_frame = (struct callchain_found){own->address, own->value, f->flags & FRAME_EXACT};
+	*ret_frame = (struct callchain_found){
+		own->address, machine_return_address(own->value), f->flags & FRAME_EXACT};
 	return !is_own(own->value);
 }
 

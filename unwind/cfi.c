@@ -91,7 +91,7 @@ static void operation(struct values *s, struct reader *r, unsigned op, uint64_t 
 {
 	if (op >= 0x30 && op <= 0x4f) /* lit0.. */
 		push(s, CFI_NUMBER, op - 0x30);
-	else if (op == 0x70 + CFI_IP)
+	else if (MACHINE_IP_BREG && op == 0x70 + CFI_IP)
 		push(s, CFI_NUMBER, (int64_t)address + read_sleb(r));
 	else if (op >= 0x70 && op < 0x70 + CFI_IP) /* breg.. */
 		push(s, op - 0x70, read_sleb(r));
@@ -287,6 +287,8 @@ static void step_other(struct program *p, struct reader *r, unsigned op)
 		else
 			p->now.bad = true;
 		break;
+	case 0x2d: /* AARCH64_negate_ra_state: signed from here on, or no more */
+		break;
 	case 0x2e: /* GNU_args_size */
 		read_uleb(r);
 		break;
@@ -344,6 +346,8 @@ static void read_augmentation(struct program *p, struct reader *r, struct reader
 			p->encoding = (unsigned)read_bytes(&data, 1);
 		else if (c == 'S')
 			p->is_signal = true;
+		else if (c == 'B' || c == 'G') /* AArch64: signed with key B; tagged stack */
+			continue;
 		else if (c == 'L')
 			read_bytes(&data, 1);
 		else if (c == 'P')
@@ -447,6 +451,10 @@ static enum cfi_kind row_find(const struct cfi_object *object, uint64_t address,
 		return CFI_SIGNAL;
 	if (p->now.bad)
 		return CFI_UNKNOWN;
+	if (MACHINE_RETURN_COLUMN != CFI_IP) /* the caller's pc is what its link register will be */
+		p->now.saved[CFI_IP] = p->now.saved[MACHINE_RETURN_COLUMN].how == SAME
+			? (struct saved){IS_REGISTER, MACHINE_RETURN_COLUMN}
+			: p->now.saved[MACHINE_RETURN_COLUMN];
 	return p->now.saved[CFI_IP].how == UNDEFINED ? CFI_END : CFI_FRAME;
 }
 
@@ -489,12 +497,17 @@ static int row_saved(const struct cfi_object *object, const struct program *p, u
 	}
 }
 
+static bool ip_fits(int32_t offset)
+{
+	return MACHINE_IP_FIXED ? offset == MACHINE_IP_FIXED : offset < 0 && offset % 8 == 0;
+}
+
 void cfi_find(const struct cfi_object *object, uint64_t address, struct cfi_rule *ret_rule)
 {
 	struct program p;
 	struct cfi_rule rule = {.kind = (uint8_t)row_find(object, address, &p)};
 	if (rule.kind == CFI_FRAME) {
-		struct cfi_value ip;
+		struct cfi_value ip = {0};
 		int how = row_saved(object, &p, CFI_BP, &rule.bp);
 		rule.bp_saved = how == CFI_AT;
 		if (!row_cfa(object, &p, &rule.cfa) ||
@@ -503,8 +516,9 @@ void cfi_find(const struct cfi_object *object, uint64_t address, struct cfi_rule
 				(rule.bp.loaded || rule.bp.base < CFI_BP ||
 					(rule.bp.base > CFI_SP && rule.bp.base != CFI_CFA))) ||
 			how == CFI_IS || how < 0 || row_saved(object, &p, CFI_IP, &ip) != CFI_AT ||
-			ip.base != CFI_CFA || ip.offset != -8 || ip.loaded)
+			ip.base != CFI_CFA || !ip_fits(ip.offset) || ip.loaded)
 			rule.kind = CFI_UNKNOWN;
+		rule.ip = ip.offset;
 	}
 	*ret_rule = rule;
 }

@@ -39,12 +39,13 @@ struct cfi_value {
 	int32_t add;
 };
 
-/* The frame, restricted to rsp, rbp and the return address, which is at CFA - 8. */
+/* The frame, restricted to rsp, rbp and the return address. */
 struct cfi_rule {
 	uint8_t kind;         /* enum cfi_kind */
 	uint8_t bp_saved;     /* the caller's rbp is the word at `bp`; otherwise rbp is unchanged */
 	struct cfi_value cfa; /* base CFI_SP or CFI_BP */
 	struct cfi_value bp;  /* base CFI_SP, CFI_BP or CFI_CFA; never loaded */
+	int32_t ip;           /* the return address is at CFA + ip */
 };
 
 enum cfi_how { CFI_SAME = 0, CFI_UNDEFINED, CFI_AT, CFI_IS };

@@ -57,13 +57,15 @@ static bool resolve(const struct fallback_setup *setup, void *library)
 	const struct {
 		void *pointer;
 		const char *name;
-	} symbols[] = {{&unw.getcontext, "_U" MACHINE_NAME "_getcontext"},
+	} symbols[] = {{&unw.getcontext, MACHINE_UNW_GETCONTEXT},
 		{&unw.init_local, "_UL" MACHINE_NAME "_init_local"},
 		{&unw.step, "_UL" MACHINE_NAME "_step"},
 		{&unw.get_reg, "_UL" MACHINE_NAME "_get_reg"},
 		{&unw.flush_cache, "_U" MACHINE_NAME "_flush_cache"},
 		{&unw.address_space, "_UL" MACHINE_NAME "_local_addr_space"}};
 	for (size_t i = 0; i < sizeof(symbols) / sizeof(symbols[0]); i++) {
+		if (!symbols[i].name)
+			continue;
 		void *found = setup->symbol(library, symbols[i].name);
 		if (!found)
 			return false;
@@ -101,13 +103,14 @@ static uint32_t walk(const struct fallback_frames *frames, uint32_t count, uint6
 	uint32_t found = 0;
 	bool begun = false;
 	unw.flush_cache(*unw.address_space, 0, 0);
-	unw.getcontext(context);
+	machine_unw_context(unw.getcontext, context);
 	if (unw.init_local(cursor, context) < 0)
 		return 0;
 	for (uint32_t steps = 0; steps < STEPS_MAX && unw.step(cursor) > 0; steps++) {
 		uint64_t ip = 0;
 		if (unw.get_reg(cursor, MACHINE_RETURN_COLUMN, &ip) < 0 || !ip)
 			break;
+		ip = machine_return_address(ip);
 		begun = begun || ip == frames->first;
 		if (!begun || (ip >= frames->own_begin && ip < frames->own_end))
 			continue;

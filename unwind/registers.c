@@ -42,7 +42,8 @@ static bool step_frame(struct registers_all *registers, const struct cfi_frame *
 {
 	struct registers_all out = *registers;
 	uint64_t cfa = 0;
-	if (!value_of(registers, 0, &frame->cfa, &cfa) || cfa <= registers->r[CFI_SP])
+	if (!value_of(registers, 0, &frame->cfa, &cfa) || cfa < registers->r[CFI_SP] ||
+		(cfa == registers->r[CFI_SP] && !(MACHINE_BARE_LEAF && registers->exact)))
 		return false;
 	for (unsigned i = 0; i < CFI_REGISTERS; i++) {
 		unsigned how = frame->saved[i].how;
@@ -52,6 +53,7 @@ static bool step_frame(struct registers_all *registers, const struct cfi_frame *
 			(how == CFI_AT && !read_word(out.r[i], &out.r[i])))
 			return false;
 	}
+	out.r[CFI_IP] = machine_return_address(out.r[CFI_IP]);
 	out.r[CFI_SP] = cfa;
 	out.exact = false;
 	*registers = out;
@@ -92,6 +94,11 @@ static bool step_edge(struct registers_all *registers)
 	return r[CFI_IP] != 0;
 }
 
+bool registers_at_sigreturn(uint64_t ip)
+{
+	return code_readable(ip, 8) && machine_is_sigreturn((const void *)(uintptr_t)ip);
+}
+
 /* Step out of code without tables: it keeps rbp, or the instruction after the call says the size
  * of its frame. */
 static bool step_guess(struct registers_all *registers)
@@ -101,10 +108,13 @@ static bool step_guess(struct registers_all *registers)
 		return true;
 	uint64_t room = registers->exact ? 0 : registers_room_behind(r[CFI_IP]);
 	uint64_t cfa = room ? r[CFI_SP] + room + 8 : bp + 16;
+	if (registers_at_sigreturn(r[CFI_IP]))
+		return step_signal(registers);
 	if (!room && (bp - r[CFI_SP] > GUESS_MAX_BYTES || !read_word(bp, &r[CFI_BP])))
 		return false;
 	if (!read_word(cfa - 8, &r[CFI_IP]))
 		return false;
+	r[CFI_IP] = machine_return_address(r[CFI_IP]);
 	r[CFI_SP] = cfa;
 	registers->exact = false;
 	return r[CFI_IP] != 0;

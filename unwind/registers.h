@@ -47,4 +47,7 @@ uint64_t registers_room_behind(uint64_t ip);
  */
 uint64_t registers_room_at_edge(uint64_t ip);
 
+/* Return true if `ip` is where signal handlers return to, and has no tables. */
+bool registers_at_sigreturn(uint64_t ip);
+
 #endif

@@ -64,7 +64,7 @@ static bool same_rule(const struct cfi_rule *a, const struct cfi_rule *b)
 	return a->kind == b->kind && a->bp_saved == b->bp_saved && a->cfa.base == b->cfa.base &&
 		a->cfa.loaded == b->cfa.loaded && a->cfa.offset == b->cfa.offset &&
 		a->cfa.add == b->cfa.add && a->bp.base == b->bp.base &&
-		a->bp.offset == b->bp.offset;
+		a->bp.offset == b->bp.offset && a->ip == b->ip;
 }
 
 /* Put a rule that does not fit into an entry into the list of others. */
@@ -83,6 +83,7 @@ static uint32_t other_rule(const struct cfi_rule *rule)
 	other->bp_saved = rule->bp_saved;
 	other->cfa = rule->cfa;
 	other->bp = rule->bp;
+	other->ip = rule->ip;
 	__atomic_store_n(&other->kind, rule->kind, __ATOMIC_RELEASE);
 	return RULE_OTHER | number << 3;
 }
@@ -90,6 +91,12 @@ static uint32_t other_rule(const struct cfi_rule *rule)
 static bool fits(int64_t bytes, int64_t max)
 {
 	return bytes >= 0 && bytes <= max && bytes % 8 == 0;
+}
+
+/* Return whether the return address is where an entry of the cache implies it. */
+static bool ip_is_usual(const struct cfi_rule *rule, int64_t bp)
+{
+	return MACHINE_IP_FIXED || (rule->bp_saved && rule->ip == 8 - bp);
 }
 
 static uint32_t pack(const struct cfi_rule *rule)
@@ -102,7 +109,7 @@ static uint32_t pack(const struct cfi_rule *rule)
 		return kinds[rule->kind];
 	int64_t bp = rule->bp_saved ? -(int64_t)rule->bp.offset : 0;
 	if (rule->cfa.loaded || !fits(rule->cfa.offset, CFA_MAX_BYTES) || !fits(bp, BP_MAX_BYTES) ||
-		(rule->bp_saved && (rule->bp.base != CFI_CFA || bp == 0)))
+		(rule->bp_saved && (rule->bp.base != CFI_CFA || bp == 0)) || !ip_is_usual(rule, bp))
 		return other_rule(rule);
 	return (rule->cfa.base == CFI_SP ? RULE_SP : RULE_BP) |
 		(uint32_t)rule->cfa.offset / 8 << 3 | (uint32_t)bp / 8 << 19;

@@ -33,6 +33,21 @@
 #define MACHINE_REGISTERS 33
 #define MACHINE_RETURN_COLUMN 30
 #define MACHINE_UNWINDS true
+#define MACHINE_IP_FIXED 0
+#define MACHINE_BARE_LEAF true
+#define MACHINE_IP_BREG false
+#define MACHINE_FUNCTIONS 0
+#define MACHINE_UNW_GETCONTEXT NULL
+#define MACHINE_SIGNAL_FIRST_BYTES 312u /* siginfo, ucontext up to sigcontext.regs */
+#define MACHINE_SIGNAL_BP_BYTES (MACHINE_SIGNAL_FIRST_BYTES + 29 * 8)
+#define MACHINE_SIGNAL_SP_BYTES (MACHINE_SIGNAL_FIRST_BYTES + 31 * 8)
+#define MACHINE_SIGNAL_IP_BYTES (MACHINE_SIGNAL_FIRST_BYTES + 32 * 8)
+#define MACHINE_UNWINDING "machine/aarch64/unwinding.h"
+#define MACHINE_SAMPLES "machine/aarch64/samples.h"
+
+#define MACHINE_LIBC_MINOR 17
+/* The frame record is at the lower end of a frame: a callee's CFA would not be below it. */
+#define MACHINE_FRAME() __builtin_dwarf_cfa()
 
 #define MACHINE_INLINE static inline __attribute__((always_inline))
 
@@ -230,6 +245,28 @@ MACHINE_INLINE void machine_sp_add(uint64_t *word)
 {
 	machine_owner_add(word, machine_sp());
 	__asm__ volatile("" : : : "memory");
+}
+
+/* ---- unwinding ---- */
+
+/* A signature (pointer authentication) and a tag are in the bits above the address. */
+MACHINE_INLINE uint64_t machine_return_address(uint64_t word)
+{
+	return word & 0xffffffffffffull;
+}
+
+/* ucontext_t.uc_mcontext.regs begins at byte 184; then come sp and pc. */
+MACHINE_INLINE void machine_unw_context(int (*getcontext)(void *context), void *context)
+{
+	register uint64_t base __asm__("x0") = (uint64_t)(uintptr_t)context + 184;
+	(void)getcontext;
+	__asm__ volatile("stp x18, x19, [%0, #144]\n\tstp x20, x21, [%0, #160]\n\t"
+			 "stp x22, x23, [%0, #176]\n\tstp x24, x25, [%0, #192]\n\t"
+			 "stp x26, x27, [%0, #208]\n\tstp x28, x29, [%0, #224]\n\t"
+			 "mov x1, sp\n\tstp x30, x1, [%0, #240]\n\tadr x1, .\n\tstr x1, [%0, #256]"
+			 :
+			 : "r"(base)
+			 : "x1", "memory");
 }
 
 /* ---- bytes ---- */

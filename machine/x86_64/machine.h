@@ -30,12 +30,20 @@
 #define MACHINE_REGISTERS 17
 #define MACHINE_RETURN_COLUMN MACHINE_IP
 #define MACHINE_UNWINDS true
+#define MACHINE_IP_FIXED (-8)
+#define MACHINE_BARE_LEAF false
+#define MACHINE_IP_BREG true
+#define MACHINE_FUNCTIONS 1
+#define MACHINE_UNW_GETCONTEXT "_Ux86_64_getcontext"
 #define MACHINE_SIGNAL_FIRST_BYTES 40u
 #define MACHINE_SIGNAL_BP_BYTES 120u
 #define MACHINE_SIGNAL_SP_BYTES 160u
 #define MACHINE_SIGNAL_IP_BYTES 168u
 #define MACHINE_UNWINDING "machine/x86_64/unwinding.h"
 #define MACHINE_SAMPLES "machine/x86_64/samples.h"
+
+#define MACHINE_LIBC_MINOR 2
+#define MACHINE_FRAME() __builtin_frame_address(0)
 
 #define MACHINE_INLINE static inline __attribute__((always_inline))
 
@@ -230,6 +238,18 @@ taken:
 MACHINE_INLINE void machine_sp_add(uint64_t *word)
 {
 	__asm__ volatile("addq %%rsp, %0" : "+m"(*word) : : "cc", "memory");
+}
+
+/* ---- unwinding ---- */
+
+MACHINE_INLINE uint64_t machine_return_address(uint64_t word)
+{
+	return word;
+}
+
+MACHINE_INLINE void machine_unw_context(int (*getcontext)(void *context), void *context)
+{
+	getcontext(context);
 }
 
 /* ---- bytes ---- */

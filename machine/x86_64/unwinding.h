@@ -6,6 +6,7 @@
 #ifndef MACHINE_X86_64_UNWINDING_H
 #define MACHINE_X86_64_UNWINDING_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "machine/machine.h"
@@ -30,6 +31,13 @@ static inline uint64_t machine_room_behind(const void *code)
 	if (c[0] != 0x48 || c[1] != 0x83 || c[2] != 0xc4)
 		return 0;
 	return c[4] == 0xc3 && c[3] < 0x80 && c[3] % 8 == 0 ? c[3] : 0;
+}
+
+/* There are tables for it. */
+static inline bool machine_is_sigreturn(const void *code)
+{
+	(void)code;
+	return false;
 }
 
 #endif

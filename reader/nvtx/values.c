@@ -169,11 +169,17 @@ static double single_real(uint32_t bits)
 	return (double)value;
 }
 
+#if __LDBL_MANT_DIG__ == 113
+typedef long double quad_real; /* IEEE 754 binary128 */
+#else
+typedef __float128 quad_real;
+#endif
+
 static void real_print(FILE *out, uint64_t type, const uint8_t *at)
 {
 	double value;
 	long double extended;
-	__float128 quad;
+	quad_real quad;
 	switch (type) {
 	case NVTX_TYPE_FLOAT16:
 		print_real(out, half_real((uint32_t)nvtx_unsigned(at, 2)), 5);

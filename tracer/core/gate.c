@@ -5,6 +5,7 @@
 #define _GNU_SOURCE
 #include "tracer/core/gate.h"
 
+#include <fcntl.h>
 #include <sys/mman.h>
 
 #include "common/sys.h"
@@ -17,8 +18,23 @@ union own_pages own_pages __attribute__((aligned(GATE_PAGE)));
  * mapping. */
 uint32_t tree_page[TREE_PAGE / sizeof(uint32_t)] __attribute__((common, aligned(TREE_PAGE)));
 
+/* Map the page from the file again, where the kernel does not map a mapping twice (qemu-user). */
+static bool place_from_file(const char *tree, uint64_t offset)
+{
+	int error, dir = tree_open_dir(tree);
+	int fd = dir < 0 ? dir : tree_open_file(dir, "control", O_RDONLY);
+	void *place = fd < 0 ? NULL
+			     : sys_mmap(tree_page, sizeof(tree_page), PROT_READ,
+				       MAP_SHARED | MAP_FIXED, fd, offset, &error);
+	if (fd >= 0)
+		sys_close(fd);
+	if (dir >= 0)
+		sys_close(dir);
+	return place != NULL;
+}
+
 /* Call mremap() with an old size of 0, which maps the same page again. */
-bool gate_place(const struct tree_control *control)
+bool gate_place(const struct tree_control *control, const char *tree)
 {
 	const uint32_t *gate = capture_gate(control);
 	long place = SYS5(
@@ -28,7 +44,7 @@ bool gate_place(const struct tree_control *control)
 	sys_mmap(tree_page, sizeof(tree_page),
 		PROT_READ | PROT_WRITE, /* the failed call may have left a hole */
 		MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0, NULL);
-	return false;
+	return place_from_file(tree, (uint64_t)((const char *)gate - (const char *)control));
 }
 
 void gate_wipe_on_fork(void)

@@ -43,7 +43,6 @@ union own_pages {
 	char bytes[GATE_PAGES(sizeof(struct process_words))];
 };
 extern union own_pages own_pages __attribute__((visibility("hidden")));
-#define TREE_PAGE 4096u
 _Static_assert(TREE_WRITER_AT % TREE_PAGE == 0 && TREE_SHARED_AT % TREE_PAGE == 0 &&
 		offsetof(struct capture_state, gate) == 0,
 	"each gate begins a page");
@@ -51,9 +50,9 @@ extern uint32_t tree_page[TREE_PAGE / sizeof(uint32_t)] __attribute__((visibilit
 #define own_words (own_pages.words)
 #define tree_gate (tree_page[0])
 
-/* Map the gate in force of a mapped control page to the address where wrappers read it. Return
- * false if the kernel refuses. Once, before a gate opens. */
-bool gate_place(const struct tree_control *control);
+/* Map the gate in force of the mapped control page of the tree in folder `tree` to the address
+ * where wrappers read it. Return false if the kernel refuses. Once, before a gate opens. */
+bool gate_place(const struct tree_control *control, const char *tree);
 
 /* Have the kernel clear this process's words in its children. Once, before a gate opens. */
 void gate_wipe_on_fork(void);

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/uio.h>
 
@@ -92,7 +93,9 @@ static void lock_give(void)
  * maps them, too: mapped one by one, they would add 0.5 us to every 128th event. */
 static int populate(char *place, uint64_t bytes)
 {
-	return sys_madvise(place, bytes, MADV_POPULATE_WRITE);
+	uintptr_t page = getauxval(AT_PAGESZ), begin = (uintptr_t)place & ~(page - 1);
+	uintptr_t end = ((uintptr_t)place + bytes + page - 1) & ~(page - 1);
+	return sys_madvise((void *)begin, end - begin, MADV_POPULATE_WRITE);
 }
 
 /* Extend the file to offset + bytes. Reserve the new part if pages cannot be reserved one by
@@ -282,7 +285,7 @@ static bool grow(struct spool_header *header)
 	if (offset + SPOOL_SEGMENT_BYTES <= file_bytes)
 		segments[index] = index ? segment_follow(segments[index - 1], SPOOL_SEGMENT_BYTES)
 					: segment_follow(first, first_bytes);
-	else
+	if (!segments[index]) /* the file is too short, or no mapping is made from another one */
 		segments[index] = segment_open(offset);
 	if (!segments[index])
 		return false;

@@ -13,6 +13,7 @@
 
 #include "common/clock.h"
 #include "common/sys.h"
+#include "machine/machine.h"
 #include "tracer/core/diagnostic.h"
 #include "tracer/core/gate.h"
 #include "tracer/core/state.h"
@@ -226,7 +227,7 @@ static bool is_own(const struct thread *t)
 
 void thread_mend_guard(struct thread *t)
 {
-	uint64_t sp = (uint64_t)(uintptr_t)__builtin_frame_address(0);
+	uint64_t sp = (uint64_t)(uintptr_t)MACHINE_FRAME();
 	uint64_t at = thread_busy_at(t);
 	if (!t->busy || sp + HANDLER_DISTANCE <= at || !thread_same_stack(t, sp, at) ||
 		!is_own(t) || thread_on_signal_stack())

@@ -109,7 +109,7 @@ static inline uint64_t thread_busy_at(const struct thread *t)
  */
 static inline bool thread_try_enter(struct thread *t)
 {
-	uint64_t place = 0 - ((uint64_t)(uintptr_t)__builtin_frame_address(0) | BUSY_SLOW);
+	uint64_t place = 0 - ((uint64_t)(uintptr_t)MACHINE_FRAME() | BUSY_SLOW);
 	bool taken = machine_owner_exchange(&t->busy, 0, place);
 	if (taken)
 		t->entered = place;

@@ -8,6 +8,7 @@
 #include "tracer/cuda/cuda.h"
 
 #include "common/clock.h"
+#include "machine/machine.h"
 #include "tracer/session/attach.h"
 #include "tracer/core/chains.h"
 #include "tracer/cuda/clock.h"
@@ -57,7 +58,7 @@ static struct function *function_of(uint32_t domain, uint32_t cbid)
  * ours. */
 static uint32_t level_enter(struct thread *t)
 {
-	uint64_t sp = (uint64_t)(uintptr_t)__builtin_frame_address(0);
+	uint64_t sp = (uint64_t)(uintptr_t)MACHINE_FRAME();
 	if (!t->cuda_level || sp >= t->cuda_sp) {
 		t->cuda_level = 0;
 		t->cuda_sp = sp;

@@ -8,12 +8,13 @@
 #define _GNU_SOURCE
 #include "tracer/functions/functions.h"
 
-#if defined(__x86_64__)
+#if MACHINE_FUNCTIONS
 #include <signal.h>
 #include <stddef.h>
 
 #include "common/clock.h"
 #include "common/sys.h"
+#include "machine/machine.h"
 #include "tracer/core/chains.h"
 #include "tracer/core/gate.h"
 #include "tracer/core/lane.h"

@@ -10,6 +10,7 @@
 
 #include "common/clock.h"
 #include "common/text.h"
+#include "machine/machine.h"
 #include "tracer/core/chains.h"
 #include "tracer/core/gate.h"
 #include "tracer/core/lane.h"
@@ -40,7 +41,7 @@ static void put_within(struct thread *t, const struct record *record, struct fun
 
 void function_put(struct thread *t, const struct record *record, struct function_open *open)
 {
-	uint64_t sp = (uint64_t)(uintptr_t)__builtin_frame_address(0);
+	uint64_t sp = (uint64_t)(uintptr_t)MACHINE_FRAME();
 	thread_mend_guard(t);
 	if (!t->lane || !session.spool)
 		return;

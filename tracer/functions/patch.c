@@ -18,11 +18,12 @@
 #include "common/clock.h"
 #include "common/sys.h"
 #include "common/text.h"
+#include "machine/machine.h"
 #include "tracer/core/state.h"
 #include "unwind/modules.h"
 #include "unwind/rules.h"
 
-#if defined(__x86_64__)
+#if MACHINE_FUNCTIONS
 #pragma weak _r_debug /* only glibc has it */
 
 #define PAGE 4096ull

@@ -9,6 +9,7 @@
 
 #include "common/sys.h"
 #include "common/text.h"
+#include "machine/machine.h"
 #include "tracer/base/libc.h"
 #include "tracer/core/diagnostic.h"
 #include "unwind/rules.h"
@@ -385,7 +386,7 @@ static void refuse(const char *why)
 	function_tables = NULL;
 }
 
-#if defined(__x86_64__)
+#if MACHINE_FUNCTIONS
 /* Return true if xsave can be used, by which the slow paths save vector registers. */
 static bool can_save_registers(void)
 {

@@ -272,7 +272,7 @@ static void put_with_chain(struct thread *t, const struct record *record)
 /* Record a call of another stack of this thread, or of a handler, that interrupted the tracer. */
 static void put_aside(struct thread *t, const struct record *record)
 {
-	uint64_t sp = (uint64_t)(uintptr_t)__builtin_frame_address(0);
+	uint64_t sp = (uint64_t)(uintptr_t)MACHINE_FRAME();
 	thread_look_for_stray(t);
 	if (!thread_same_stack(t, sp, thread_busy_at(t)) && !thread_on_signal_stack() &&
 		spare_put(t, record))

@@ -89,7 +89,7 @@ bool process_tree_join(void)
 		session.control = NULL;
 		return false;
 	}
-	if (!gate_place(session.control)) {
+	if (!gate_place(session.control, session.config.tree)) {
 		sys_munmap(session.control, TREE_CONTROL_BYTES);
 		session.control = NULL;
 		return false;
@@ -199,7 +199,7 @@ static bool tree_begin(void)
 		.root_pid = session.pid};
 	int lock_fd, error;
 	session.control = tree_create(&options, session.tree, &lock_fd, &error);
-	if (session.control && !gate_place(session.control)) {
+	if (session.control && !gate_place(session.control, session.tree)) {
 		sys_close(lock_fd);
 		sys_munmap(session.control, TREE_CONTROL_BYTES);
 		session.control = NULL;

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "common/regular.h"
+#include "machine/machine.h"
 
 #define CGROUPS "/sys/fs/cgroup"
 #define POWERCAP "/sys/class/powercap"
@@ -220,6 +221,8 @@ static void power_limits_read(struct facts *f)
 	}
 }
 
+#define FOR_MACHINE "for " MACHINE_NAME
+
 /* Add the driver version: the word after "Module": "NVRM version: NVIDIA UNIX x86_64 Kernel Module
  * 580.65.06 ..." */
 static void driver_read(struct facts *f)
@@ -229,7 +232,9 @@ static void driver_read(struct facts *f)
 		return;
 	char *version = strstr(line, "Module");
 	version = version ? version + 6 + strspn(version + 6, " \t") : line;
-	version += strncmp(version, "for x86_64", 10) ? 0 : 10 + strspn(version + 10, " \t");
+	version += strncmp(version, FOR_MACHINE, sizeof(FOR_MACHINE) - 1)
+		? 0
+		: sizeof(FOR_MACHINE) - 1 + strspn(version + sizeof(FOR_MACHINE) - 1, " \t");
 	fact_add(f, "nvidia_driver=%.*s", (int)strcspn(version, " "), version);
 }
 
@@ -330,6 +335,8 @@ void facts_read(struct facts *f, const char *directory)
 	add_value(f, "cpus_allowed", "/proc/self/status", "Cpus_allowed_list");
 	limits_read(f);
 	huge_pages_read(f);
+	if (machine_counter_hz())
+		fact_add(f, "counter_hz=%llu", (unsigned long long)machine_counter_hz());
 	add_file(f, "randomize_va_space", "/proc/sys/kernel/randomize_va_space");
 	load_read(f);
 	driver_read(f);

@@ -22,6 +22,7 @@
 #include "common/clock.h"
 #include "common/seccomp.h"
 #include "common/tree.h"
+#include "machine/machine.h"
 #include "reader/base/companion.h"
 #include "reader/cli/base/home.h"
 #include "reader/cli/doctor/checks.h"
@@ -29,11 +30,7 @@
 
 #define PATIENCE_MS 30000
 #define SPOOL_ENOUGH_MIB 64u
-#if defined(__x86_64__)
-#define FUNCTIONS_SUPPORTED true /* tracer/functions has stubs for this processor */
-#else
-#define FUNCTIONS_SUPPORTED false
-#endif
+#define FUNCTIONS_SUPPORTED MACHINE_FUNCTIONS /* tracer/functions has stubs for this processor */
 
 /* ---- recording ---- */
 
