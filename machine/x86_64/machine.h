@@ -84,11 +84,12 @@ static inline long machine_system_call(long number, long a, long b, long c, long
 static inline long machine_clone(struct machine_task_calls system, int (*run)(void *), void *stack,
 	long flags, void *argument)
 {
+	const long exit_number = system.exit;
 	register long no_tid __asm__("r10") = 0;
 	register long no_tls __asm__("r8") = 0;
 	register int (*task_run)(void *) __asm__("r9") = run;
 	register void *task_argument __asm__("r12") = argument;
-	register long task_exit __asm__("r13") = system.exit;
+	register long task_exit __asm__("r13") = exit_number;
 	long result;
 	__asm__ volatile("syscall\n\t"
 			 "testq %%rax, %%rax\n\t"
