@@ -44,15 +44,18 @@ static const char sorted_sql[] =
 	"CREATE TEMP TABLE generic_value AS "
 	"SELECT e.id AS event, e.type, coalesce(CAST(j.key AS TEXT), 'value') AS field, j.id AS "
 	"place, "
-	"CASE j.type WHEN 'integer' THEN (e.data -> j.fullkey) || '' " /* beyond 2^63, too */
-	"ELSE CAST(j.value AS TEXT) END AS text, "
+	/* beyond 2^63, too, unless SQLite does not find a key with quotation marks in it */
+	"CASE j.type WHEN 'integer' THEN coalesce((e.data -> j.fullkey) || '', CAST(j.value AS "
+	"TEXT)) ELSE CAST(j.value AS TEXT) END AS text, "
 	"CASE WHEN j.type = 'null' THEN -1 WHEN j.type IN ('true', 'false') THEN 0 "
-	"WHEN j.type = 'integer' THEN CASE typeof(j.value) WHEN 'integer' THEN 0 ELSE 1 END "
+	"WHEN j.type = 'integer' THEN CASE WHEN typeof(j.value) = 'integer' THEN 0 "
+	"WHEN (e.data -> j.fullkey) IS NULL THEN 3 ELSE 1 END "
 	"WHEN j.type = 'real' THEN 3 ELSE 4 END AS kind "
 	"FROM temp.generic_event AS e, json_each(e.data) AS j;"
 	"CREATE TEMP TABLE generic_field AS SELECT type, field, max(kind) AS kind, "
 	"row_number() OVER (PARTITION BY type ORDER BY min(place), field) - 1 AS idx "
 	"FROM temp.generic_value GROUP BY type, field;"
+	"CREATE INDEX temp.generic_field_type ON generic_field (type, idx);"
 	"CREATE INDEX temp.generic_value_event ON generic_value (event);";
 
 static const char tables_sql[] =
@@ -79,7 +82,7 @@ static const char numbers_sql[] =
 	"temp.generic_field) WHERE text NOT IN (SELECT value FROM StringIds);"
 	"CREATE TEMP TABLE generic_id AS SELECT value, min(id) AS id FROM StringIds WHERE value IN "
 	"(SELECT name FROM temp.generic_type UNION SELECT field FROM temp.generic_field) GROUP BY "
-	"value;"
+	"value; CREATE INDEX temp.generic_id_value ON generic_id (value);"
 	"INSERT INTO GENERIC_EVENT_TYPES (typeId, sourceId, nameId, data) "
 	"SELECT t.id, t.source, s.id, json_object('Name', t.name, 'Fields', "
 	"(SELECT json_group_array(json_object('Name', field)) FROM (SELECT field FROM "
