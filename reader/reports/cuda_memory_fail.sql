@@ -7,9 +7,9 @@
 -- arguments: rows
 
 -- Live: device memory of the process on all devices at that time.
-SELECT c.start, c.pid, c.globalTid & 0xffffff, c.bytes,
+SELECT c.start, c.process & 0xffffff, c.globalTid & 0xffffff, c.bytes,
        (SELECT coalesce(sum(a.bytes), 0) FROM CUDA_ALLOCATIONS AS a
-        WHERE a.pid = c.pid AND a.on_device AND a.start <= c.start AND (a.released IS NULL OR a.released > c.start)),
+        WHERE a.process = c.process AND a.on_device AND a.start <= c.start AND (a.released IS NULL OR a.released > c.start)),
        c.name, c.ranges, f.text
 FROM CUDA_ALLOCATION_CALLS AS c LEFT JOIN CUDA_ALLOCATION_CHAINS AS f ON f.id = c.chain
 WHERE c.failed

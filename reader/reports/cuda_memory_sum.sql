@@ -19,9 +19,9 @@ pools AS (
   FROM CUDA_GPU_MEMORY_USAGE_EVENTS WHERE localMemoryPoolAddress IS NOT NULL GROUP BY 1, 2),
 peaks AS (
   SELECT globalPid, deviceId, time, used, row_number() OVER (PARTITION BY globalPid, deviceId ORDER BY used DESC, time) AS place FROM CUDA_MEMORY_USE)
-SELECT a.pid, a.deviceId, count(*), count(a.released), p.used, p.time,
+SELECT a.process & 0xffffff, a.deviceId, count(*), count(a.released), p.used, p.time,
        coalesce(sum(CASE WHEN a.on_device AND a.released IS NULL THEN a.bytes END), 0), count(CASE WHEN a.on_device AND a.released IS NULL THEN 1 END),
-       (SELECT count(*) FROM CUDA_ALLOCATION_CALLS AS c WHERE c.pid = a.pid AND c.failed),
+       (SELECT count(*) FROM CUDA_ALLOCATION_CALLS AS c WHERE c.process = a.process AND c.failed),
        (SELECT peak FROM kinds AS k WHERE k.globalPid = a.globalPid AND k.deviceId = a.deviceId AND k.pinned),
        (SELECT peak FROM kinds AS k WHERE k.globalPid = a.globalPid AND k.deviceId = a.deviceId AND NOT k.pinned),
        (SELECT unused FROM pools AS o WHERE o.globalPid = a.globalPid AND o.deviceId = a.deviceId),
@@ -29,4 +29,4 @@ SELECT a.pid, a.deviceId, count(*), count(a.released), p.used, p.time,
 FROM CUDA_ALLOCATIONS AS a
      LEFT JOIN peaks AS p ON p.globalPid = a.globalPid AND p.deviceId = a.deviceId AND p.place = 1
 GROUP BY a.globalPid, a.deviceId
-ORDER BY p.used DESC, a.pid, a.deviceId;
+ORDER BY p.used DESC, a.process & 0xffffff, a.deviceId;

@@ -8,6 +8,7 @@ import sqlite3
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import _made_database as made  # noqa: E402
 import lib_merge  # noqa: E402
 import libdevice as device  # noqa: E402
 import libskew  # noqa: E402
@@ -114,6 +115,41 @@ def kernels():
     tap.ok(launched[0] and launched[1] == 2 * launched[0], "each kernel has its launch", launched)
 
 
+def equal_pids():
+    """Processes of two reports with one pid and one correlation id (containers, hosts): no report mixes them."""
+    path = os.path.join(folder(), "pids.sqlite")
+    d = made.Made(path)
+    d.db.execute("CREATE TABLE CUDA_GPU_MEMORY_USAGE_EVENTS (start INTEGER, globalPid INTEGER, deviceId INTEGER, memKind INTEGER, address INTEGER, bytes INTEGER, "
+                 "localMemoryPoolAddress INTEGER, correlationId INTEGER, memoryOperationType INTEGER)")
+    for rank, (allocate, copy) in enumerate((("cudaMalloc", "cudaMemcpyAsync"), ("cudaMallocManaged", "cudaMemcpy"))):
+        pid, at = (rank + 1) << 48 | 77 << 24, 1000 * rank
+        d.api(at + 100, at + 200, pid | 77, allocate, 1)
+        d.row("CUDA_GPU_MEMORY_USAGE_EVENTS", start=at + 150, globalPid=pid, deviceId=0, memKind=2, address=4096, bytes=64, correlationId=1, memoryOperationType=0)
+        d.nvtx(at + 50, at + 250, pid | 77, f"rank{rank}")
+        d.api(at + 300, at + 400, pid | 77, copy, 2)
+        d.copy(at + 350, at + 390, pid, 2, 8, 1, 0, 2)
+        d.api(at + 500, at + 510, pid | 77, "cudaLaunchKernel", 3)
+        d.kernel(at + 600, at + 700, pid, 3, "k", "k")
+    d.finish()
+    live = sorted((r["API Name"], r["NVTX Range"]) for r in lib_merge.rows("cuda_memory_live", path))
+    tap.ok(live == [("cudaMalloc", "rank0"), ("cudaMallocManaged", "rank1")], "each allocation has the call and range of its process", live)
+    launched = [(r["PID"], r["Count"]) for r in lib_merge.rows("cuda_kern_exec_sum", path)]
+    tap.ok(launched == [("77", "1")] * 2, "launches are summed by process", launched)
+    result = trace("analyze", "-r", "cuda_memcpy_async", "-f", "json", path)
+    tap.ok(result.out.count(b"cudaMemcpyAsync") == 1, "a synchronous copy has no asynchronous call", result)
+    result = trace("analyze", "-r", "gpu_gaps:gap=0.0001", "-f", "json", path)
+    tap.ok(result.out.count(b"210") and not result.out.count(b"650"), "a device waits between operations of one process, not of two", result)
+    report = recorded(["sh", "-c", "sleep 0.1; true"])
+    place = folder()
+    a, b, target = (os.path.join(place, n) for n in ("a.rep", "b.rep", "both.rep"))
+    libskew.skew(report.path, a, "boot-a", 0)
+    libskew.skew(report.path, b, "boot-b", 10**7)
+    result = merged([a, b], target)
+    said = trace("query", "-f", "csv", target, "SELECT kind, count(*), sum(track >> 48 = other >> 48) FROM LIBTRACE_WAIT_GRAPH "
+                 "WHERE other IS NOT NULL AND kind IN ('track', 'process') GROUP BY 1")
+    tap.ok(said.out.decode().splitlines()[1:] == ["process,2,2", "track,2,2"], "a child has the parent of its own report, and is waited for by it", (said, result.err))
+
+
 def refused():
     """Reports that cannot be merged are named; one that lacks its end makes the merged report incomplete."""
     report = recorded([app("slow_reads"), "5"])
@@ -146,4 +182,4 @@ def refused():
            and "cut.rep" in str(info["diagnostics"]), "a truncated report makes the merged one incomplete", info["verdict"])
 
 
-main(each_implementation, commands, kernels, refused)
+main(each_implementation, commands, kernels, equal_pids, refused)

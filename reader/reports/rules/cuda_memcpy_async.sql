@@ -11,7 +11,7 @@
 SELECT m.ns, m.start, source.label, target.label, m.bytes / 1e6, m.pid, m.deviceId, m.contextId, m.greenContextId, m.streamId,
        a.full_name || coalesce(' at ' || p.place, '')
 FROM MEMORY_OPERATIONS AS m
-     JOIN API_CALLS AS a ON a.correlationId = m.correlationId AND a.pid = m.pid
+     JOIN API_CALLS AS a ON a.correlationId = m.correlationId AND a.globalTid >> 24 = m.globalPid >> 24
      LEFT JOIN CUDA_PLACES AS p ON p.id = a.callchainId
      LEFT JOIN ENUM_CUDA_MEM_KIND AS source ON source.id = m.source_kind
      LEFT JOIN ENUM_CUDA_MEM_KIND AS target ON target.id = m.target_kind

@@ -10,17 +10,17 @@
 
 -- Not used for kernels of Nsight Compute, because their starts are whole seconds.
 WITH busy AS (
-  SELECT start, "end", pid, deviceId, contextId FROM GPU_OPERATIONS
+  SELECT start, "end", process, deviceId, contextId FROM GPU_OPERATIONS
   UNION ALL
-  SELECT o.start, o."end", d.pid, d.deviceId, NULL
+  SELECT o.start, o."end", d.process, d.deviceId, NULL
   FROM PROFILER_OVERHEAD AS o
-       JOIN (SELECT pid, deviceId, min(start) AS first, max("end") AS last FROM GPU_OPERATIONS GROUP BY pid, deviceId) AS d
-         ON d.pid = o.globalTid >> 24 & 0xffffff AND o.start > d.first AND o."end" < d.last),
+       JOIN (SELECT process, deviceId, min(start) AS first, max("end") AS last FROM GPU_OPERATIONS GROUP BY process, deviceId) AS d
+         ON d.process = o.globalTid >> 24 AND o.start > d.first AND o."end" < d.last),
 idle AS (
-  SELECT pid, deviceId, contextId, start, max("end") OVER earlier AS since
+  SELECT process, deviceId, contextId, start, max("end") OVER earlier AS since
   FROM busy
-  WINDOW earlier AS (PARTITION BY pid, deviceId ORDER BY start ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING))
-SELECT row_number() OVER (ORDER BY start - since DESC, since), start - since, since, pid, deviceId, contextId
+  WINDOW earlier AS (PARTITION BY process, deviceId ORDER BY start ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING))
+SELECT row_number() OVER (ORDER BY start - since DESC, since), start - since, since, process & 0xffffff, deviceId, contextId
 FROM idle
 WHERE start - since > 0 AND start - since >= 1000000 * coalesce(argument('gap'), 500)
 ORDER BY 1

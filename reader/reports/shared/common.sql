@@ -80,11 +80,11 @@ FROM CUPTI_ACTIVITY_KIND_MEMSET;
 -- SQLite computes all columns of a union, and a column that the database lacks is an error. So each union has only the
 -- columns that its reports read.
 CREATE TEMP VIEW GPU_OPERATIONS AS
-SELECT start, "end", globalPid >> 24 & 0xffffff AS pid, deviceId, contextId FROM CUPTI_ACTIVITY_KIND_KERNEL
+SELECT start, "end", globalPid >> 24 AS process, deviceId, contextId FROM CUPTI_ACTIVITY_KIND_KERNEL
 UNION ALL
-SELECT start, "end", globalPid >> 24 & 0xffffff, deviceId, contextId FROM CUPTI_ACTIVITY_KIND_MEMCPY
+SELECT start, "end", globalPid >> 24, deviceId, contextId FROM CUPTI_ACTIVITY_KIND_MEMCPY
 UNION ALL
-SELECT start, "end", globalPid >> 24 & 0xffffff, deviceId, contextId FROM CUPTI_ACTIVITY_KIND_MEMSET;
+SELECT start, "end", globalPid >> 24, deviceId, contextId FROM CUPTI_ACTIVITY_KIND_MEMSET;
 
 CREATE TEMP VIEW MEMORY_TIMES AS
 SELECT m."end" - m.start AS ns, '[CUDA memcpy ' || coalesce(l.label, m.copyKind) || ']' AS name

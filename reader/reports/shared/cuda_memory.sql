@@ -3,13 +3,13 @@
 --
 -- Device memory is of the kinds device, array and device static (2, 3, 5): what a device has to hold. Pinned and managed
 -- memory has lifetimes, too, but is not in the use of the device. A release without a recorded allocation is not
--- counted: its memory is older than the recording.
+-- counted: its memory is older than the recording. `process` is a globalPid >> 24: pids of merged reports may be equal.
 
 -- The allocation of an address ends at the next event of that address: its release or, where that is missing, the next
 -- allocation. `released` is NULL if memory was never released.
 DROP TABLE IF EXISTS temp.CUDA_ALLOCATIONS;
 CREATE TEMP TABLE CUDA_ALLOCATIONS AS
-SELECT id, start, CASE WHEN operation = 0 THEN following END AS released, globalPid, globalPid >> 24 & 0xffffff AS pid, deviceId, kind,
+SELECT id, start, CASE WHEN operation = 0 THEN following END AS released, globalPid, globalPid >> 24 AS process, deviceId, kind,
        kind IN (2, 3, 5) AS on_device, address, bytes, pool, correlationId, operation
 FROM (SELECT id, start, lead(start) OVER same AS following, globalPid, coalesce(deviceId, 0) AS deviceId, memKind AS kind, address,
              max(coalesce(bytes, 0), 0) AS bytes, localMemoryPoolAddress AS pool, correlationId, memoryOperationType AS operation
@@ -30,15 +30,15 @@ CREATE INDEX temp.CUDA_MEMORY_USE_ORDER ON CUDA_MEMORY_USE (globalPid, deviceId,
 -- Calls that allocate, and those that failed for lack of memory (2: cudaErrorMemoryAllocation, CUDA_ERROR_OUT_OF_MEMORY).
 -- Databases of nsys do not have the bytes that these wanted.
 DROP TABLE IF EXISTS temp.CUDA_ALLOCATION_CALLS;
-CREATE TEMP TABLE CUDA_ALLOCATION_CALLS (pid INTEGER, correlationId INTEGER, globalTid INTEGER, start INTEGER, "end" INTEGER, name TEXT, chain INTEGER,
-                                         failed INTEGER, bytes INTEGER, ranges TEXT, PRIMARY KEY (pid, correlationId)) WITHOUT ROWID;
+CREATE TEMP TABLE CUDA_ALLOCATION_CALLS (process INTEGER, correlationId INTEGER, globalTid INTEGER, start INTEGER, "end" INTEGER, name TEXT, chain INTEGER,
+                                         failed INTEGER, bytes INTEGER, ranges TEXT, PRIMARY KEY (process, correlationId)) WITHOUT ROWID;
 INSERT OR IGNORE INTO CUDA_ALLOCATION_CALLS
-SELECT r.pid, r.correlationId, r.globalTid, r.start, r."end", r.name, nullif(r.callchainId, 0), r.returnValue = 2, nullif(f.bytes, 0), NULL
+SELECT r.globalTid >> 24, r.correlationId, r.globalTid, r.start, r."end", r.name, nullif(r.callchainId, 0), r.returnValue = 2, nullif(f.bytes, 0), NULL
 FROM API_CALLS AS r
      LEFT JOIN LIBTRACE_CUDA_ALLOCATION_FAILED AS f ON r.returnValue = 2 AND f.globalTid = r.globalTid AND f.correlationId = r.correlationId
 WHERE r.globalTid IS NOT NULL AND r.correlationId <> 0
       AND ((r.returnValue = 2 AND (r.name LIKE '%alloc%' OR r.name LIKE 'cuMemCreate%' OR r.name LIKE 'cu%ArrayCreate%'))
-           OR (r.pid, r.correlationId) IN (SELECT pid, correlationId FROM CUDA_ALLOCATIONS))
+           OR (r.globalTid >> 24, r.correlationId) IN (SELECT process, correlationId FROM CUDA_ALLOCATIONS))
 ORDER BY r.start;
 
 -- The NVTX ranges around each call, the outermost first.
@@ -46,16 +46,16 @@ DROP VIEW IF EXISTS temp.CUDA_ALLOCATION_SWEEP;
 CREATE TEMP VIEW CUDA_ALLOCATION_SWEEP AS
 SELECT * FROM THREAD_RANGES
 UNION ALL
-SELECT globalTid, start, "end", NULL, pid << 32 | correlationId, NULL, NULL FROM CUDA_ALLOCATION_CALLS;
+SELECT globalTid, start, "end", NULL, correlationId, NULL, NULL FROM CUDA_ALLOCATION_CALLS;
 UPDATE CUDA_ALLOCATION_CALLS SET ranges = p.path
-FROM (SELECT launch, group_concat(text, '/') AS path
-      FROM (SELECT l.launch, coalesce(e.text, s.value, '') AS text
+FROM (SELECT thread, launch, group_concat(text, '/') AS path
+      FROM (SELECT l.thread, l.launch, coalesce(e.text, s.value, '') AS text
             FROM range_launches('CUDA_ALLOCATION_SWEEP') AS l
                  CROSS JOIN NVTX_EVENTS AS e ON e.id = l.range
                  LEFT JOIN StringIds AS s ON s.id = e.textId
-            ORDER BY l.launch, l.place DESC)
-      GROUP BY launch) AS p
-WHERE p.launch = pid << 32 | CUDA_ALLOCATION_CALLS.correlationId;
+            ORDER BY l.thread, l.launch, l.place DESC)
+      GROUP BY thread, launch) AS p
+WHERE p.thread = CUDA_ALLOCATION_CALLS.globalTid AND p.launch = CUDA_ALLOCATION_CALLS.correlationId;
 
 -- Frames of these callchains, without those of CUDA's own libraries that are innermost.
 DROP TABLE IF EXISTS temp.CUDA_ALLOCATION_FRAMES;
@@ -89,17 +89,17 @@ CREATE TEMP TABLE CUDA_MEMORY_MOMENTS AS
 SELECT d.globalPid, d.deviceId,
        CASE coalesce(argument('at'), 'peak')
        WHEN 'peak' THEN (SELECT u.time FROM CUDA_MEMORY_USE AS u WHERE u.globalPid = d.globalPid AND u.deviceId = d.deviceId ORDER BY u.used DESC, u.time LIMIT 1)
-       WHEN 'oom' THEN (SELECT max(c.start) FROM CUDA_ALLOCATION_CALLS AS c WHERE c.failed AND c.pid = d.pid)
+       WHEN 'oom' THEN (SELECT max(c.start) FROM CUDA_ALLOCATION_CALLS AS c WHERE c.failed AND c.process = d.process)
        WHEN 'end' THEN 0x7fffffffffffffff
        ELSE CAST(argument('at') AS INTEGER) END AS time
-FROM (SELECT DISTINCT globalPid, pid, deviceId FROM CUDA_ALLOCATIONS) AS d;
+FROM (SELECT DISTINCT globalPid, process, deviceId FROM CUDA_ALLOCATIONS) AS d;
 
 -- What was live at that moment: the allocations with their calls.
 DROP TABLE IF EXISTS temp.CUDA_MEMORY_LIVE;
 CREATE TEMP TABLE CUDA_MEMORY_LIVE AS
-SELECT a.id, m.time, a.globalPid, a.pid, a.deviceId, a.kind, a.bytes, a.start, c.globalTid, c.name, c.chain, c.ranges,
+SELECT a.id, m.time, a.globalPid, a.process & 0xffffff AS pid, a.deviceId, a.kind, a.bytes, a.start, c.globalTid, c.name, c.chain, c.ranges,
        coalesce(f.allocator, CASE WHEN a.pool IS NOT NULL THEN 'pool' ELSE 'CUDA' END) AS allocator, f.text AS callchain
 FROM CUDA_MEMORY_MOMENTS AS m
      JOIN CUDA_ALLOCATIONS AS a ON a.globalPid = m.globalPid AND a.deviceId = m.deviceId AND a.start <= m.time AND (a.released IS NULL OR a.released > m.time)
-     LEFT JOIN CUDA_ALLOCATION_CALLS AS c ON c.pid = a.pid AND c.correlationId = a.correlationId
+     LEFT JOIN CUDA_ALLOCATION_CALLS AS c ON c.process = a.process AND c.correlationId = a.correlationId
      LEFT JOIN CUDA_ALLOCATION_CHAINS AS f ON f.id = c.chain;

@@ -89,15 +89,17 @@ UPDATE PATH_THREADS SET (parent, parent_time) =
   (SELECT p.globalTid, t.timestamp FROM LIBTRACE_THREAD_START AS t JOIN PATH_THREADS AS p ON p.globalTid = (t.globalTid & ~0xffffff) + t.parentTid
    WHERE t.globalTid = PATH_THREADS.globalTid AND t.parentTid <> 0 AND t.flags & 3 = 0 ORDER BY t.timestamp LIMIT 1)
 WHERE globalTid >> 24 & 0xffffff <> globalTid & 0xffffff;
+-- Of equal process ids in merged reports, that of the same report comes first; an id that was used again has another VM, too.
 UPDATE PATH_THREADS SET (parent, parent_time) =
-  (SELECT c.globalTid, min(c.timestamp, PATH_THREADS.start) FROM LIBTRACE_CHILD AS c
-   WHERE c.childPid = PATH_THREADS.globalTid & 0xffffff AND c.globalTid <> PATH_THREADS.globalTid ORDER BY c.timestamp LIMIT 1)
+  (SELECT c.globalTid, min(c.timestamp, PATH_THREADS.start) FROM PATH_THREADS AS t JOIN LIBTRACE_CHILD AS c ON c.childPid = t.globalTid & 0xffffff
+   WHERE t.globalTid = PATH_THREADS.globalTid AND c.globalTid <> t.globalTid ORDER BY c.globalTid >> 48 <> t.globalTid >> 48, c.timestamp LIMIT 1)
 WHERE globalTid >> 24 & 0xffffff = globalTid & 0xffffff;
 -- The parent does not learn the process id of a child of system() or popen(): its record next to the child's start is taken.
 UPDATE PATH_THREADS SET (parent, parent_time) =
   (SELECT c.globalTid, min(c.timestamp, p.start) FROM LIBTRACE_PROCESS AS p
           JOIN LIBTRACE_CHILD AS c ON c.childPid = 0 AND c.globalTid >> 24 & 0xffffff = p.parentPid
-   WHERE p.pid = PATH_THREADS.globalTid & 0xffffff AND c.globalTid <> PATH_THREADS.globalTid ORDER BY abs(c.timestamp - p.start) LIMIT 1)
+   WHERE p.globalPid >> 24 = PATH_THREADS.globalTid >> 24 AND c.globalTid <> PATH_THREADS.globalTid
+   ORDER BY c.globalTid >> 48 <> p.globalPid >> 48, abs(c.timestamp - p.start) LIMIT 1)
 WHERE parent IS NULL AND globalTid >> 24 & 0xffffff = globalTid & 0xffffff;
 
 -- Calls that end waits of other threads: of conditions, semaphores, barriers and locks by their object, of descriptors by time.
@@ -199,10 +201,10 @@ FROM (SELECT c.number,
 INSERT OR IGNORE INTO PATH_WAITS
 SELECT c.number, e.globalTid, e."end", CASE WHEN e.globalTid & 0xffffff = c.value THEN 'exact' ELSE 'likely' END
 FROM (SELECT c.number, c.value, c.name,
-             (SELECT e.rowid FROM PATH_ENDS AS e
-              WHERE e.is_process AND e."end" > c.start AND e."end" <= c."end" AND e.process <> c.globalTid >> 24
+             (SELECT e.rowid FROM PATH_ROLES AS o CROSS JOIN PATH_ENDS AS e
+              WHERE o.number = c.number AND e.is_process AND e."end" > c.start AND e."end" <= c."end" AND e.process <> c.globalTid >> 24
                     AND (c.name IN ('system', 'pclose', 'waitid') OR e.globalTid & 0xffffff = c.value)
-              ORDER BY e."end" DESC LIMIT 1) AS found
+              ORDER BY e.process >> 24 <> o.globalTid >> 48, e."end" DESC LIMIT 1) AS found
       FROM PATH_ROLES AS c WHERE c.role = 'process') AS c
      JOIN PATH_ENDS AS e ON e.rowid = c.found;
 
