@@ -30,13 +30,18 @@ static int64_t sum(int64_t a, int64_t b)
 	return (int64_t)((uint64_t)a + (uint64_t)b);
 }
 
+static int64_t difference(int64_t a, int64_t b)
+{
+	return (int64_t)((uint64_t)a - (uint64_t)b);
+}
+
 /* Convert along the line through two knots. */
 static int64_t along(const struct clock_knot *a, const struct clock_knot *b, int64_t ns)
 {
-	const double span = (double)(b->from - a->from),
-		     excess = (double)(b->to - a->to - (b->from - a->from));
-	const int64_t since = sum(ns, -a->from);
-	const double more = floor((double)since * (excess / span));
+	const uint64_t span = (uint64_t)difference(b->from, a->from);
+	const int64_t excess = difference(difference(b->to, a->to), (int64_t)span),
+		      since = difference(ns, a->from);
+	const double more = floor((double)since * ((double)excess / (double)span));
 	return sum(sum(a->to, since), fabs(more) < 9e18 ? (int64_t)more : 0);
 }
 
@@ -59,7 +64,7 @@ int64_t clock_map_time(const struct clock_map *m, int64_t ns)
 static int64_t time_before(const struct clock_map *m, int64_t ns)
 {
 	uint32_t low = 0;
-	ns = sum(ns, -m->shift);
+	ns = difference(ns, m->shift);
 	if (m->count < 2)
 		return ns;
 	while (low + 2 < m->count && m->knots[low + 1].to <= ns)

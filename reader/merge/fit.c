@@ -37,6 +37,21 @@ struct fitting {
 	bool is_begun;
 };
 
+/* Return a - b. Hostile files have any times: then it is rounded. */
+static double distance(int64_t a, int64_t b)
+{
+	int64_t exact;
+	return __builtin_sub_overflow(a, b, &exact) ? (double)a - (double)b : (double)exact;
+}
+
+/* Return a + b, but a where that is no time. */
+static int64_t moved(int64_t a, double b)
+{
+	int64_t result;
+	return fabs(b) < 9e18 && !__builtin_add_overflow(a, (int64_t)round(b), &result) ? result
+											: a;
+}
+
 static int compare_bounds(const void *a, const void *b)
 {
 	const struct fit_bound *x = a, *y = b;
@@ -173,8 +188,11 @@ static bool span_fit(struct span *s)
 
 static int knot_add(struct fitting *f, const struct span *s, double x)
 {
-	const int64_t a = f->x0 + (int64_t)x, b = a + f->y0 + (int64_t)llround(estimate_at(s, x));
-	return clock_map_add(&f->fit->map, (struct clock_knot){b, a});
+	const int64_t a = moved(f->x0, x);
+	int64_t b;
+	if (__builtin_add_overflow(a, f->y0, &b))
+		return 0;
+	return clock_map_add(&f->fit->map, (struct clock_knot){moved(b, estimate_at(s, x)), a});
 }
 
 /* Add the line of a span to the result. */
@@ -201,12 +219,12 @@ static void span_begin(struct fitting *f, struct span *s, uint32_t first, uint32
 	*s = (struct span){.upper.points = f->room, .lower.points = f->room + count};
 	for (uint32_t i = first; i < first + count; i++) {
 		const struct fit_bound *b = &f->bounds[i];
-		const struct point p = {(double)(b->ns - f->x0),
-			(double)(b->difference - f->y0) + (b->is_upper ? f->slack : -f->slack)};
+		const struct point p = {distance(b->ns, f->x0),
+			distance(b->difference, f->y0) + (b->is_upper ? f->slack : -f->slack)};
 		hull_add(b->is_upper ? &s->upper : &s->lower, p, b->is_upper ? 1 : -1);
 	}
-	s->first = (double)(f->bounds[first].ns - f->x0);
-	s->last = (double)(f->bounds[first + count - 1].ns - f->x0);
+	s->first = distance(f->bounds[first].ns, f->x0);
+	s->last = distance(f->bounds[first + count - 1].ns, f->x0);
 }
 
 /* Fit one line to a range of bounds. Returns false if none fits, or a side has no bounds. */
@@ -225,12 +243,19 @@ static uint32_t sides_find(const struct fitting *f, uint32_t first, uint32_t end
 	return 0;
 }
 
-/* Return the greatest number of bounds from `first` on that one line fits; 0 = none. */
+/* Return the greatest number of bounds from `first` on that one line fits; 0 = none. Its time is
+ * that of the piece, not of all bounds behind it. */
 static uint32_t piece_find(struct fitting *f, struct span *s, uint32_t first, uint32_t end)
 {
-	uint32_t fits = sides_find(f, first, end), fails = end - first;
+	const uint32_t rest = end - first;
+	uint32_t fits = sides_find(f, first, end), fails = fits;
 	if (!fits || !range_fit(f, s, first, fits))
 		return 0;
+	while (fails == fits && fits < rest) {
+		fails = fits < rest / 2 ? 2 * fits : rest;
+		if (range_fit(f, s, first, fails))
+			fits = fails;
+	}
 	while (fails - fits > 1) {
 		const uint32_t middle = fits + (fails - fits) / 2;
 		if (range_fit(f, s, first, middle))
@@ -244,20 +269,19 @@ static uint32_t piece_find(struct fitting *f, struct span *s, uint32_t first, ui
 /* Fit all bounds, by one line or by several, each as long as possible. */
 static int pieces_fit(struct fitting *f, uint32_t count)
 {
-	uint32_t first = 0, taken = 0;
+	uint32_t first = 0, taken = 0, two_sided = count - 1;
 	struct span s;
 	int error = 0;
 	if (!sides_find(f, 0, count))
 		return -ENOENT;
+	while (f->bounds[two_sided].is_upper == f->bounds[count - 1].is_upper)
+		two_sided--;
 	for (; !error && first < count; first += taken) {
 		const uint32_t from = first;
-		while (first && !sides_find(f, first, count))
-			first--; /* the rest is on one side: begin earlier */
-		if (range_fit(f, &s, first, count - first))
-			taken = count - first;
-		else
-			taken = first < from ? 0 : piece_find(f, &s, first, count);
-		if (!taken)
+		if (first > two_sided)
+			first = two_sided; /* the rest is on one side: begin earlier */
+		taken = piece_find(f, &s, first, count);
+		if (!taken || (first < from && first + taken < count))
 			return -EDOM;
 		if (first + taken == count)
 			f->fit->error_ends_ns =
@@ -280,8 +304,8 @@ int fit_bounds(struct fit *ret, struct fit_bound *bounds, uint32_t count, double
 		.slack = slack_ns,
 		.x0 = bounds[0].ns,
 		.y0 = bounds[0].difference};
-	f.first = (double)(first_ns - f.x0);
-	f.last = (double)(last_ns - f.x0);
+	f.first = distance(first_ns, f.x0);
+	f.last = distance(last_ns, f.x0);
 	const int error = f.room ? pieces_fit(&f, count) : -ENOMEM;
 	free(f.room);
 	if (error)

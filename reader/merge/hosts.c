@@ -260,7 +260,7 @@ static void times_shift(struct hosts *h)
 		least = first < least ? first : least;
 	}
 	for (uint32_t i = 0; least < 0 && i < h->count; i++)
-		h->rows[i].map.shift -= least;
+		h->rows[i].map.shift = before(h->rows[i].map.shift, least);
 }
 
 int hosts_align(struct hosts *h, struct edges *e)

@@ -11,6 +11,7 @@
 #include "tests/unit/tap.h"
 
 #define BOUNDS 400u
+#define MANY 200000u
 #define TRIES 200u
 #define SPAN_NS 60e9
 #define START_NS 1000000000000ll
@@ -117,6 +118,45 @@ static void refusals_test(void)
 	clock_map_release(&f.map);
 }
 
+/* Bounds that no line fits over more than a few: each piece's time is its own. */
+static void many_pieces_test(void)
+{
+	struct fit_bound *bounds = calloc(MANY, sizeof(*bounds));
+	struct fit f = {.has_drift = true};
+	for (uint32_t i = 0; bounds && i < MANY; i++)
+		bounds[i] = (struct fit_bound){
+			1000ll * i, i / 4 % 2 ? 1000000 : 0, i % 2 && i < MANY - MANY / 4};
+	const int error = bounds ? fit_bounds(&f, bounds, MANY, 10, 0, 1000ll * MANY) : -ENOMEM;
+	check(error == -EDOM || (!error && f.map.count > 2), "many contradictions: %d", error);
+	clock_map_release(&f.map);
+	free(bounds);
+}
+
+/* Times of hostile files: the sanitizers see any overflow. */
+static void extremes_test(void)
+{
+	const int64_t times[] = {INT64_MIN, INT64_MIN + 1, -1, 0, INT64_MAX - 1, INT64_MAX};
+	const uint32_t n = sizeof(times) / sizeof(times[0]);
+	for (uint32_t i = 0; i < n * n * n; i++) {
+		const int64_t x = times[i % n], y = times[i / n % n], z = times[i / n / n];
+		struct fit_bound bounds[] = {{x, y, true}, {y, z, false}, {z, x, true}};
+		struct fit f;
+		const int error = fit_bounds(&f, bounds, 3, 0, y, z);
+		struct clock_map both = {0}, again = {.shift = x};
+		if (error || clock_map_compose(&both, &f.map, &again))
+			continue;
+		clock_map_time(&both, y);
+		clock_map_time(&both, z);
+		clock_map_release(&both);
+		clock_map_release(&f.map);
+	}
+	struct clock_map wide = {.shift = INT64_MIN};
+	const int error = clock_map_add(&wide, (struct clock_knot){INT64_MIN, INT64_MIN}) |
+		clock_map_add(&wide, (struct clock_knot){INT64_MAX, INT64_MAX});
+	check(!error && clock_map_time(&wide, 5) == INT64_MIN + 5, "any times are converted");
+	clock_map_release(&wide);
+}
+
 static void maps_test(void)
 {
 	struct clock_map a = {0}, b = {0}, both = {0};
@@ -148,6 +188,8 @@ int main(void)
 	lines_test();
 	turns_test();
 	refusals_test();
+	many_pieces_test();
+	extremes_test();
 	maps_test();
 	return tap_done();
 }
