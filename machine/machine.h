@@ -21,6 +21,7 @@
  * MACHINE_IP_FIXED        offset of a return address from the CFA; 0 = it is behind the
  *                         saved frame pointer
  * MACHINE_BARE_LEAF       whether an interrupted leaf function may have no frame: CFA = sp
+ * MACHINE_SIGRETURN_BARE  whether the return from a signal handler has no tables
  * MACHINE_IP_BREG         whether call frame information reads the instruction pointer
  * MACHINE_FUNCTIONS       1 or 0: whether tracer/functions has stubs
  * MACHINE_SIGNAL_*_BYTES  from the stack pointer of a signal handler's return path to the

@@ -96,7 +96,8 @@ static bool step_edge(struct registers_all *registers)
 
 bool registers_at_sigreturn(uint64_t ip)
 {
-	return code_readable(ip, 8) && machine_is_sigreturn((const void *)(uintptr_t)ip);
+	return MACHINE_SIGRETURN_BARE && code_readable(ip, 8) &&
+		machine_is_sigreturn((const void *)(uintptr_t)ip);
 }
 
 /* Step out of code without tables: it keeps rbp, or the instruction after the call says the size

@@ -32,6 +32,7 @@
 #define MACHINE_UNWINDS true
 #define MACHINE_IP_FIXED (-8)
 #define MACHINE_BARE_LEAF false
+#define MACHINE_SIGRETURN_BARE false
 #define MACHINE_IP_BREG true
 #define MACHINE_FUNCTIONS 1
 #define MACHINE_UNW_GETCONTEXT "_Ux86_64_getcontext"
