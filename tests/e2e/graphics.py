@@ -81,6 +81,8 @@ def statistics():
     wanted = {("ETW", "VSyncInterrupt"): "50", ("SLI", "SLI query"): "100", ("SLI", "SLI transfer A - BE"): "200", ("SLI", "SLI statistics"): "300",
               ("DX12", "ID3D12CommandQueue::ExecuteCommandLists"): "2000", ("OpenGL GPU", "glClear"): "300", ("WDDM", "dma packet"): "700"}
     tap.ok(wanted.items() <= found.items(), "graphics_sum has every kind of event", found)
+    said = trace("stats", "-r", "graphics_sum,wddm_queue_sum", MADE)
+    tap.ok(said.status == 0 and not said.err, "two reports that prepare the same views", said)
 
 
 def timelines():

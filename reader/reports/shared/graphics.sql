@@ -2,6 +2,7 @@
 -- Events of graphics APIs and of Windows: those that nsys records there, and calls of Vulkan and OpenGL. A packet of a
 -- WDDM queue is in it from its start to its stop.
 
+DROP VIEW IF EXISTS temp.WDDM_PACKETS;
 CREATE TEMP VIEW WDDM_PACKETS AS
 SELECT s.id, 1 AS queueType, 'dma' AS queueName, s.start, e.start AS "end", s.globalTid, s.gpu, s.context, s.engineType
 FROM WDDM_DMA_PACKET_START_EVENTS AS s
@@ -11,6 +12,7 @@ SELECT s.id, 0, 'queue', s.start, e.start, s.globalTid, s.gpu, s.context, s.engi
 FROM WDDM_QUEUE_PACKET_START_EVENTS AS s
      JOIN WDDM_QUEUE_PACKET_STOP_EVENTS AS e ON e.context = s.context AND e.submitSequence = s.submitSequence AND e.start >= s.start;
 
+DROP VIEW IF EXISTS temp.GRAPHICS_EVENTS;
 CREATE TEMP VIEW GRAPHICS_EVENTS AS
 SELECT g.number, g.kind, g.start, coalesce(g."end", g.start) AS "end", g.globalTid, coalesce(s.value, g.text, g.kind) AS name
 FROM (SELECT id << 4 AS number, 'DX12' AS kind, start, "end", globalTid, nameId, NULL AS text FROM DX12_API
