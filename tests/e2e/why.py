@@ -6,11 +6,13 @@ import csv
 import io
 import json
 import os
+import re
+import sqlite3
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import libdevice as device  # noqa: E402
-from lib import app, folder, main, recorded, tap, trace  # noqa: E402
+from lib import SRC, app, folder, main, recorded, tap, trace  # noqa: E402
 
 STAGE_NS = 8e6  # stages sleep for at least 10 ms, waits for them are shorter parts of the path
 TRIES = 4  # on a busy machine a thread may begin so late that another stage is on the path
@@ -103,6 +105,28 @@ def pipes():
 def teams():
     """Threads of OpenMP wait for the last one that comes to a barrier."""
     known_path("openmp_waits", ["third", "second", "first", "third", "second", "first"], {"Barrier": "exact"}, command=[app("openmp_waits")], sources="osrt,openmp")
+
+
+def steps_of_barriers(tasks):
+    """Return the steps in thousands that SQLite takes to find who came to the barriers of so many tasks of OpenMP."""
+    steps = []
+    d = sqlite3.connect(":memory:")
+    for name in ("TASK", "SYNC_REGION"):
+        d.execute(f"CREATE TABLE OPENMP_EVENT_KIND_{name} (id INTEGER PRIMARY KEY, globalTid, parallelId, start, \"end\", kind)")
+        d.executemany(f"INSERT INTO OPENMP_EVENT_KIND_{name} VALUES (?, 1, ?, ?, ?, 2)", [(n, n, 10**6 * n, 10**6 * n + 900) for n in range(1, tasks + 1)])
+    with open(os.path.join(SRC, "reader/reports/shared/path.sql"), encoding="utf-8") as file:
+        found = [each for each in file.read().split(";\n") if re.search(r"(TABLE|ON) PATH_(BARRIERS|ARRIVALS)\b", each)]
+    d.set_progress_handler(lambda: steps.append(1), 1000)
+    for each in found:
+        d.execute(each)
+    d.set_progress_handler(None, 0)
+    return len(steps), d.execute("SELECT count(*) FROM PATH_ARRIVALS").fetchone()[0]
+
+
+def many_tasks():
+    """The work for tasks of OpenMP grows with their number, not with its square."""
+    (few, arrivals), (many, _) = steps_of_barriers(500), steps_of_barriers(4000)
+    tap.ok(arrivals == 500 and few > 0 and many < 12 * few, "eight times the tasks take eight times the steps", (few, many, arrivals))
 
 
 def children_without_pid():
@@ -198,4 +222,4 @@ def ranges():
     tap.ok(refused.status == 2 and b"write ? for" in refused.err, "a range with a colon is refused with what to write instead", refused)
 
 
-main(joins, locks, conditions, barriers, children, pipes, teams, children_without_pid, interrupted, unseen_writes, timeouts, files, semaphores, devices, ranges)
+main(joins, locks, conditions, barriers, children, pipes, teams, many_tasks, children_without_pid, interrupted, unseen_writes, timeouts, files, semaphores, devices, ranges)

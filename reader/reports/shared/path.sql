@@ -284,14 +284,18 @@ FROM (SELECT c.number, (SELECT e.rowid FROM PATH_ENDS AS e JOIN PATH_THREADS AS 
 
 -- Barriers of OpenMP: the thread of the team that came last. `n` is the number of the barrier in its region. A thread that has no row of the last barrier
 -- (libgomp's workers) came to it at the end of its task. Who stays in a barrier after the end of the region waits for the next one to begin.
+-- The barriers of a thread follow each other, so that the last one that began before a task ended is the one that it ended in, if there is one.
+DROP TABLE IF EXISTS temp.PATH_BARRIERS;
+CREATE TEMP TABLE PATH_BARRIERS AS SELECT id, globalTid, parallelId, start, "end" FROM OPENMP_EVENT_KIND_SYNC_REGION WHERE kind BETWEEN 1 AND 4;
+CREATE INDEX temp.PATH_BARRIERS_ORDER ON PATH_BARRIERS (globalTid, parallelId, start);
 DROP TABLE IF EXISTS temp.PATH_ARRIVALS;
 CREATE TEMP TABLE PATH_ARRIVALS AS
 SELECT id, globalTid >> 24 AS process, parallelId, globalTid, start, row_number() OVER (PARTITION BY globalTid, parallelId ORDER BY start, id) AS n
-FROM (SELECT id, globalTid, parallelId, start FROM OPENMP_EVENT_KIND_SYNC_REGION WHERE kind BETWEEN 1 AND 4
+FROM (SELECT id, globalTid, parallelId, start FROM PATH_BARRIERS
       UNION ALL
       SELECT NULL, t.globalTid, t.parallelId, max(t."end") FROM OPENMP_EVENT_KIND_TASK AS t
-      WHERE t.kind = 2 AND NOT EXISTS (SELECT 1 FROM OPENMP_EVENT_KIND_SYNC_REGION AS s
-                                       WHERE s.globalTid = t.globalTid AND s.parallelId = t.parallelId AND s.kind BETWEEN 1 AND 4 AND s.start <= t."end" AND s."end" >= t."end" - 100000)
+      WHERE t.kind = 2 AND coalesce((SELECT s."end" FROM PATH_BARRIERS AS s WHERE s.globalTid = t.globalTid AND s.parallelId = t.parallelId AND s.start <= t."end"
+                                     ORDER BY s.start DESC LIMIT 1) < t."end" - 100000, 1)
       GROUP BY t.globalTid, t.parallelId);
 CREATE INDEX temp.PATH_ARRIVALS_ORDER ON PATH_ARRIVALS (process, parallelId, n, start);
 CREATE INDEX temp.PATH_ARRIVALS_ROWS ON PATH_ARRIVALS (id);
