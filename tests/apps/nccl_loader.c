@@ -6,8 +6,10 @@
  * NCCL documents: a collective ends when it is enqueued, its network operations and kernels follow,
  * on the proxy's thread. Prints what the plug-in asked for.
  *
- *   nccl_loader VERSION [old|kill]      old: ncclGetVersion() is that of a release without version
- * 4
+ *   nccl_loader VERSION [old|kill|communicators|open]
+ *     old            ncclGetVersion() is that of a release without version 4
+ *     communicators  there are many, with one mask
+ *     open           many messages are open at once
  */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -19,7 +21,8 @@
 
 #include "tracer/nccl/plugin_abi.h"
 
-#define FOREIGN ((void *)0x1234567)
+#define FOREIGN ((void *)5) /* a handle of this process, too: the second event */
+#define MANY 33000          /* more events, or communicators, than libtrace has room for */
 
 int ncclGetVersion(int *version);
 
@@ -102,6 +105,26 @@ static int init(void)
 			    : plugin->init_5(&context, 0xabcd, &mask, "world", 1, 4, 1, NULL);
 }
 
+static void communicators(void)
+{
+	void *const first = context;
+	int wanted = mask;
+	for (int i = 1; i < MANY / 10 && wanted; i++)
+		wanted = init() ? 0 : wanted & mask;
+	puts(wanted && wanted == mask ? "one mask" : "the mask was changed");
+	context = first;
+}
+
+static void messages(void)
+{
+	static void *open[MANY];
+	for (int i = 0; i < MANY; i++)
+		open[i] = begin(NCCL_P2P, NULL,
+			&(struct nccl_event){.p2p = {"Send", NULL, "ncclInt8", 1, 3, 2, NULL}});
+	for (int i = 0; i < MANY; i++)
+		end(open[i]);
+}
+
 static void report(void)
 {
 	struct nccl_event group = {.parent = NULL};
@@ -139,7 +162,11 @@ int main(int argc, char **argv)
 	}
 	printf("version %d mask 0x%x\n", version, (unsigned)mask);
 	fflush(stdout);
+	if (argc > 2 && !strcmp(argv[2], "communicators"))
+		communicators();
 	report();
+	if (argc > 2 && !strcmp(argv[2], "open"))
+		messages();
 	if (argc > 2 && !strcmp(argv[2], "kill"))
 		raise(SIGKILL);
 	plugin->finalize(context);

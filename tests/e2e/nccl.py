@@ -72,6 +72,22 @@ def ends():
     tap.ok(traced.out == b"no profiler\n" and not report.events("--kind", "nccl"), "nothing is offered without -t nccl", str(traced))
 
 
+def limits():
+    """More communicators and open events than there is room for: counted, and a user's plug-in gets the events."""
+    path = os.path.join(folder(), "r.rep")
+    traced = trace("run", "-t", "nccl", "-o", path, "--", LOADER, "6", "communicators", env=clean_env())
+    report = Report(path)
+    tap.ok(b"one mask\n" in traced.out and len(report.events("--kind", "nccl_communicator")) == 1024 and report.dropped() == 3300 - 1024 and
+           len(report.events("--kind", "nccl")) == 9, "communicators without room are counted, and change nothing for the others", f"{traced} {report.dropped()}")
+    env = clean_env(NCCL_PROFILER_PLUGIN=plugin("five", "-DWITH_VERSION_5"))
+    plain = run([LOADER, "5", "open"], env=env)
+    traced = trace("run", "-t", "nccl", "-o", path, "--force-overwrite", "true", "--", LOADER, "5", "open", env=env)
+    report = Report(path)
+    events = [e for e in report.events("--kind", "nccl") if e["kind"] == P2P]
+    tap.ok(len(calls(plain)) > 66000 and calls(traced) == calls(plain) and report.dropped() > 0 and len(events) + report.dropped() == 33001,
+           "a user's plug-in gets events without room, which are counted", f"{len(calls(plain))} {len(calls(traced))} {len(events)} {report.dropped()}")
+
+
 def plugin(name, *flags):
     path = os.path.join(folder(), f"libnccl-profiler-{name}.so")
     subprocess.run(["cc", "-shared", "-fPIC", f"-I{SRC}", f"-I{os.environ.get('GEN', 'build/gen')}", *flags, "-o", path, os.path.join(SRC, "tests/apps/libnccl_user.c")],
@@ -130,4 +146,4 @@ def real():
     tap.ok(result.status == 0 and result.out == b"4 libtrace\n5 libtrace\n6 libtrace\n", "NCCL itself finds our versions of the interface", str(result))
 
 
-main(versions, ends, users_plugin, real)
+main(versions, ends, limits, users_plugin, real)

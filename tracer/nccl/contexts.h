@@ -28,14 +28,14 @@ struct nccl_context {
 
 /* An event that has begun, or ended not long ago. */
 struct nccl_open {
-	uint64_t number; /* 0 = none; stored last */
-	uint64_t tick;   /* 0 = it is not to be recorded */
-	void *theirs;    /* handle of the user's plug-in */
-	struct nccl_context *context;
-	uint64_t parent, sequence, count, bytes;
+	uint64_t number;                  /* 0 = none; stored last */
+	uint64_t tick;                    /* 0 = it is not to be recorded */
+	void *theirs;                     /* handle of the user's plug-in */
+	const struct nccl_plugin *plugin; /* theirs: the communicator may end first */
+	uint64_t comm, parent, sequence, count, bytes;
 	uint64_t device_start, device_end;
 	uint32_t name, type, algorithm, protocol; /* names, as in records */
-	int32_t peer;
+	int32_t rank, peer;
 	uint32_t channels, steps;
 	uint8_t kind;
 	uint8_t is_open;
@@ -49,6 +49,12 @@ struct nccl_open *nccl_event_take(uint64_t *ret_number);
 
 /* Return the event of a handle; NULL if it ended long ago, or is none of ours. */
 struct nccl_open *nccl_event_of(const void *handle);
+
+/* Return true for a handle of the user's plug-in, which NCCL has as it is: ours are odd. */
+static inline bool nccl_is_theirs(const void *handle)
+{
+	return handle && !((uintptr_t)handle & 1);
+}
 
 static inline void *nccl_handle(uint64_t number)
 {

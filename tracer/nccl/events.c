@@ -16,6 +16,14 @@
 
 const struct nccl_plugin *nccl_user[NCCL_VERSION_LAST + 1];
 
+/* The user's plug-in that has begun events without an entry here. */
+static const struct nccl_plugin *plugin_of_lost;
+
+static const struct nccl_plugin *lost_plugin(void)
+{
+	return __atomic_load_n(&plugin_of_lost, __ATOMIC_ACQUIRE);
+}
+
 static const char *const names[NCCL_KINDS] = {
 #define NCCL_KIND(bit, id, name) [bit] = name,
 #include "common/schema/nccl.def"
@@ -91,8 +99,7 @@ static int context_new(void **ret_context, int *mask, const struct communicator 
 {
 	uint64_t tick = clock_ticks();
 	struct nccl_context *c = nccl_context_take();
-	*mask = 0;
-	*ret_context = c;
+	*ret_context = c; /* *mask is one for all communicators */
 	if (!c) {
 		session_count_drop(DROP_NO_LANE);
 		return 0;
@@ -196,26 +203,33 @@ static void begin(struct nccl_open *e, const struct nccl_event *d, const struct 
 	thread_leave(t);
 }
 
+/* Return whether the parent is in another process, whose handle it is. */
+static bool is_foreign(uint8_t kind, const struct nccl_event *d)
+{
+	return kind == NCCL_PROXY_OP && d->proxy.pid != (int32_t)session.pid;
+}
+
 /* Return the handle of the user's plug-in for a parent. A parent in another process is none of
  * ours; nor of theirs, as they know by its pid. */
-static void *theirs_of(void *parent, bool is_foreign)
+static void *theirs_of(void *parent, bool foreign)
 {
-	const struct nccl_open *e = is_foreign ? NULL : nccl_event_of(parent);
-	return is_foreign ? parent : e ? e->theirs : NULL;
+	const struct nccl_open *e = foreign ? NULL : nccl_event_of(parent);
+	return foreign || nccl_is_theirs(parent) ? parent : e ? e->theirs : NULL;
 }
 
 /* Call the user's plug-in with its own handles in place of ours. Version 4 knows the group as the
  * parent of collectives and messages. */
 static void theirs_start(struct nccl_context *c, struct nccl_open *e, struct nccl_event *d)
 {
+	if (e->kind >= 31 || !(mask_of_theirs(c) & BIT(e->kind)))
+		return;
 	void *const parent = d->parent;
 	void **const group = c->version < 5 ? NULL
 		: e->kind == NCCL_COLL      ? &d->coll.group
 		: e->kind == NCCL_P2P       ? &d->p2p.group
 					    : NULL;
 	void *const their_group = group ? *group : NULL;
-	d->parent =
-		theirs_of(parent, e->kind == NCCL_PROXY_OP && d->proxy.pid != (int32_t)session.pid);
+	d->parent = theirs_of(parent, is_foreign(e->kind, d));
 	if (group)
 		*group = theirs_of(their_group, false);
 	if (group && c->their_version < 5)
@@ -232,20 +246,42 @@ static uint8_t kind_of(const struct nccl_context *c, const struct nccl_event *d)
 	return type ? (uint8_t)__builtin_ctzll(type) : 63;
 }
 
+/* Begin an event that has no entry: it is the user's plug-in's alone. */
+static void *start_lost(struct nccl_context *c, struct nccl_event *event)
+{
+	struct nccl_open lost = {.kind = kind_of(c, event)};
+	session_count_drop(DROP_NO_LANE);
+	theirs_start(c, &lost, event);
+	if (!lost.theirs)
+		return NULL;
+	if (!nccl_is_theirs(lost.theirs)) { /* it looks like ours */
+		c->plugin->stop(lost.theirs);
+		return NULL;
+	}
+	__atomic_store_n(&plugin_of_lost, c->plugin, __ATOMIC_RELEASE);
+	return lost.theirs;
+}
+
 int nccl_start(void *context, void **ret_handle, struct nccl_event *event)
 {
 	struct nccl_context *c = context;
 	uint64_t number = 0;
 	struct nccl_open *e = c ? nccl_event_take(&number) : NULL;
 	*ret_handle = NULL;
-	if (!e) {
+	if (!c)
 		session_count_drop(DROP_NO_LANE);
+	else if (!e)
+		*ret_handle = start_lost(c, event);
+	if (!e)
 		return 0;
-	}
-	*e = (struct nccl_open){.context = c, .is_open = 1, .peer = -1, .kind = kind_of(c, event)};
-	begin(e, event, nccl_event_of(event->parent));
-	if (e->kind < 31 && mask_of_theirs(c) & BIT(e->kind))
-		theirs_start(c, e, event);
+	*e = (struct nccl_open){.plugin = c->plugin,
+		.comm = c->comm,
+		.rank = c->rank,
+		.is_open = 1,
+		.peer = -1,
+		.kind = kind_of(c, event)};
+	begin(e, event, is_foreign(e->kind, event) ? NULL : nccl_event_of(event->parent));
+	theirs_start(c, e, event);
 	__atomic_store_n(&e->number, number, __ATOMIC_RELEASE);
 	*ret_handle = nccl_handle(number);
 	mask_set(c);
@@ -257,13 +293,15 @@ int nccl_start(void *context, void **ret_handle, struct nccl_event *event)
 int nccl_state(void *handle, int state, void *arguments)
 {
 	struct nccl_open *e = nccl_event_of(handle);
+	if (nccl_is_theirs(handle))
+		return lost_plugin()->state(handle, state, arguments);
 	if (!e)
 		return 0;
 	if (arguments && e->kind == NCCL_KERNEL_CHANNEL && state == NCCL_STATE_KERNEL_STOP)
 		e->device_end = *(const uint64_t *)arguments;
 	if (arguments && e->kind == NCCL_PROXY_STEP)
 		e->bytes = *(const size_t *)arguments;
-	return e->theirs ? e->context->plugin->state(e->theirs, state, arguments) : 0;
+	return e->theirs ? e->plugin->state(e->theirs, state, arguments) : 0;
 }
 
 static void name_set(struct plain_row *r, enum plain_column column, uint32_t name)
@@ -280,8 +318,8 @@ static void event_record(const struct nccl_open *e, uint64_t number)
 		return;
 	name_set(&r, COLUMN_NCCL_NAME, e->name);
 	plain_set(&r, COLUMN_NCCL_KIND, e->kind);
-	plain_set(&r, COLUMN_NCCL_COMM, e->context->comm);
-	plain_set_signed(&r, COLUMN_NCCL_RANK, e->context->rank);
+	plain_set(&r, COLUMN_NCCL_COMM, e->comm);
+	plain_set_signed(&r, COLUMN_NCCL_RANK, e->rank);
 	plain_set(&r, COLUMN_NCCL_SEQUENCE, e->sequence);
 	plain_set(&r, COLUMN_NCCL_NUMBER, number);
 	plain_set(&r, COLUMN_NCCL_PARENT, e->parent);
@@ -303,10 +341,12 @@ int nccl_stop(void *handle)
 {
 	struct nccl_open *e = nccl_event_of(handle);
 	int result = 0;
+	if (nccl_is_theirs(handle))
+		return lost_plugin()->stop(handle);
 	if (!e || !e->is_open)
 		return 0;
 	if (e->theirs)
-		result = e->context->plugin->stop(e->theirs);
+		result = e->plugin->stop(e->theirs);
 	event_record(e, e->number);
 	__atomic_store_n(&e->is_open, 0, __ATOMIC_RELEASE);
 	return result;
