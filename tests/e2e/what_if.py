@@ -8,7 +8,11 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from _random_programs import Simulation, program  # noqa: E402
-from lib import app, folder, main, recorded, tap, trace  # noqa: E402
+from lib import SRC, app, folder, main, recorded, tap, trace  # noqa: E402
+
+sys.path.insert(0, os.path.join(SRC, "reader/python"))
+sys.dont_write_bytecode = True
+from trace_tools.replay import Graph, Row  # noqa: E402
 
 SEEDS = range(1, 16)
 FACTORS = (0.3, 0.5, 0.8, 1.5, 2)
@@ -123,4 +127,57 @@ def replayed():
            "stage 4, which the others wait for through pipes, saves its half when it takes half as long", found)
 
 
-main(random_programs, rankings, refusals, comparisons, replayed)
+def row(kind, number, track, start, end, name="", **more):
+    return Row(kind, number, track, start, end, name, *(more.get(each) for each in ("object", "value", "other", "other_time", "sure", "place")))
+
+
+def barrier(threads):
+    """Threads that meet at one barrier."""
+    return [row("track", 0, n, 0, 10**6, value=n == 1) for n in range(1, threads + 1)] + \
+        [row("barrier", n, n, n, 10**5 + n, "pthread_barrier_wait", object=1) for n in range(1, threads + 1)]
+
+
+def children(count):
+    """A process that starts, and joins, so many threads whose order nobody knows."""
+    rows = [row("track", 0, 1, 0, 10**8, value=1)]
+    for n in range(count):
+        rows += [row("track", 0, 100 + n, 1000 * n + 10, 1000 * n + 500, other=1), row("call", 2 * n, 1, 1000 * n, 1000 * n + 50, "clone", value=-1),
+                 row("join", 2 * n + 1, 1, 1000 * n + 100, 1000 * n + 600, "pthread_join")]
+    return rows
+
+
+def stream(count):
+    """A thread that launches so many kernels, and waits for each, which had ended."""
+    rows = [row("track", 0, 1, 0, 10**8, value=1), row("track", 0, -1, 0, 0)]
+    for n in range(count):
+        rows += [row("call", 3 * n, 1, 1000 * n, 1000 * n + 50, "cuLaunchKernel"), row("work", 3 * n + 1, -1, 1000 * n + 60, 1000 * n + 90, other=1, other_time=1000 * n + 50),
+                 row("device", 3 * n + 2, 1, 1000 * n + 100, 1000 * n + 200, "cuStreamSynchronize")]
+    return rows
+
+
+def opcodes(function):
+    """Return what a function returns, and how many instructions of Python it takes."""
+    taken = [0]
+
+    def count(frame, event, _):
+        frame.f_trace_opcodes, frame.f_trace_lines = True, False
+        taken[0] += event == "opcode"
+        return count
+    sys.settrace(count)
+    try:
+        return function(), taken[0]
+    finally:
+        sys.settrace(None)
+
+
+def sizes():
+    """The graph of a larger run takes as much more work, and keeps as many more waits, as the run is larger."""
+    for make in (barrier, children, stream):
+        (few, few_taken), (many, many_taken) = (opcodes(lambda n=n: Graph(make(n))) for n in (25, 200))
+        few_waits, many_waits = (sum(map(len, graph.waits.values())) for graph in (few, many))
+        tap.ok(many_taken < 12 * few_taken and 0 < few_waits and many_waits <= 8 * few_waits + 8, f"{make.__name__}: eight times the calls take eight times the work",
+               (few_taken, many_taken, few_waits, many_waits))
+        tap.ok(not many.replay().broken, f"{make.__name__}: its replay ends", many.replay())
+
+
+main(sizes, random_programs, rankings, refusals, comparisons, replayed)

@@ -63,12 +63,26 @@ class Row(NamedTuple):
 class Mark:
     """A point of a track that others wait for, and the time when a replay passes it."""
 
-    __slots__ = ("at", "state", "waiting")
+    __slots__ = ("at", "groups", "state", "waiting")
 
     def __init__(self, at: int) -> None:
         self.at = at
         self.state: State | None = None
         self.waiting: list[Player] = []
+        self.groups: tuple[Group, ...] = ()
+
+
+class Group(Mark):
+    """A mark that a replay passes when it has passed all of its members: the arrivals at a barrier."""
+
+    __slots__ = ("members", "missing")
+
+    def __init__(self, members: list[Mark]) -> None:
+        super().__init__(max(mark.at for mark in members))
+        self.members = members
+        self.missing = len(members)
+        for mark in members:
+            mark.groups += (self,)
 
 
 class State(NamedTuple):
@@ -150,6 +164,7 @@ class Graph:
         self.wakes = self.usual_wakes()
         self.locks = self.known_locks()
         self.waits: dict[int, list[tuple[Mark, float]]] = collections.defaultdict(list)  # of calls, by id
+        self.groups: list[Group] = []
         for find in (
             self.find_begins,
             self.find_known,
@@ -219,16 +234,17 @@ class Graph:
                 children[track.row.other or 0].append(track)
         for number, begun in children.items():
             parent = self.tracks[number]
-            created = [c for c in parent.calls if c.name in CREATE[:2] and not c.value]
+            creating = [c for c in parent.calls if c.name in CREATE]
+            starts = [c.start for c in creating]
+            by_value = {c.value: c for c in reversed(creating)}
+            created = [c for c in creating if c.name in CREATE[:2] and not c.value]
             threads = sorted((t for t in begun if t.row.track >> 24 == number >> 24), key=lambda t: t.row.track)
             known = dict(zip((t.row.track for t in threads), created)) if len(threads) == len(created) else {}
             for track in begun:
-                call = known.get(track.row.track) or next(
-                    (c for c in parent.calls if c.name in CREATE and c.value == track.row.track & 0xFFFFFF), None
-                )
+                call = known.get(track.row.track) or by_value.get(track.row.track & 0xFFFFFF)
                 if not call:
-                    before = [c for c in parent.calls if c.name in CREATE and c.start <= track.row.start]
-                    call = before[-1] if before else None
+                    before = bisect.bisect_right(starts, track.row.start)
+                    call = creating[before - 1] if before else None
                 at = call.start if call else track.row.other_time or track.row.start
                 track.begin = (parent.mark(at), max(track.row.start - at, 0))
 
@@ -242,14 +258,20 @@ class Graph:
                 self.wait(call, call.other, call.other_time)
 
     def find_joins(self) -> None:
-        """pthread_join() returns after the threads that its caller has started, as far as they had ended then."""
+        """pthread_join() returns after the threads that its caller has started, as far as they had ended then. It has
+        waited for those of its earlier calls already.
+        """
         started: dict[int, list[Row]] = collections.defaultdict(list)
         for track in self.tracks.values():
             if track.row.other is not None and track.row.track >> 24 == track.row.other >> 24:
                 started[track.row.other].append(track.row)
+        for rows in started.values():
+            rows.sort(key=lambda r: r.end, reverse=True)
         for call in self.calls("join"):
-            for row in started[call.track]:
-                if row.end <= call.end and row.track != call.other:
+            rows = started[call.track]
+            while rows and rows[-1].end <= call.end:
+                row = rows.pop()
+                if row.track != call.other:
                     self.wait(call, row.track, row.end, self.wakes.get("join", WAKE_NS))
 
     def find_children(self) -> None:
@@ -269,30 +291,38 @@ class Graph:
                 by_object[call.track >> 24, call.object].append(call)
         for calls in by_object.values():
             group: list[Row] = []
+            first_end = 0
             for call in sorted(calls, key=lambda c: c.start):
-                if group and call.start >= min(c.end for c in group):
+                if group and call.start >= first_end:
                     groups.append(group)
                     group = []
+                first_end = min(first_end, call.end) if group else call.end
                 group.append(call)
             groups.append(group)
         teams: dict[tuple[int, int], list[Row]] = collections.defaultdict(list)
-        for call in self.calls("team", "mpi"):
-            if call.kind == "team" and call.other is not None and call.other_time is not None:
+        begun: dict[tuple[int, int], Row] = {}
+        for call in self.calls("team"):
+            begun[call.track, call.start] = call
+            if call.other is not None and call.other_time is not None:
                 teams[call.other, call.other_time].append(call)
         for (other, at), calls in teams.items():
-            track = self.tracks.get(other)
-            last = [c for c in track.calls if c.kind == "team" and c.start == at] if track else []
+            last = begun.get((other, at))
             if last:
-                groups.append(calls + last)
+                groups.append([*calls, last])
             for call in calls if not last else []:
                 self.wait(call, other, at)
         for group in groups:
-            for call in group:
-                for member in group:
-                    latest = max(c.start for c in group)
-                    self.wait(
-                        call, member.track, member.start, max(call.end - latest, 0) if call.start < latest else None
-                    )
+            self.leave_together(group)
+
+    def leave_together(self, calls: list[Row]) -> None:
+        """These calls return when the last of them has begun."""
+        if len(calls) < 2:
+            return
+        group = Group([self.tracks[call.track].mark(call.start) for call in calls])
+        self.groups.append(group)
+        for call in calls:
+            wake = max(call.end - group.at, 0) if call.start < group.at else self.wakes.get(call.kind, WAKE_NS)
+            self.waits[call.id].append((group, wake))
 
     def find_transfers(self) -> None:
         """A read of a pipe returns after the write of its last byte."""
@@ -330,18 +360,19 @@ class Graph:
 
     def find_devices(self) -> None:
         """A call that waits for the GPU, but did not, comes after what had been launched before."""
-        work: dict[int, list[Row]] = collections.defaultdict(list)
+        work: dict[int, dict[int, list[Row]]] = collections.defaultdict(lambda: collections.defaultdict(list))
         for call in self.calls("work"):
-            work[call.track].append(call)
+            if call.other is not None:
+                work[call.other][call.track].append(call)
         for call in self.calls("device"):
             if call.other is not None:
                 continue
-            for track, done in work.items():
-                launched = [
-                    w for w in done if w.other == call.track and (w.other_time or 0) <= call.start and w.end <= call.end
-                ]
-                if launched:
-                    self.wait(call, track, launched[-1].end)
+            for track, done in work[call.track].items():
+                index = bisect.bisect_right(done, call.end, key=lambda w: w.end) - 1
+                while index >= 0 and (done[index].other_time or 0) > call.start:
+                    index -= 1
+                if index >= 0:
+                    self.wait(call, track, done[index].end)
 
     def find_launches(self) -> None:
         """An operation of a stream begins after its launch."""
@@ -428,6 +459,8 @@ class Replay:
         for track in graph.tracks.values():
             for mark in track.marks.values():
                 mark.state, mark.waiting = None, []
+        for group in graph.groups:
+            group.state, group.waiting, group.missing = None, [], len(group.members)
         self.players = {number: Player(track) for number, track in graph.tracks.items()}
 
     def push(self, player: Player, time: float) -> None:
@@ -474,6 +507,10 @@ class Replay:
         for player in mark.waiting:
             self.push(player, state.time)
         mark.waiting = []
+        for group in mark.groups:
+            group.missing -= 1
+            if not group.missing:
+                self.pass_mark(group, max((m.state or state for m in group.members), key=lambda each: each.time))
 
     def run(self, player: Player) -> None:
         """Let a player go on until it must wait, or has reached a lock that others may reach earlier."""
