@@ -14,15 +14,17 @@ static __attribute__((cold, noinline)) char *answer(
 {
 	static const struct {
 		char name[24];
+		bool starts_us; /* also in a constructor before ours; not in the CUDA driver's */
 		char *(*answer)(char *theirs, const void *caller);
-	} rows[] = {{"NVTX_INJECTION64_PATH", nvtx_tool_path},
-		{"CUDA_INJECTION64_PATH", cuda_tool_path}, {"ACC_PROFLIB", openacc_tool_paths},
-		{"NCCL_PROFILER_PLUGIN", nccl_tool_path}};
+	} rows[] = {{"NVTX_INJECTION64_PATH", true, nvtx_tool_path},
+		{"CUDA_INJECTION64_PATH", false, cuda_tool_path},
+		{"ACC_PROFLIB", true, openacc_tool_paths},
+		{"NCCL_PROFILER_PLUGIN", true, nccl_tool_path}};
 	int error = errno;
 	relocate_check();
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		if (text_equal(name, rows[i].name)) {
-			if (session.state == SESSION_NEW)
+			if (rows[i].starts_us && session.state == SESSION_NEW)
 				preload_early();
 			theirs = rows[i].answer(theirs, caller);
 			break;
