@@ -3,6 +3,10 @@
  * nccl.c - the entry of the source `nccl`: NCCL asks NCCL_PROFILER_PLUGIN for a profiler plug-in,
  * loads it and takes the newest ncclProfiler_vN that both know.
  *
+ * Our symbols are of type STT_GNU_IFUNC, so dlsym gets what these functions here return: our
+ * plug-in once NCCL has been given our path, otherwise the next image's. Who looks for plug-ins in
+ * the program itself (STATIC_PLUGIN) finds what it would have found without us.
+ *
  * The plug-in that NCCL would have loaded without us is loaded here, and called in front of us. If
  * it has no version that can be forwarded, or NCCL is too old for ours, NCCL gets that plug-in, and
  * the report says so.
@@ -28,10 +32,34 @@
 	{                                                                                          \
 		"libtrace", {.member = function}, nccl_start, nccl_stop, nccl_state, nccl_finalize \
 	}
-extern struct nccl_plugin ncclProfiler_v4, ncclProfiler_v5, ncclProfiler_v6;
-EXPORTED struct nccl_plugin ncclProfiler_v4 = PLUGIN(init_4, nccl_context_4);
-EXPORTED struct nccl_plugin ncclProfiler_v5 = PLUGIN(init_5, nccl_context_5);
-EXPORTED struct nccl_plugin ncclProfiler_v6 = PLUGIN(init_5, nccl_context_6);
+static struct nccl_plugin ours[NCCL_VERSION_LAST + 1] = {[4] = PLUGIN(init_4, nccl_context_4),
+	[5] = PLUGIN(init_5, nccl_context_5),
+	[6] = PLUGIN(init_5, nccl_context_6)};
+
+static enum { UNDECIDED, OURS, THEIRS } decided;
+
+/* Return what dlsym returns for one of our symbols. */
+static void *symbol_of(int version)
+{
+	char name[] = "ncclProfiler_v0";
+	relocate_check();
+	name[sizeof(name) - 2] = (char)('0' + version);
+	return __atomic_load_n(&decided, __ATOMIC_ACQUIRE) == OURS ? &ours[version]
+								   : real_next(name);
+}
+
+typedef void variable(void); /* the language has the attribute for functions only */
+
+#define SYMBOL(version)                                               \
+	static __attribute__((used)) variable *symbol_##version(void) \
+	{                                                             \
+		return (variable *)(uintptr_t)symbol_of(version);     \
+	}                                                             \
+	EXPORTED variable ncclProfiler_v##version;                    \
+	__attribute__((ifunc("symbol_" #version))) variable ncclProfiler_v##version;
+SYMBOL(4)
+SYMBOL(5)
+SYMBOL(6)
 
 /* Load the plug-in that NCCL would load: the file, or that of a short name. NULL = none. */
 static void *user_library(const char *name)
@@ -56,7 +84,8 @@ static bool user_find(void *library)
 	bool found = false;
 	for (int version = NCCL_VERSION_FIRST; version <= NCCL_VERSION_LAST; version++) {
 		name[sizeof(name) - 2] = (char)('0' + version);
-		nccl_user[version] = libc.dlsym(library, name);
+		void *symbol = libc.dlsym(library, name);
+		nccl_user[version] = symbol == &ours[version] ? real_next(name) : symbol;
 		found |= nccl_user[version] != NULL;
 	}
 	return found;
@@ -75,10 +104,9 @@ static bool is_too_old(const void *caller)
 
 char *nccl_tool_path(char *theirs, const void *caller)
 {
-	static uint32_t decided; /* 1 ours, 2 theirs */
 	if (session.state != SESSION_ON || !session.config.nccl)
 		return theirs;
-	uint32_t was = __atomic_load_n(&decided, __ATOMIC_ACQUIRE);
+	int was = (int)__atomic_load_n(&decided, __ATOMIC_ACQUIRE);
 	if (!was) {
 		void *library = user_library(theirs);
 		bool is_ours = (!library || user_find(library)) && !is_too_old(caller);
@@ -87,8 +115,8 @@ char *nccl_tool_path(char *theirs, const void *caller)
 				"NCCL's collectives are not recorded in a process, only its "
 				"calls: its profiler plug-in or NCCL itself has no version "
 				"4 to 6 of the interface");
-		was = is_ours ? 1 : 2;
+		was = is_ours ? OURS : THEIRS;
 		__atomic_store_n(&decided, was, __ATOMIC_RELEASE);
 	}
-	return was == 1 ? own_file() : theirs;
+	return was == OURS ? own_file() : theirs;
 }

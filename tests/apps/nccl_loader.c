@@ -40,7 +40,9 @@ static void *plugin_open(void)
 {
 	const char *name = getenv("NCCL_PROFILER_PLUGIN");
 	char path[256];
-	void *library = dlopen(name && *name ? name : "libnccl-profiler.so", RTLD_NOW | RTLD_LOCAL);
+	const int is_static = name && !strcmp(name, "STATIC_PLUGIN");
+	const char *wanted = name && *name ? name : "libnccl-profiler.so";
+	void *library = dlopen(is_static ? NULL : wanted, RTLD_NOW | RTLD_LOCAL);
 	if (library || !name)
 		return library;
 	snprintf(path, sizeof(path), "libnccl-profiler-%s.so", name);

@@ -121,9 +121,28 @@ def users_plugin():
                f"{why} is left to NCCL, and the report says so", str(traced))
 
 
+def users_static_plugin():
+    """A plug-in in the program itself: here in an image after ours, which is the search order of a plug-in that is linked into the program."""
+    four, path = plugin("four"), os.path.join(folder(), "r.rep")
+    alone = run([LOADER, "6"], env=clean_env(NCCL_PROFILER_PLUGIN="STATIC_PLUGIN", LD_PRELOAD=four))
+    tap.ok(len(calls(alone)) == 18 and b"version 4" in alone.out, "untraced, version 4 is found", str(alone))
+    for sources, rows in (("osrt", 0), ("nccl", 9)):
+        env = clean_env(NCCL_PROFILER_PLUGIN="STATIC_PLUGIN", LD_PRELOAD=f"{LIBRARY}:{four}", LIBTRACE_OUTPUT=path, LIBTRACE_TRACE=sources, LIBTRACE_FORCE_OVERWRITE="true")
+        traced = run([LOADER, "6"], env=env)
+        report = Report(path)
+        tap.ok(calls(traced) == calls(alone) and (rows or traced.out == alone.out) and len(report.events("--kind", "nccl")) == rows and not report.dropped(),
+               f"it is called likewise with -t {sources}", f"{traced} {alone}")
+    traced = run([LOADER, "6"], env=clean_env(NCCL_PROFILER_PLUGIN="STATIC_PLUGIN", LD_PRELOAD=LIBRARY, LIBTRACE_OUTPUT=path, LIBTRACE_TRACE="osrt",
+                                              LIBTRACE_FORCE_OVERWRITE="true"))
+    tap.ok(traced.out == b"no profiler\n", "a program without one has none", str(traced))
+
+
 REAL = """
 import ctypes, subprocess, sys
-path, ours = sys.argv[1:]
+path, = sys.argv[1:]
+getenv = ctypes.CDLL(None).getenv
+getenv.restype, getenv.argtypes = ctypes.c_char_p, [ctypes.c_char_p]
+ours = getenv(b"NCCL_PROFILER_PLUGIN").decode()
 library, version = ctypes.CDLL(path), ctypes.c_int()
 library.ncclGetVersion(ctypes.byref(version))
 lines = [line.split() for line in subprocess.run(["nm", path], stdout=subprocess.PIPE, check=True).stdout.decode().splitlines()]
@@ -142,8 +161,8 @@ def real():
     if not path:
         tap.skip("NCCL itself", "NCCL_LIBRARY is not set (libnccl.so.2 of the wheel nvidia-nccl-cu12)")
         return
-    result = run([sys.executable, "-c", REAL, path, LIBRARY], env=clean_env())
+    result = trace("run", "-t", "nccl", "-o", os.path.join(folder(), "r.rep"), "--", sys.executable, "-c", REAL, path, env=clean_env())
     tap.ok(result.status == 0 and result.out == b"4 libtrace\n5 libtrace\n6 libtrace\n", "NCCL itself finds our versions of the interface", str(result))
 
 
-main(versions, ends, limits, users_plugin, real)
+main(versions, ends, limits, users_plugin, users_static_plugin, real)
