@@ -108,6 +108,18 @@ def flame_graphs_show_the_difference():
     tap.ok(width["solve"][2] > width["main"][2] > width["all"][2], "callers are above what they call", width)
 
 
+def deep_stacks_are_cut():
+    stack = "app (1);main (1);" + ";".join(f"f{n}" for n in range(5000))
+    path = os.path.join(lib.folder(), "deep.svg")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(pictures.flame(pictures.tree_of([[f"{stack} 100", "app (1);main (1);g 100"], [f"{stack} 300", "app (1);main (1);g 100"]]), "processor time"))
+    picture, tips = svg(path)
+    title = picture.find("{http://www.w3.org/2000/svg}text").text
+    shown = {tip.split(": ")[0]: tip for tip in tips}
+    tap.ok("deeper than 200 frames are cut" in title and len(tips) == 203 and "(+200.0 %), 75.0 %" in shown["[deeper frames]"] and "f197" in shown and "f198" not in shown,
+           "a stack of 5,000 frames is drawn to its 200th", (title, len(tips), tips[-3:]))
+
+
 def labels_are_escaped():
     key = profile.Key("range", 'a"b', "", "x\\y\nz")
     text = notify.prometheus('q"', "h", 1.5, 0, 0, [profile.Profile("x", {key: profile.Item(1, 1000)})])
@@ -182,7 +194,7 @@ def the_shell_parts_of_the_examples_run():
 
 
 if os.path.exists(PROGRAM):
-    lib.main(labels_are_escaped, flame_graphs_show_the_difference, worse_nights_have_pictures, worse_nights_run_a_command, an_index_lists_all_benchmarks, changes_are_found_in_long_histories, the_shell_parts_of_the_examples_run)
+    lib.main(labels_are_escaped, flame_graphs_show_the_difference, deep_stacks_are_cut, worse_nights_have_pictures, worse_nights_run_a_command, an_index_lists_all_benchmarks, changes_are_found_in_long_histories, the_shell_parts_of_the_examples_run)
 else:
     tap.skip("publishing nights", "no headers of NVTX")
     tap.finish()

@@ -33,6 +33,8 @@ ITEMS = 5  # most items whose history is drawn
 NIGHTS = 60  # of the history
 WIDTH, ROW, TOP, CHARACTER = 1200, 17, 46, 6.6
 LEAST_WIDTH = 0.4  # narrower frames are not drawn
+DEPTH = 200  # frames of a stack that are drawn; those that they call are one frame
+DEEPER = "[deeper frames]"
 NUMBER = re.compile(r" \(\d+\)$")  # pid or tid behind the name of a process or thread
 STYLE = "text{font:11px monospace;fill:#222}rect{stroke:#fff;stroke-width:.5}.title{font:14px sans-serif}"
 
@@ -44,6 +46,7 @@ class Node:
     base: int = 0
     other: int = 0
     inner: dict[str, Node] = dataclasses.field(default_factory=dict)
+    is_cut: bool = False  # of the outermost: some stacks are deeper than DEPTH
 
 
 @contextlib.contextmanager
@@ -60,14 +63,16 @@ def exported(report: str, kind: str, source: str) -> Iterator[str | None]:
 
 def tree_of(folded: list[list[str]]) -> Node:
     """Return the tree of the lines of two folded files. Processes and threads lose their numbers, which differ between
-    runs.
+    runs. Frames beyond DEPTH are one, so that the tree can be walked by recursion.
     """
-    root = Node()
+    root, is_cut = Node(), False
     for is_other, lines in enumerate(folded):
         for line in lines:
             stack, weight = line.rsplit(" ", 1)
             names = stack.split(";")
             names[:2] = [NUMBER.sub("", name) for name in names[:2]]
+            if len(names) > DEPTH:
+                names[DEPTH:], is_cut = [DEEPER], True
             node, ns = root, int(weight)
             for name in ["all", *names]:
                 node = node.inner.setdefault(name, Node())
@@ -75,7 +80,9 @@ def tree_of(folded: list[list[str]]) -> Node:
                     node.other += ns
                 else:
                     node.base += ns
-    return root.inner.get("all", Node())
+    outermost = root.inner.get("all", Node())
+    outermost.is_cut = is_cut
+    return outermost
 
 
 def own_difference(node: Node) -> int:
@@ -128,6 +135,8 @@ def flame(root: Node, what: str) -> str:
     drawn = list(frames("all", root, 10.0, TOP, float(largest_difference(root)), max(root.other, 1)))
     height = max((bottom for bottom, _ in drawn), default=TOP) + 10
     title = f"{what}: {seconds(root.base)} -> {seconds(root.other)} ({change(root)})"
+    if root.is_cut:
+        title += f"; stacks deeper than {DEPTH} frames are cut"
     return (
         f"<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 {WIDTH} {height}' width='{WIDTH}' height='{height}'>"
         f"<style>{STYLE}</style><rect width='{WIDTH}' height='{height}' fill='#fff'/>"
