@@ -102,6 +102,7 @@ static bool is_too_old(const void *caller)
 	return get && !get(&version) && version < NCCL_OLDEST;
 }
 
+/* Whoever asks is answered: NCCL may be part of any library, or of the program. */
 char *nccl_tool_path(char *theirs, const void *caller)
 {
 	if (session.state != SESSION_ON || !session.config.nccl)

@@ -14,6 +14,7 @@
 
 #include <dlfcn.h>
 
+#include "common/sys.h"
 #include "common/text.h"
 #include "inject/own_file.h"
 #include "tracer/base/libc.h"
@@ -24,31 +25,45 @@ typedef void register_library(acc_register *add, acc_register *remove, void *loo
 
 __attribute__((visibility("default"))) register_library acc_register_library;
 
-#define PATHS_BYTES 8192u
-
 static bool is_wanted(void)
 {
 	return session.state == SESSION_ON && session.config.openacc;
 }
 
-/* Append our path to the list, whose elements are separated by semicolons. */
+/* Return the list "theirs;ours", NULL without memory. Callers may keep it: it never changes, and a
+ * new one is made only for a new value. */
+static char *list_of(const char *theirs, const char *ours)
+{
+	static char *last;
+	char *list = __atomic_load_n(&last, __ATOMIC_ACQUIRE);
+	const size_t length = text_length(theirs), bytes = length + text_length(ours) + 2;
+	if (list && text_begins(list, theirs) && list[length] == ';' &&
+		text_equal(&list[length + 1], ours))
+		return list;
+	list = sys_mmap_private(bytes);
+	if (!list)
+		return NULL;
+	size_t at = text_append(list, bytes, 0, theirs);
+	at = text_append(list, bytes, at, ";");
+	text_append(list, bytes, at, ours);
+	__atomic_store_n(&last, list, __ATOMIC_RELEASE);
+	return list;
+}
+
+/* Append our path to the list, whose elements are separated by semicolons. Whoever asks is
+ * answered: a runtime may be part of any library, or of the program. */
 char *openacc_tool_paths(char *theirs, const void *caller)
 {
-	static char paths[PATHS_BYTES];
 	char *ours = is_wanted() ? own_file() : NULL;
 	(void)caller;
 	if (!ours)
 		return theirs;
 	if (!theirs || !*theirs)
 		return ours;
-	if (text_length(theirs) + text_length(ours) + 2 > sizeof(paths)) {
-		diagnostic_line("OpenACC is not recorded in a process: ACC_PROFLIB is too long");
-		return theirs;
-	}
-	size_t at = text_append(paths, sizeof(paths), 0, theirs);
-	at = text_append(paths, sizeof(paths), at, ";");
-	text_append(paths, sizeof(paths), at, ours);
-	return paths;
+	char *list = list_of(theirs, ours);
+	if (!list)
+		diagnostic_line("OpenACC is not recorded in a process: no memory");
+	return list ? list : theirs;
 }
 
 /* Call the next acc_register_library(), unless it is that of the runtime that calls. */

@@ -5,6 +5,7 @@
  * ACC_PROFLIB and calls their acc_register_library(), and that of the program's search order
  * (`openacc_runtime exported`), and reports events that GNU's libgomp has only with a device, with
  * file, line, kernel and variable. `short`: the structures of a runtime that knows less of them.
+ * `again`: it asks twice, for different values.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -70,6 +71,18 @@ static void load(char *paths)
 	}
 }
 
+/* A list that a caller has must not change when another one is made. */
+static void ask_again(const char *value)
+{
+	char *before = strdup(value), longer[256];
+	snprintf(longer, sizeof(longer), "/nowhere.so;%s", before);
+	setenv("ACC_PROFLIB", longer, 1);
+	const char *again = secure_getenv("ACC_PROFLIB");
+	int differs = strcmp(again, before) && !strncmp(again, "/nowhere.so;", 12);
+	puts(differs && !strcmp(value, before) ? "kept" : "the list has changed");
+	free(before);
+}
+
 int main(int argc, char **argv)
 {
 	const char *how = argc > 1 ? argv[1] : "";
@@ -78,6 +91,8 @@ int main(int argc, char **argv)
 	register_library *exported =
 		(register_library *)dlsym(RTLD_DEFAULT, "acc_register_library");
 	is_short = !strcmp(how, "short");
+	if (value && !strcmp(how, "again"))
+		ask_again(value);
 	load(paths);
 	if (exported && !strcmp(how, "exported"))
 		exported(add, add, NULL);

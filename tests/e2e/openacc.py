@@ -129,6 +129,8 @@ def others():
                "a library in ACC_PROFLIB and ours are both called", f"{traced}\n{calls}")
         report, traced = record(program, sources="osrt")
         tap.ok(not constructs_of(report), "off by default")
+    _, traced = record(RUNTIME, "again", ACC_PROFLIB=tool)
+    tap.ok(b"kept\n" in traced.out, "a list that a runtime has got stays as it is", str(traced))
     env = clean_env(LIBTRACE_OUTPUT=os.path.join(work, "r.rep"), LIBTRACE_TRACE="openacc", LD_PRELOAD=f"{LIBRARY}:{tool}")
     result = run([RUNTIME, "exported"], env=env)
     events = constructs_of(Report(os.path.join(work, "r.rep")))
