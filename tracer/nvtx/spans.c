@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "common/sys.h"
 #include "tracer/core/state.h"
 #include "tracer/core/spool_file.h"
 
@@ -19,9 +20,9 @@
 _Static_assert(NVTX_SPANS_MAX < ID_MASK, "ids have too few bits for the index");
 
 static struct nvtx_span *chunks[NVTX_SPAN_CHUNKS_MAX];
-static uint16_t below[NVTX_SPANS_MAX];    /* the next span in the stack of free spans */
-static uint64_t open_id[NVTX_SPANS_MAX];  /* the thread that clears it ends the range */
-static uint64_t other_id[NVTX_SPANS_MAX]; /* id of the range in another tool */
+static uint16_t below[NVTX_SPANS_MAX];   /* the next span in the stack of free spans */
+static uint64_t open_id[NVTX_SPANS_MAX]; /* the thread that clears it ends the range */
+static uint64_t *other_id; /* of each: id of the range in another tool; mapped when there is one */
 static uint64_t free_head;
 static uint32_t fresh; /* index of the first span that was never used */
 static uint64_t generation;
@@ -145,16 +146,18 @@ static bool is_open(uint64_t id)
 
 bool spans_set_other(uint64_t id, uint64_t other)
 {
-	if (is_open(id))
-		other_id[(id & ID_MASK) - 1] = other;
-	return is_open(id);
+	uint64_t *table =
+		sys_mmap_table((void **)(void *)&other_id, NVTX_SPANS_MAX * sizeof(*table));
+	if (table && is_open(id))
+		table[(id & ID_MASK) - 1] = other;
+	return table && is_open(id);
 }
 
 /* Return `id` itself for a range that we could not keep: the program has the other tool's id for
  * it. */
 bool spans_other(uint64_t id, uint64_t *ret_other)
 {
-	*ret_other = is_open(id) ? other_id[(id & ID_MASK) - 1] : id;
+	*ret_other = other_id && is_open(id) ? other_id[(id & ID_MASK) - 1] : id;
 	return *ret_other != 0;
 }
 

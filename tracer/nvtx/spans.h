@@ -34,7 +34,7 @@ const struct nvtx_span *spans_find(uint64_t id);
 struct nvtx_span *spans_claim(uint64_t id);
 
 /* Store and read the id that another tool has for the open range; the thread that started it stores
- * it. Return false if there is no such range. */
+ * it. Return false if there is no such range, or no memory for its other id. */
 bool spans_set_other(uint64_t id, uint64_t other);
 bool spans_other(uint64_t id, uint64_t *ret_other);
 
