@@ -146,17 +146,17 @@ SELECT globalTid AS thread, start, nameId, threadNumber, teamSize, codeId, nulli
 FROM LIBTRACE_OPENMP WHERE duration > 0 AND start IN (SELECT start FROM PAGE_CHOSEN WHERE event & 15 = 14);
 CREATE INDEX temp.PAGE_OPENMP_AT ON PAGE_OPENMP (start, thread, nameId);
 
--- As in timeline.sql, an id is that of the row << 3 plus the table.
+-- As in timeline.sql, an id is that of the row << 5 plus the table.
 CREATE TEMP VIEW PAGE_OPENMP_EVENTS AS
-SELECT id << 3 AS id, start, globalTid AS thread, nameId, parallelId AS region, NULL AS task, parentTaskId AS parent, NULL AS lock, NULL AS count
+SELECT id << 5 AS id, start, globalTid AS thread, nameId, parallelId AS region, NULL AS task, parentTaskId AS parent, NULL AS lock, NULL AS count
 FROM OPENMP_EVENT_KIND_PARALLEL
-UNION ALL SELECT id << 3 | 1, start, globalTid, nameId, parallelId, taskId, NULL, NULL, NULL FROM OPENMP_EVENT_KIND_TASK
-UNION ALL SELECT id << 3 | 2, start, globalTid, nameId, parallelId, taskId, NULL, NULL, NULL FROM OPENMP_EVENT_KIND_SYNC_REGION
-UNION ALL SELECT id << 3 | 3, start, globalTid, nameId, NULL, taskId, NULL, waitId, NULL FROM OPENMP_EVENT_KIND_MUTEX_WAIT
-UNION ALL SELECT id << 3 | 4, start, globalTid, nameId, NULL, NULL, NULL, waitId, NULL FROM OPENMP_EVENT_KIND_CRITICAL_SECTION
-UNION ALL SELECT id << 3 | 5, start, globalTid, nameId, parallelId, taskId, NULL, NULL, count FROM OPENMP_EVENT_KIND_WORKSHARE
-UNION ALL SELECT id << 3 | 6, start, globalTid, nameId, parallelId, taskId, NULL, NULL, NULL FROM OPENMP_EVENT_KIND_MASTER
-UNION ALL SELECT id << 3 | 7, start, globalTid, nameId, parallelId, taskId, NULL, NULL, NULL FROM OPENMP_EVENT_KIND_REDUCTION;
+UNION ALL SELECT id << 5 | 1, start, globalTid, nameId, parallelId, taskId, NULL, NULL, NULL FROM OPENMP_EVENT_KIND_TASK
+UNION ALL SELECT id << 5 | 2, start, globalTid, nameId, parallelId, taskId, NULL, NULL, NULL FROM OPENMP_EVENT_KIND_SYNC_REGION
+UNION ALL SELECT id << 5 | 3, start, globalTid, nameId, NULL, taskId, NULL, waitId, NULL FROM OPENMP_EVENT_KIND_MUTEX_WAIT
+UNION ALL SELECT id << 5 | 4, start, globalTid, nameId, NULL, NULL, NULL, waitId, NULL FROM OPENMP_EVENT_KIND_CRITICAL_SECTION
+UNION ALL SELECT id << 5 | 5, start, globalTid, nameId, parallelId, taskId, NULL, NULL, count FROM OPENMP_EVENT_KIND_WORKSHARE
+UNION ALL SELECT id << 5 | 6, start, globalTid, nameId, parallelId, taskId, NULL, NULL, NULL FROM OPENMP_EVENT_KIND_MASTER
+UNION ALL SELECT id << 5 | 7, start, globalTid, nameId, parallelId, taskId, NULL, NULL, NULL FROM OPENMP_EVENT_KIND_REDUCTION;
 
 CREATE TEMP VIEW PAGE_OPENMP_DETAILS AS
 SELECT c.track, c.row, c.start, c."end", c.name, l.chain AS "#chain", s.value AS "construct", nullif(e.region, 0) AS "region number",
