@@ -13,8 +13,8 @@
 WITH switches AS MATERIALIZED (
   SELECT s.globalTid, sum(CASE WHEN s.isSchedIn THEN coalesce(s.following - s.start, 0) ELSE 0 END) AS running, sum(NOT s.isSchedIn) AS outs,
          CASE WHEN EXISTS (SELECT 1 FROM LIBTRACE_SCHED_SWITCH) THEN sum(NOT s.isSchedIn AND coalesce(s.how, 0) & 1) END AS preempted
-  FROM (SELECT e.globalTid, e.start, e.isSchedIn, l.how, lead(e.start) OVER (PARTITION BY e.globalTid ORDER BY e.start, e.rowid) AS following
-        FROM SCHED_EVENTS AS e LEFT JOIN LIBTRACE_SCHED_SWITCH AS l ON l.id = e.rowid) AS s
+  FROM (SELECT e.globalTid, e.start, e.isSchedIn, l.how, lead(e.start) OVER (PARTITION BY e.globalTid ORDER BY e.start, e.id) AS following
+        FROM SCHED_EVENTS AS e LEFT JOIN LIBTRACE_SCHED_SWITCH AS l ON l.id = e.id) AS s
   GROUP BY s.globalTid),
 seen AS (SELECT globalTid, cpu, start FROM SCHED_EVENTS WHERE isSchedIn
          UNION ALL SELECT globalTid, cpu, start FROM COMPOSITE_EVENTS WHERE NOT EXISTS (SELECT 1 FROM SCHED_EVENTS)),

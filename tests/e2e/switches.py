@@ -145,6 +145,9 @@ def alone():
     table = {int(r["TID"]): r for r in stats(s.path, "sched_sum")}
     tap.ok(rows and {tid: (int(r["Running (ns)"]), r["Runnable (ns)"]) for tid, r in table.items()} == {tid: (running_ns(each), "") for tid, each in rows.items()},
            "stats -r sched_sum has the time between switches", table)
+    lost = {tid: sum(not row["is_in"] and row.get("how", 0) & 1 for row in each) for tid, each in rows.items()}
+    tap.ok({tid: (int(r["Voluntary Switches"]) + int(r["Involuntary Switches"]), int(r["Involuntary Switches"])) for tid, r in table.items()} ==
+           {tid: (sum(not row["is_in"] for row in each), lost[tid]) for tid, each in rows.items()}, "and how many of them were preemptions", (table, lost))
 
 
 def killed():

@@ -16,8 +16,8 @@ WHERE c.globalTid IS NOT NULL ORDER BY c.start;
 -- nsys does not say how a switch came about, nor before schema 3.13 whether the thread ended.
 SELECT 0 AS sched_switch, e.globalTid >> 24 AS process, e.globalTid & 0xffffff AS tid, e.start AS time_ns, e.cpu, e.isSchedIn <> 0 AS is_in,
        e.threadState AS state, l.how
-FROM SCHED_EVENTS AS e LEFT JOIN LIBTRACE_SCHED_SWITCH AS l ON l.id = e.rowid
-WHERE e.globalTid IS NOT NULL ORDER BY e.start, e.rowid;
+FROM SCHED_EVENTS AS e LEFT JOIN LIBTRACE_SCHED_SWITCH AS l ON l.id = e.id
+WHERE e.globalTid IS NOT NULL ORDER BY e.start, e.id;
 
 SELECT 0 AS nvtx_range, e.globalTid >> 24 AS process, e.globalTid & 0xffffff AS tid, e.start AS start_ns, e."end" - e.start AS duration_ns,
        d.name AS domain, coalesce(e.text, s.value) AS text, e.category, e.color & 0xffffffff AS color,

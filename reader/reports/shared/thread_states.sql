@@ -24,7 +24,7 @@ FROM (SELECT e.*, (SELECT w.name FROM WAIT_LOOKS AS w WHERE w.globalTid = e.glob
                (SELECT CASE WHEN o."end" >= e.start THEN o.nameId END FROM OUTER_CALLS AS o WHERE o.globalTid = e.globalTid AND o.start <= e.start
                 ORDER BY o.start DESC LIMIT 1) END AS nameId
       FROM (SELECT i.*, l.how, lead(i.start) OVER (PARTITION BY i.globalTid ORDER BY i.start, i.isSchedIn) AS following
-            FROM SCHED_EVENTS AS i LEFT JOIN LIBTRACE_SCHED_SWITCH AS l ON l.id = i.rowid WHERE i.globalTid IS NOT NULL) AS e) AS s
+            FROM SCHED_EVENTS AS i LEFT JOIN LIBTRACE_SCHED_SWITCH AS l ON l.id = i.id WHERE i.globalTid IS NOT NULL) AS e) AS s
      LEFT JOIN StringIds AS n ON n.id = s.nameId
 WHERE s.following > s.start;
 

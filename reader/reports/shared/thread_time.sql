@@ -39,12 +39,12 @@ WHERE time > before;
 
 -- Counters from the first reading of a life to its last. A wait before the first reading is not part of the life:
 -- counted from the thread's creation, the delay could exceed the life. A thread that never waited voluntarily was
--- runnable all the time that it did not run.
+-- runnable all the time that it did not run. Switches and faults are known if the last reading has them.
 DROP TABLE IF EXISTS temp.THREAD_COUNTERS;
 CREATE TEMP TABLE THREAD_COUNTERS AS
 WITH ends AS (
   SELECT globalTid, life, min(cpu) AS cpu_first, max(cpu) AS cpu_last,
-         min(delay) AS delay_first, coalesce(max(CASE WHEN NOT which & 1 THEN delay END), max(delay)) AS delay_last, max(which & 2 AND which & 4) AS is_exact, max(which & 2) AS has_end,
+         min(delay) AS delay_first, coalesce(max(CASE WHEN NOT which & 1 THEN delay END), max(delay)) AS delay_last, max(which & 2 AND which & 4) AS is_exact, max(which & 2 AND which & 8) AS is_counted,
          min(CASE WHEN which & 8 THEN voluntary END) AS voluntary_first, max(CASE WHEN which & 8 THEN voluntary END) AS voluntary_last,
          min(CASE WHEN which & 8 THEN involuntary END) AS involuntary_first, max(CASE WHEN which & 8 THEN involuntary END) AS involuntary_last,
          min(CASE WHEN which & 8 THEN minor END) AS minor_first, max(CASE WHEN which & 8 THEN minor END) AS minor_last,
@@ -52,10 +52,11 @@ WITH ends AS (
          sum(CASE WHEN which & 16 THEN following - time END) AS stopped
   FROM THREAD_READINGS GROUP BY globalTid, life)
 SELECT l.globalTid, l.start, l."end", min(l."end" - l.start, e.cpu_last - e.cpu_first) AS cpu,
-       CASE WHEN e.has_end AND NOT e.is_exact AND e.voluntary_last = e.voluntary_first
+       CASE WHEN e.is_counted AND NOT e.is_exact AND e.voluntary_last = e.voluntary_first
             THEN l."end" - l.start - (e.cpu_last - e.cpu_first) ELSE e.delay_last - e.delay_first END AS delay,
-       e.voluntary_last - e.voluntary_first AS voluntary, e.involuntary_last - e.involuntary_first AS involuntary,
-       e.minor_last - e.minor_first AS minor, e.major_last - e.major_first AS major, coalesce(e.stopped, 0) AS stopped
+       CASE WHEN e.is_counted THEN e.voluntary_last - e.voluntary_first END AS voluntary,
+       CASE WHEN e.is_counted THEN e.involuntary_last - e.involuntary_first END AS involuntary,
+       CASE WHEN e.is_counted THEN e.minor_last - e.minor_first END AS minor, CASE WHEN e.is_counted THEN e.major_last - e.major_first END AS major, coalesce(e.stopped, 0) AS stopped
 FROM THREAD_LIVES AS l LEFT JOIN ends AS e ON e.globalTid = l.globalTid AND e.life = l.start;
 
 -- Recorded calls that no other call of the thread contains. A call that never returned has no row in OSRT_API.
