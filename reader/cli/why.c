@@ -18,6 +18,7 @@
 #include "reader/cli/base/select.h"
 #include "reader/cli/commands.h"
 #include "reader/base/print.h"
+#include "reader/cli/database/rows.h"
 #include "reader/cli/database/stats.h"
 
 struct why {
@@ -195,6 +196,18 @@ static bool range_check(const struct why *w, struct stats_database *d)
 	return !error && matches;
 }
 
+/* Return whether there is something to walk, or nothing at all; false after a message if there are
+ * CPU samples only. */
+static bool calls_check(struct stats_database *d)
+{
+	if (sql_needs_met(&d->sql, "COMPOSITE_EVENTS !OSRT_API !CUPTI_ACTIVITY_KIND_RUNTIME") <= 0)
+		return true;
+	cli_error("'%s' has CPU samples but no recorded calls, between which the critical path "
+		  "runs: record with -t osrt or cuda, too",
+		d->file);
+	return false;
+}
+
 static int why_file(const struct options *o, const char *file, void *user)
 {
 	const struct why *w = user;
@@ -204,7 +217,7 @@ static int why_file(const struct options *o, const char *file, void *user)
 	(void)o;
 	if (stats_database_open(&d, file, &w->form, w->no_symbols))
 		return STATUS_FAILED;
-	if (w->range && !range_check(w, &d)) {
+	if (!calls_check(&d) || (w->range && !range_check(w, &d))) {
 		stats_database_close(&d);
 		return STATUS_FAILED;
 	}

@@ -222,4 +222,20 @@ def ranges():
     tap.ok(refused.status == 2 and b"write ? for" in refused.err, "a range with a colon is refused with what to write instead", refused)
 
 
-main(joins, locks, conditions, barriers, children, pipes, teams, many_tasks, children_without_pid, interrupted, unseen_writes, timeouts, files, semaphores, devices, ranges)
+def samples():
+    """Code without a symbol has a name that address-space randomization does not change; samples alone are no path."""
+    report = recorded([app("sampled"), "split", "200"], LIBTRACE_TRACE="osrt", LIBTRACE_SAMPLE="process-tree")
+    if not report:
+        return
+    result = trace("why", "--json", "--no-symbols", report.path, "--", report.path)
+    places = [r["place"] for r in json.loads(result.out or b'{"causes": []}')["causes"] if r["cause"] == "computing" and r["place"]]
+    offsets = [int(name.rpartition("+0x")[2], 16) for name in places if name.startswith("sampled+0x")]
+    size = os.path.getsize(app("sampled"))
+    tap.ok(offsets and max(offsets) < size and not [name for name in places if name.startswith("0x")],
+           "computing in code without a symbol is at module+offset", (size, places, result.err))
+    alone = recorded([app("sampled"), "split", "50"], LIBTRACE_TRACE="nvtx", LIBTRACE_SAMPLE="process-tree")
+    refused = alone and trace("why", alone.path)
+    tap.ok(refused and refused.status == 2 and b"record with -t osrt" in refused.err and not refused.out, "samples without recorded calls: what to record", refused)
+
+
+main(samples, joins, locks, conditions, barriers, children, pipes, teams, many_tasks, children_without_pid, interrupted, unseen_writes, timeouts, files, semaphores, devices, ranges)

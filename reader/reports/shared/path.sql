@@ -441,7 +441,8 @@ inner_frames AS MATERIALIZED (
 SELECT i.source, i.id, CASE WHEN i.is_named THEN n.text ELSE i.text || coalesce(' <- ' || n.text, '') END
 FROM inner_frames AS i LEFT JOIN named AS n ON n.source = i.source AND n.id = i.id;
 
--- Samples of the threads while they computed on the path: the function that ran, and its part of the segment.
+-- Samples of the threads while they computed on the path: the function that ran, and its part of the segment. Code without a name is shown as
+-- module+offset, as in callchains, so that it has the same name in another run.
 DROP TABLE IF EXISTS temp.PATH_SAMPLES;
 CREATE TEMP TABLE PATH_SAMPLES AS
 WITH found AS (
@@ -449,9 +450,14 @@ WITH found AS (
   FROM PATH_SEGMENTS AS s JOIN COMPOSITE_EVENTS AS c ON c.globalTid = s.track AND c.start > s.start AND c.start <= s."end"
        LEFT JOIN LIBTRACE_CPU_SAMPLE AS l ON l.id = c.id
   WHERE s.kind = 'between'),
+summed AS MATERIALIZED (
+  SELECT f.segment, x.symbol, x.module, x.originalIP AS ip, total(coalesce(f.cpuTime, 1)) AS weight
+  FROM found AS f JOIN SAMPLING_CALLCHAINS AS x ON x.id = f.id AND x.stackDepth = 0 GROUP BY f.segment, x.symbol, x.module),
 named AS (
-  SELECT f.segment, n.value AS place, total(coalesce(f.cpuTime, 1)) AS weight
-  FROM found AS f JOIN SAMPLING_CALLCHAINS AS x ON x.id = f.id AND x.stackDepth = 0 JOIN StringIds AS n ON n.id = x.symbol GROUP BY f.segment, n.value)
+  SELECT s.segment, CASE WHEN n.value NOT GLOB '0x*' THEN n.value ELSE coalesce(replace(m.value, rtrim(m.value, replace(m.value, '/', '')), '') || coalesce((
+           SELECT printf('+0x%x', s.ip - l.bias) FROM LIBTRACE_MODULE_LOAD AS l WHERE l.pathId = s.module AND s.ip BETWEEN l.begin AND l."end" LIMIT 1), ''), n.value) END AS place,
+         sum(s.weight) AS weight
+  FROM summed AS s JOIN StringIds AS n ON n.id = s.symbol LEFT JOIN StringIds AS m ON m.id = s.module GROUP BY s.segment, place)
 SELECT segment, place, weight / sum(weight) OVER (PARTITION BY segment) AS part FROM named WHERE weight > 0;
 CREATE INDEX temp.PATH_SAMPLES_ORDER ON PATH_SAMPLES (segment);
 
