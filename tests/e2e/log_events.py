@@ -114,6 +114,19 @@ def numbers_only():
     tap.ok(said.status == 0 and b"2,4.0,2.0,1.5,2.5,type,speed," in said.out, "statistics of GENERIC_EVENT_DATA", said)
 
 
+def program_images():
+    """Positions in a stream start again at exec; lines before and after it are events, and ProcessStreams has them in order."""
+    path = os.path.join(PLACE, "exec.rep")
+    script = "echo step 1; echo a; exec sh -c 'printf \"step 2\\nb\\n\"; exec echo step 3'"
+    said = trace("run", "-t", "none", "--log-events", "step (?<n>[0-9]+)", "-o", path, "--", "sh", "-c", script, env=clean_env())
+    tap.ok(said.status == 0 and said.out == b"step 1\na\nstep 2\nb\nstep 3\n", "a program that calls exec twice is recorded", said)
+    with database("exec.sqlite", path) as d:
+        found = sortable(events_of(d))
+        streams = [row[0] for row in d.execute("SELECT value FROM ProcessStreams JOIN StringIds ON id = contentId")]
+    tap.ok(found == sortable(("log", {"n": str(n)}) for n in (1, 2, 3)), "lines before and after exec are events", found)
+    tap.ok(streams == [said.out.decode()], "ProcessStreams has the output in the order of the programs", streams)
+
+
 def refused():
     said = trace("run", "--log-events", "(?<a", "--", "true")
     tap.ok(said.status == 2 and b"--log-events" in said.err and b"a name has no end" in said.err, "a pattern that is not valid is refused", said)
@@ -121,4 +134,4 @@ def refused():
     tap.ok(said.status == 2 and b"LIBTRACE_LOG_EVENTS" in said.err, "and one that is too long", said)
 
 
-main(recorded, numbers, other_pattern, statistics, numbers_only, refused)
+main(recorded, numbers, other_pattern, statistics, numbers_only, program_images, refused)

@@ -13,6 +13,7 @@
 #include "common/array.h"
 #include "reader/base/print.h"
 #include "reader/base/regex.h"
+#include "reader/export/generic/images.h"
 #include "reader/export/sqlite/export_state.h"
 
 #define OPTION "log_events="
@@ -191,13 +192,15 @@ static void text_add(struct log_search *s, const char *text, size_t bytes)
 
 static void writes_read(struct log_search *s, sqlite3_stmt *rows)
 {
-	int64_t process = 0, stream = 0, position = 0;
+	int64_t process = 0, stream = 0, image = 0, position = 0;
 	while (sqlite3_step(rows) == SQLITE_ROW) {
 		const int64_t tid = sqlite3_column_int64(rows, 0),
 			      in = sqlite3_column_int64(rows, 1),
-			      at = sqlite3_column_int64(rows, 2);
+			      at = sqlite3_column_int64(rows, 2),
+			      program = sqlite3_column_int64(rows, 6);
 		const char *text = (const char *)sqlite3_column_text(rows, 5);
-		const bool same = (tid & ~INT64_C(0xffffff)) == process && in == stream;
+		const bool same =
+			(tid & ~INT64_C(0xffffff)) == process && in == stream && program == image;
 		if (!same) {
 			line_end(s); /* the last line of a stream has no line end */
 			s->line.incomplete = at != 0;
@@ -207,6 +210,7 @@ static void writes_read(struct log_search *s, sqlite3_stmt *rows)
 		}
 		process = tid & ~INT64_C(0xffffff);
 		stream = in;
+		image = program;
 		position = (int64_t)((uint64_t)at + (uint64_t)sqlite3_column_int64(rows, 3));
 		s->tid = tid;
 		s->ns = sqlite3_column_int64(rows, 4);
@@ -218,13 +222,14 @@ static void writes_read(struct log_search *s, sqlite3_stmt *rows)
 
 void log_lines_write(struct sqlite_export *x)
 {
-	static const char insert[] = "INSERT INTO temp.generic VALUES (?1, ?2, 2, ?3, ?4)",
-			  select[] = "SELECT w.globalTid, w.stream, w.position, w.size, "
-				     "w.timestamp, CASE WHEN NOT w.redirected THEN t.value END "
-				     "FROM LIBTRACE_STREAM_WRITE AS w "
-				     "JOIN StringIds AS t ON t.id = w.textId "
-				     "WHERE w.globalTid & ?1 = ?2 "
-				     "ORDER BY w.globalTid >> 24, w.stream, w.position";
+	static const char
+		insert[] = "INSERT INTO temp.generic VALUES (?1, ?2, 2, ?3, ?4)",
+		select[] = "SELECT w.globalTid, w.stream, w.position, w.size, "
+			   "w.timestamp, CASE WHEN NOT w.redirected THEN t.value END, " IMAGE_SQL
+			   " FROM LIBTRACE_STREAM_WRITE AS w "
+			   "JOIN StringIds AS t ON t.id = w.textId "
+			   "WHERE w.globalTid & ?1 = ?2 "
+			   "ORDER BY w.globalTid >> 24, w.stream, 7, w.position";
 	for (uint32_t i = 0; log_lines_wanted(x) && i < x->log.count; i++) {
 		const char *cause;
 		sqlite3_stmt *rows = NULL;

@@ -5,8 +5,9 @@
  *
  * The type of an event is the label of the alternative that matched, else "log"; its fields are the
  * named groups, as numbers where their text is one. Its time is that of the write that completed
- * the line. Lines are put together from the writes of a process to a stream, in their order; where
- * writes are missing, the line is left out. Output that went elsewhere is not looked at.
+ * the line. Lines are put together from the writes of a program image to a stream, in their order:
+ * exec ends the last line. Where writes are missing, the line is left out. Output that went
+ * elsewhere is not looked at.
  *
  * The pattern is in the report, so it is not trusted: see regex.h. One thread; allocates.
  */

@@ -17,6 +17,7 @@
 #include "reader/export/sqlite/enums.h"
 #include "reader/export/sqlite/export_state.h"
 #include "reader/export/generic/events.h"
+#include "reader/export/generic/images.h"
 
 /* Version of the schema of each generation, and of the product, which some tools parse. */
 static const struct {
@@ -454,6 +455,8 @@ int report_facts_write(struct sqlite_export *x)
 		error = capture_put(x);
 	if (!error)
 		error = processes_put(x);
+	if (!error)
+		error = images_put(x);
 	for (size_t i = 0; !error && i < x->contents.processes.count; i++)
 		error = process_facts_put(x, x->contents.processes.rows[i]);
 	return error ? error : diagnostics_put(x);
@@ -635,7 +638,7 @@ static int streams_put(struct sqlite_export *x)
 	static const char sql[] =
 		"SELECT w.globalTid & ~0xffffff, w.stream, t.value FROM LIBTRACE_STREAM_WRITE AS w "
 		"JOIN StringIds AS t ON t.id = w.textId WHERE NOT w.redirected "
-		"ORDER BY 1, 2, w.position";
+		"ORDER BY 1, 2, " IMAGE_SQL ", w.position";
 	sqlite3_stmt *s = NULL;
 	if (!x->own.facts[KIND_STREAM_WRITE].rows)
 		return 0;
