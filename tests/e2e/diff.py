@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
+# timeout: 200
 """Check `trace diff`: it finds and names what changed between runs, and nothing else; it refuses runs that must not be compared.
 
 Times are drawn from known distributions by fixed seeds, or only counts are compared, so the load of the machine does not matter.

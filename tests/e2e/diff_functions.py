@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
+# timeout: 200
 """Check `trace diff` and `trace nightly` on CPU samples: they name the function that takes longer, and nothing where nothing changed or samples are too few.
 
 Samples are drawn from known distributions by fixed seeds, so the load of the machine does not matter. One comparison is of real runs, with a change that is
