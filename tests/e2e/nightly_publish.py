@@ -75,9 +75,10 @@ def worse_nights_have_pictures():
         tap.ok(len(profile_[2]) and b"main" in profile_[6], "each night keeps its profile for pprof", len(profile_.get(2, ())))
     names = {os.path.basename(path) for path in glob.glob(os.path.join(worse, "*.svg"))}
     tap.ok({"verdict.history-1.svg", "verdict.wall.svg", "verdict.offcpu.svg"} <= names, "a worse night has the history of what got worse, and flame graphs", names)
-    root, tips = svg(os.path.join(worse, "verdict.history-1.svg"))
-    text = " ".join(t.text or "" for t in root.iter("{http://www.w3.org/2000/svg}text"))
-    tap.ok("simulated:cost" in text and len(tips) == 2 and "median 600," in tips[1] and "median 400," in tips[0], "the history has a dot for each night", (text, tips))
+    drawn = [svg(os.path.join(worse, name)) for name in sorted(names) if "history" in name]
+    drawn = [(" ".join(t.text or "" for t in root.iter("{http://www.w3.org/2000/svg}text")), tips) for root, tips in drawn]
+    own = [tips for text, tips in drawn if "simulated:cost: typical" in text]  # other items may be worse, too, by other work of the machine
+    tap.ok(len(own) == 1 and len(own[0]) == 2 and "median 400," in own[0][0] and "median 600," in own[0][1], "the history has a dot for each night", drawn)
     _, tips = svg(os.path.join(worse, "verdict.wall.svg"))
     tap.ok(any(tip.startswith("main: ") for tip in tips), "the flame graph has the functions", tips[:5])
     history = lib.run([lib.TRACE, "nightly", "report", "--name=n", f"--folder={folder}/kept", "--host=a"], env=environment(), cwd=folder)
