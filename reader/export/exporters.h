@@ -40,6 +40,15 @@ struct export_types {
  * "time". */
 struct export_types export_types(enum profile_source source);
 
+/* Pass each callchain of a profile, depth first: `path` has its nodes from the outermost, path[0],
+ * to path[depth], which is `node`. `take` returns 1 if it wrote the callchain, 0 if it left it out,
+ * or a negative errno, which ends this. Returns 0, -ENODATA if none was written, -ENOMEM, or the
+ * error of `take`. */
+int export_callchains(struct profile *p, enum profile_weight weight,
+	int (*take)(
+		void *user, const uint32_t *path, uint32_t depth, const struct profile_node *node),
+	void *user);
+
 /* Return the root whose node is `node`. */
 const struct profile_root *export_root(const struct profile *p, uint32_t node);
 

@@ -20,6 +20,27 @@ const struct profile_root *export_root(const struct profile *p, uint32_t node)
 	return &p->roots[low];
 }
 
+int export_callchains(struct profile *p, enum profile_weight weight,
+	int (*take)(
+		void *user, const uint32_t *path, uint32_t depth, const struct profile_node *node),
+	void *user)
+{
+	uint32_t count;
+	struct profile_entry *entries = profile_order(p, weight, &count);
+	uint32_t *path = malloc((size_t)p->node_count * sizeof(*path));
+	int error = !path || (!entries && p->node_count > p->root_count + 1) ? -ENOMEM : 0;
+	bool is_empty = true;
+	for (uint32_t i = 0; !error && i < count; i++) {
+		path[entries[i].depth] = entries[i].node;
+		int taken = take(user, path, entries[i].depth, &p->nodes[entries[i].node]);
+		error = taken < 0 ? taken : 0;
+		is_empty = is_empty && taken <= 0;
+	}
+	free(path);
+	free(entries);
+	return error || !is_empty ? error : -ENODATA;
+}
+
 struct export_types export_types(enum profile_source source)
 {
 	static const struct export_types of[] = {[PROFILE_OSRT] = {"calls", "time"},
@@ -69,28 +90,30 @@ static void print_root(FILE *out, const struct profile *p, uint32_t node)
 	print_name(out, name);
 }
 
+struct folded {
+	FILE *out;
+	struct profile *p;
+	enum profile_weight weight;
+};
+
+static int line_print(
+	void *user, const uint32_t *path, uint32_t depth, const struct profile_node *node)
+{
+	struct folded *f = user;
+	uint64_t self = f->weight == PROFILE_COUNT ? node->self_count : node->self_ns;
+	if (!self)
+		return 0;
+	print_root(f->out, f->p, f->p->nodes[path[0]].parent);
+	for (uint32_t n = 0; n <= depth; n++) {
+		putc_unlocked(';', f->out);
+		print_name(f->out, f->p->frames[f->p->nodes[path[n]].frame].function);
+	}
+	fprintf(f->out, " %llu\n", (unsigned long long)self);
+	return 1;
+}
+
 int folded_write(FILE *out, struct profile *p, enum profile_weight weight)
 {
-	uint32_t count;
-	struct profile_entry *entries = profile_order(p, weight, &count);
-	uint32_t *path = malloc((size_t)p->node_count * sizeof(*path));
-	int error = !path || (!entries && p->node_count > p->root_count + 1) ? -ENOMEM : 0;
-	bool is_empty = true;
-	for (uint32_t i = 0; !error && i < count; i++) {
-		const struct profile_node *node = &p->nodes[entries[i].node];
-		uint64_t self = weight == PROFILE_COUNT ? node->self_count : node->self_ns;
-		path[entries[i].depth] = entries[i].node;
-		if (!self)
-			continue;
-		is_empty = false;
-		print_root(out, p, p->nodes[path[0]].parent);
-		for (uint32_t n = 0; n <= entries[i].depth; n++) {
-			putc_unlocked(';', out);
-			print_name(out, p->frames[p->nodes[path[n]].frame].function);
-		}
-		fprintf(out, " %llu\n", (unsigned long long)self);
-	}
-	free(path);
-	free(entries);
-	return !error && is_empty ? -ENODATA : error;
+	struct folded f = {out, p, weight};
+	return export_callchains(p, weight, line_print, &f);
 }

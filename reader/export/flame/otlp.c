@@ -12,7 +12,6 @@
  * are in memory until the end: they are as large as the tree of functions.
  */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "reader/base/map.h"
@@ -30,16 +29,6 @@ enum table { MAPPINGS = 1, LOCATIONS, FUNCTIONS, LINKS, STRINGS, ATTRIBUTE_ROWS,
 
 #define RANGES_MAX 64u /* NVTX ranges of a sample */
 
-struct otlp {
-	const struct profile *p;
-	struct proto dictionary, samples[2];
-	uint32_t counts[TABLES]; /* rows of each table */
-	struct map texts;        /* by address of the text in the pool */
-	struct map mappings;     /* by address of the module's name */
-	struct map attributes;   /* key, value -> row */
-	int error;
-};
-
 /* Values of attributes are texts of the pool, numbers, and paths of ranges. */
 enum attribute { PID, EXECUTABLE, TID, THREAD, RANK, RANGES, ATTRIBUTES_COUNT };
 static const char *const attribute_names[] = {[PID] = "process.pid",
@@ -48,6 +37,23 @@ static const char *const attribute_names[] = {[PID] = "process.pid",
 	[THREAD] = "thread.name",
 	[RANK] = "mpi.rank",
 	[RANGES] = "nvtx.ranges"};
+
+/* Attributes of the samples below a root. */
+struct attributes {
+	uint32_t root; /* root node that they belong to; 0 = none */
+	uint32_t rows[ATTRIBUTES_COUNT], count;
+};
+
+struct otlp {
+	const struct profile *p;
+	struct proto dictionary, samples[2];
+	uint32_t counts[TABLES];  /* rows of each table */
+	struct map texts;         /* by address of the text in the pool */
+	struct map mappings;      /* by address of the module's name */
+	struct map attributes;    /* key, value -> row */
+	struct attributes sample; /* of the last sample */
+	int error;
+};
 
 static void remember(struct otlp *x, struct map *map, uint64_t a, uint64_t b, uint32_t row)
 {
@@ -164,12 +170,6 @@ static uint32_t attribute_of(struct otlp *x, enum attribute key, uint64_t value)
 	return row;
 }
 
-/* Attributes of the samples below a root. */
-struct attributes {
-	uint32_t root; /* root node that they belong to; 0 = none */
-	uint32_t rows[ATTRIBUTES_COUNT], count;
-};
-
 static void attribute_add(
 	struct otlp *x, struct attributes *a, enum attribute key, const char *text, size_t bytes)
 {
@@ -275,35 +275,30 @@ static int message_write(struct otlp *x, FILE *out, enum profile_weight weight)
 	return error;
 }
 
+static int callchain_take(
+	void *user, const uint32_t *path, uint32_t depth, const struct profile_node *node)
+{
+	struct otlp *x = user;
+	if (!node->self_count && !node->self_ns)
+		return 0;
+	attributes_of(x, &x->sample, x->p->nodes[path[0]].parent);
+	sample_put(x, path, depth, node, &x->sample);
+	return x->error ? x->error : 1;
+}
+
 int otlp_write(FILE *out, struct profile *p, enum profile_weight weight)
 {
-	uint32_t count;
-	bool is_empty = true;
-	struct profile_entry *entries = profile_order(p, weight, &count);
-	uint32_t *path = malloc((size_t)p->node_count * sizeof(*path));
 	struct otlp x = {.p = p};
-	struct attributes attributes = {0};
-	x.error = !path || (!entries && p->node_count > p->root_count + 1) ? -ENOMEM : 0;
 	dictionary_begin(&x);
 	for (uint32_t i = 0; !x.error && i < p->frame_count; i++)
 		frame_put(&x, &p->frames[i]);
-	for (uint32_t i = 0; !x.error && i < count; i++) {
-		const struct profile_node *node = &p->nodes[entries[i].node];
-		path[entries[i].depth] = entries[i].node;
-		if (!node->self_count && !node->self_ns)
-			continue;
-		is_empty = false;
-		attributes_of(&x, &attributes, p->nodes[path[0]].parent);
-		sample_put(&x, path, entries[i].depth, node, &attributes);
-	}
-	int error = x.error ? x.error : is_empty ? -ENODATA : message_write(&x, out, weight);
+	int error = x.error ? x.error : export_callchains(p, weight, callchain_take, &x);
+	error = error ? error : message_write(&x, out, weight);
 	proto_release(&x.dictionary);
 	proto_release(&x.samples[0]);
 	proto_release(&x.samples[1]);
 	map_release(&x.texts);
 	map_release(&x.mappings);
 	map_release(&x.attributes);
-	free(path);
-	free(entries);
 	return error;
 }

@@ -10,7 +10,6 @@
  * come in any order, so each text is written when it is first used.
  */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "reader/base/map.h"
@@ -22,12 +21,21 @@ enum { TIME_NANOS = 9, DURATION_NANOS = 10, DEFAULT_SAMPLE_TYPE = 14 };
 
 #define RANGES_MAX 64u /* labels of a sample for NVTX ranges */
 
+/* The texts of the labels of a thread. */
+struct labels {
+	uint32_t root; /* root node that the texts belong to; 0 = none */
+	uint32_t process_key, thread_key, rank_key, range_key, process, thread;
+	uint32_t rank;                            /* 0 = none */
+	uint32_t ranges[RANGES_MAX], range_count; /* of NVTX, the outermost first */
+};
+
 struct pprof {
 	FILE *out;
 	const struct profile *p;
 	struct proto proto;
 	struct map texts, mappings; /* by address of the text, which is in a pool */
 	uint32_t text_count, mapping_count;
+	struct labels labels; /* of the last sample */
 	int error;
 };
 
@@ -99,14 +107,6 @@ static void frame_put(struct pprof *x, uint32_t number)
 	proto_close(&x->proto, line);
 	proto_close(&x->proto, message);
 }
-
-/* The texts of the labels of a thread. */
-struct labels {
-	uint32_t root; /* root node that the texts belong to; 0 = none */
-	uint32_t process_key, thread_key, rank_key, range_key, process, thread;
-	uint32_t rank;                            /* 0 = none */
-	uint32_t ranges[RANGES_MAX], range_count; /* of NVTX, the outermost first */
-};
 
 /* Set the texts of a path of ranges; of a longer path, the RANGES_MAX innermost. */
 static void ranges_of(struct pprof *x, struct labels *l, uint32_t path)
@@ -183,40 +183,36 @@ static void types_put(struct pprof *x, enum profile_weight weight)
 		proto_u64(&x->proto, DURATION_NANOS, x->p->contents->last_ns - session->start_ns);
 }
 
+static int callchain_take(
+	void *user, const uint32_t *path, uint32_t depth, const struct profile_node *node)
+{
+	struct pprof *x = user;
+	if (!node->self_count && !node->self_ns)
+		return 0;
+	labels_of(x, &x->labels, x->p->nodes[path[0]].parent);
+	sample_put(x, path, depth, node, &x->labels);
+	int error = x->error ? x->error : proto_flush(&x->proto, x->out, false);
+	return error ? error : 1;
+}
+
 int pprof_write(FILE *out, struct profile *p, enum profile_weight weight)
 {
-	uint32_t count;
-	bool is_empty = true;
-	struct profile_entry *entries = profile_order(p, weight, &count);
-	uint32_t *path = malloc((size_t)p->node_count * sizeof(*path));
 	struct pprof x = {.out = out, .p = p};
-	struct labels labels = {0};
-	x.error = !path || (!entries && p->node_count > p->root_count + 1) ? -ENOMEM : 0;
 	types_put(&x, weight);
-	labels.process_key = text_new(&x, "process");
-	labels.thread_key = text_new(&x, "thread");
-	labels.rank_key = text_new(&x, "rank");
-	labels.range_key = text_new(&x, "nvtx");
+	x.labels.process_key = text_new(&x, "process");
+	x.labels.thread_key = text_new(&x, "thread");
+	x.labels.rank_key = text_new(&x, "rank");
+	x.labels.range_key = text_new(&x, "nvtx");
 	for (uint32_t i = 0; !x.error && i < p->frame_count; i++) {
 		frame_put(&x, i);
 		x.error = x.error ? x.error : proto_flush(&x.proto, out, false);
 	}
-	for (uint32_t i = 0; !x.error && i < count; i++) {
-		const struct profile_node *node = &p->nodes[entries[i].node];
-		path[entries[i].depth] = entries[i].node;
-		if (!node->self_count && !node->self_ns)
-			continue;
-		is_empty = false;
-		labels_of(&x, &labels, p->nodes[path[0]].parent);
-		sample_put(&x, path, entries[i].depth, node, &labels);
-		x.error = proto_flush(&x.proto, out, false);
-	}
-	if (!x.error && !is_empty)
-		x.error = proto_flush(&x.proto, out, true);
+	int error = x.error ? x.error : export_callchains(p, weight, callchain_take, &x);
+	error = error ? error : x.error;
+	if (!error)
+		error = proto_flush(&x.proto, out, true);
 	proto_release(&x.proto);
 	map_release(&x.texts);
 	map_release(&x.mappings);
-	free(path);
-	free(entries);
-	return !x.error && is_empty ? -ENODATA : x.error;
+	return error;
 }
