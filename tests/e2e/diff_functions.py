@@ -346,6 +346,37 @@ def holds_its_error_rate():
     functions.statistics.PERMUTATIONS = usual
 
 
+def sees_through_noise_of_the_machine():
+    """Check functions that all vary from run to run by the same factor: one that takes 3 % longer is named by its ratio to the others, and a large
+    change of one does not name the others.
+    """
+    chance = numpy.random.default_rng(11)
+
+    def side(count, *factors):
+        found = []
+        for _ in range(count):
+            machine = chance.lognormal(0, 0.03)
+            times = [int(1e9 * machine * factor * chance.lognormal(0, 0.005)) for factor in factors]
+            items = {profile.Key("function", "app", "", f"f{i} (app)"): profile.Item(1000, cpu_ns=ns) for i, ns in enumerate(times)}
+            found.append(profile.Profile("run", items, samples=1000 * len(times)))
+        return found
+
+    def named(base, other, alpha=0.005):
+        return {(j.key.name, j.result) for j in functions.judge(base, other, (), {}, functions.Limits(alpha, 0.01, 1)) if j.result in ("worse", "better")}
+
+    usual, functions.statistics.PERMUTATIONS = functions.statistics.PERMUTATIONS, 2000
+    slower = [named(side(20, 1, 1), side(20, 1.03, 1)) for _ in range(60)]
+    tap.ok(sum(n == {("f0 (app)", "worse")} for n in slower) >= 48, "3 % of one of two functions is named alone where the machine varies by 3 %", slower)
+    faster = [named(side(20, 1, 1, 1, 1), side(20, 1, 1, 0.95, 1)) for _ in range(60)]
+    tap.ok(sum(n == {("f2 (app)", "better")} for n in faster) >= 52, "a function of four that is 5 % faster is named alone", faster)
+    large = [named(side(10, *[1] * 6), side(10, 3, *[1] * 5)) for _ in range(60)]
+    tap.ok(all(("f0 (app)", "worse") in n for n in large) and sum(len(n) > 1 for n in large) <= 6,
+           "a function that takes three times as long changes the ratios of all others, which are not named", large)
+    alarms = sum(bool(named(side(10, 1, 1, 1), side(10, 1, 1, 1), 0.05)) for _ in range(150))
+    tap.ok(alarms <= 14, "false alarms: at most 5 % of families and what chance adds (99 %)", alarms)
+    functions.statistics.PERMUTATIONS = usual
+
+
 def plans_the_samples():
     """Check that the planned number of samples finds a change in about 90 of 100 comparisons, and a third of it does not."""
     chance = numpy.random.default_rng(7)
@@ -429,4 +460,5 @@ def names_a_function_of_reports():
 
 
 lib.main(names_the_slower_function, refuses_too_few_samples, compares_what_all_runs_have, compares_databases_of_nsys, aligns_functions, bounds_the_items,
-         tells_threads_apart, prints_all_formats, compares_nights, shows_the_history_of_processor_time, holds_its_error_rate, plans_the_samples, tests_the_time_of_a_program_first, reads_hostile_samples, names_a_function_of_reports)
+         tells_threads_apart, prints_all_formats, compares_nights, shows_the_history_of_processor_time, holds_its_error_rate,
+         sees_through_noise_of_the_machine, plans_the_samples, tests_the_time_of_a_program_first, reads_hostile_samples, names_a_function_of_reports)

@@ -10,7 +10,8 @@ Cases (all by default): RUNS of each side that a try compares, processor time of
     15       10 runs of 2 s, 97 Hz, 150 us; solve() takes 15 % longer
     3        20 runs of 5 s, 97 Hz, 15 ms;   3 % longer
     3-short  20 runs of 5 s, 250 Hz, 150 us; 3 % longer
-    3-perf   20 runs of 5 s, 1 kHz by perf's clock (--sampling-trigger=perf), 150 us; 3 % longer
+    3-perf   20 runs of 5 s, 1 kHz by perf's clock (--sampling-trigger=perf), 15 ms; 3 % longer
+    3-step   as 3-perf, 150 us, so that two calls take about half a period: samples fall on the same function many times in turn
 
 Recording 100 tries anew would take hours of processor time. So each case records a pool of runs once (POOL runs of each side, in rounds of random order,
 beside --busy processes that never sleep), and each try draws its runs from the pool without replacement; a null comparison draws both sides from the
@@ -21,7 +22,7 @@ records only those that it lacks; --most N uses only the first N of each side.
   if no other function is worse. Items of the whole process may be worse, too: they contain the function.
 - A false alarm is any verdict but "ok" in a null comparison. A function that is named though another one changed is counted as "other functions".
 
-The exit status is 1 if a goal is missed: 95 of 100 tries named first (15), 90 of 100 (3, 3-short, 3-perf); at most 1 % false alarms.
+The exit status is 1 if a goal is missed: 95 of 100 tries named first (15), 90 of 100 (3, 3-short, 3-perf, 3-step); at most 1 % false alarms.
 """
 import argparse
 import collections
@@ -47,7 +48,8 @@ CASES = {
     "15": Case("15", ("6667", "100"), 97, "timer", 10, 40, 0.95),
     "3": Case("3", ("166", "10000"), 97, "timer", 20, 40, 0.90),
     "3-short": Case("3", ("16667", "100"), 250, "timer", 20, 40, 0.90),
-    "3-perf": Case("3", ("16667", "100"), 1000, "perf", 20, 40, 0.90),
+    "3-perf": Case("3", ("100", "10000"), 1000, "perf", 20, 40, 0.90),
+    "3-step": Case("3", ("16667", "100"), 1000, "perf", 20, 40, 0.90),
 }
 CHANGED = "solve (numeric)"
 

@@ -11,6 +11,11 @@ found, so there is no noise floor within a side.
 If the processor time of a program changed, which is known exactly, some of its functions changed too. The alarm is
 raised by then, and what remains is to name the function: functions of this program that changed in the same direction
 are named at NAMING_ALPHA.
+
+Neighbours, clock rates and the memory's speed change all functions of a run by about the same factor, which hides a
+change of a few percent. So the ratio of each function to the other functions of its program is tested too, in the same
+family: that factor cancels in it. A ratio does not show which of its two parts changed. The function's own time does:
+it must have changed in the same direction, at OWN_ALPHA, and by at least half as much as the ratio did.
 """
 
 from __future__ import annotations
@@ -32,7 +37,9 @@ Value = TypeVar("Value")
 CPU, SAMPLES = "processor time (ns)", "samples"
 TOO_FEW = "too few samples"  # begins `why`
 NAMING_ALPHA = 0.05
+OWN_ALPHA = 0.1  # of the function's own time, one-sided, if its ratio to the other functions changed
 FEW = 3  # functions of a program; for more, the test of all of them together is better than Shaffer's correction
+PARTS = 1e9  # ratios are tested in parts of this, since the test adds 1 to them
 LEAST_SAMPLES = 50  # of a function, in all runs; a function with fewer is not compared
 MOST = 1000  # most functions that are compared
 MOST_RENAMED = 64  # most functions of each side that are compared by name
@@ -245,10 +252,44 @@ def naming(judged: list[Judged], values: tuple[Reals, Reals], moved: dict[str, s
     return named
 
 
-def decide(j: Judged, is_found: bool, min_effect: float, between: float) -> None:
-    """Set the result of a function that was tested."""
+def beside_others(values: tuple[Reals, Reals], judged: list[Judged]) -> tuple[Reals, Reals]:
+    """Return the ratio of each function to all others of its program, in each run; 0 if there is no other."""
+    programs = numpy.array([j.key.program for j in judged])
+
+    def ratio(side: Reals) -> Reals:
+        whole = numpy.zeros_like(side)
+        for program in set(programs):
+            columns = programs == program
+            whole[:, columns] = side[:, columns].sum(axis=1, keepdims=True)
+        return numpy.divide(side, whole - side, out=numpy.zeros_like(side), where=whole > side)
+
+    return ratio(values[0]), ratio(values[1])
+
+
+def changed_beside_others(
+    judged: list[Judged], values: tuple[Reals, Reals], beside: tuple[Reals, Reals], p: Reals, limits: Limits
+) -> set[int]:
+    """Return the functions that changed more than the others of their program, and changed themselves. beside: what
+    beside_others() returned; p: the p-values of these ratios.
+    """
+    candidates: dict[bool, list[int]] = {False: [], True: []}
+    for i, (before, after) in enumerate(zip(*(side.mean(axis=0) for side in beside))):
+        own = judged[i].ratio
+        if p[i] <= limits.alpha and before > 0 and after > 0 and 0 < own < math.inf:
+            apart = math.log(after / before)
+            if apart and math.log(own) / apart >= 0.5:
+                candidates[apart > 0].append(i)
+    found: set[int] = set()
+    for columns in filter(None, candidates.values()):
+        own_p = corrected(values, columns, 2 * OWN_ALPHA, limits.seed)
+        found |= {i for i, q in zip(columns, own_p) if q <= 2 * OWN_ALPHA}  # q is two-sided
+    return found
+
+
+def decide(j: Judged, is_found: bool, is_beside: bool, min_effect: float, between: float) -> None:
+    """Set the result of a function that was tested. is_beside: it changed more than the others of its program."""
     effect = max(j.ratio, 1 / j.ratio) - 1 if j.ratio > 0 else math.inf
-    if not is_found:
+    if not (is_found or is_beside):
         if j.floor <= EQUAL:
             j.result = "equal"
         else:
@@ -259,7 +300,7 @@ def decide(j: Judged, is_found: bool, min_effect: float, between: float) -> None
         j.why = "less than --min-effect"
     elif effect <= between:
         j.why = "less than the noise between nights"
-    elif j.interval and j.interval[0] <= 1 <= j.interval[1]:
+    elif not is_beside and j.interval and j.interval[0] <= 1 <= j.interval[1]:
         j.why = "the interval of the effect includes 'no change'"
     else:
         j.result = "worse" if j.ratio > 1 else "better"
@@ -303,11 +344,13 @@ def judge(
     values = values[0][:, : len(judged)], values[1][:, : len(judged)]
     for j, facts in zip(judged, ratios(*values, limits.alpha)):
         j.ratio, j.interval, j.floor = facts
-    everything = list(range(len(judged)))
-    p = corrected(values, everything, limits.alpha, limits.seed)
+    beside = beside_others(values, judged)
+    tested = pair_of(numpy.hstack([own, ratio * PARTS]) for own, ratio in zip(values, beside))
+    own_p, beside_p = numpy.split(corrected(tested, list(range(2 * len(judged))), limits.alpha, limits.seed), 2)
     between = statistics.noise_between(values[0], nights, numpy.mean) if len(nights) > 1 else numpy.zeros(len(judged))
     named = naming(judged, values, moved, limits.seed)
+    apart = changed_beside_others(judged, values, beside, beside_p, limits)
     for i, j in enumerate(judged):
-        j.p = float(p[i])
-        decide(j, j.p <= limits.alpha or i in named, limits.min_effect, float(between[i]))
+        j.p = float(min(own_p[i], beside_p[i]) if i in apart else own_p[i])
+        decide(j, own_p[i] <= limits.alpha or i in named, i in apart, limits.min_effect, float(between[i]))
     return found
