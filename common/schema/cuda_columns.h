@@ -70,8 +70,10 @@ static const struct cuda_column cuda_columns[NUMBER_END - NUMBER_FIRST][CUDA_COL
 /* Return the columns of an event, or NULL if the number is not that of a CUDA event. */
 static inline const struct cuda_column *cuda_columns_of(uint32_t event)
 {
-	return event >= NUMBER_FIRST && event < NUMBER_END ? cuda_columns[event - NUMBER_FIRST]
-							   : NULL;
+	return event >= NUMBER_FIRST && event < NUMBER_END &&
+			cuda_columns[event - NUMBER_FIRST][1].encoding
+		? cuda_columns[event - NUMBER_FIRST]
+		: NULL;
 }
 
 /* Return the first column of a REC_CUDA_ROW's payload. */

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "common/array.h"
+#include "common/schema/fnv.h"
 #include "reader/base/map.h"
 #include "reader/base/pool.h"
 #include "reader/stats/durations.h"
@@ -369,6 +370,15 @@ static void track_final(sqlite3_context *context)
 
 /* ---- functions of a row ---- */
 
+/* name_hash(text): the hash of a kernel's name. */
+static void name_hash(sqlite3_context *context, int count, sqlite3_value **values)
+{
+	const char *text = (const char *)sqlite3_value_text(values[0]);
+	(void)count;
+	if (text)
+		sqlite3_result_int64(context, (int64_t)fnv_text(text));
+}
+
 static void api_name(sqlite3_context *context, int count, sqlite3_value **values)
 {
 	(void)count;
@@ -533,6 +543,7 @@ int functions_add(struct sql *s)
 		{"range_crosses", 3, range_step, range_crosses_value, range_release, NULL},
 		{"track_row", 2, track_step, track_value, track_final, NULL},
 		{"api_name", 1, NULL, NULL, NULL, api_name},
+		{"name_hash", 1, NULL, NULL, NULL, name_hash},
 		{"numbers_merged", 1, NULL, NULL, NULL, numbers_merged},
 		{"argument", 1, NULL, NULL, NULL, argument},
 		{"enum_label", 2, NULL, NULL, NULL, enum_label},

@@ -24,6 +24,7 @@
  *   enum_label(table, id)  the label of an ENUM_* table as this program exports it, or NULL
  *   python_place(symbol, module)
  *                          "file.py:42" of a Python frame of the program itself, or NULL
+ *   name_hash(text)        the hash by which cuda_kernel_code names kernels (common/schema/fnv.h)
  *   occupancy_blocks(...)  blocks of a kernel on a multiprocessor (occupancy_function.h)
  *   missing_column(table, column)
  *                          fails; views.c writes it for a column that the database lacks

@@ -7,6 +7,8 @@ The content is compared with the program's file, with readelf and, if NVIDIA's n
 disassembly. The simulated device passes the cubins of nvcc to CUPTI's client: this test has not run on a GPU.
 """
 import collections
+import csv
+import io
 import os
 import struct
 import sys
@@ -18,6 +20,7 @@ from libpeers import NCU  # noqa: E402
 from libwire import blocks, entries, fields  # noqa: E402
 from ncu_export import results  # noqa: E402
 
+ENTRY = 0x10  # flag of st_other: a kernel
 LOADER = """
 import ctypes, sys
 cuda = ctypes.CDLL("libcuda.so.1")
@@ -132,17 +135,17 @@ def twice():
         tap.ok(len(found) == 1 and led == {found[0][1][0]}, "two processes with the same code: the code is stored once, and kernels of both lead to it", f"{len(found)} {led}")
 
 
-def elf(size, machine=190, symbol_bytes=48):
-    """Return a cubin of `size` bytes with one function, `big`. Its sections are at its end; the symbol section may have a wrong size."""
+def elf(size, machine=190, symbol_bytes=48, seed=0):
+    """Return a cubin of `size` bytes with one kernel, `big`, of 64 bytes of code, which depend on `seed`. Its sections are at its end; the symbol section may have a wrong size."""
     texts = b"\0big\0"
     names_at, symbols_at, code_at = 64, 64 + 8, 64 + 8 + 48
     section = struct.Struct("<IIQQQQIIQQ")
     sections_at = size - 4 * section.size
     header = struct.pack("<4s5B7xHHIQQQIHHHHHH", b"\x7fELF", 2, 1, 1, 65, 8, 1, machine, 1, 0, 0, sections_at, 90 << 8, 64, 0, 0, 64, 4, 0)
-    symbols = bytes(24) + struct.pack("<IBBHQQ", 1, 0x12, 0, 3, 0, 64)
+    symbols = bytes(24) + struct.pack("<IBBHQQ", 1, 0x12, ENTRY, 3, 0, 64)
     sections = (bytes(section.size) + section.pack(0, 3, 0, 0, names_at, len(texts), 0, 0, 1, 0)
                 + section.pack(0, 2, 0, 0, symbols_at, symbol_bytes, 1, 1, 8, 24) + section.pack(0, 1, 6, 0, code_at, sections_at - code_at, 0, 0, 1, 0))
-    code = bytes((i * 7 + i // 251) & 255 for i in range(251)) * (size // 251 + 1)
+    code = bytes((i * 7 + i // 251 + seed) & 255 for i in range(251)) * (size // 251 + 1)
     return header + texts.ljust(8, b"\0") + symbols + code[:sections_at - code_at] + sections
 
 
@@ -184,5 +187,74 @@ def large_and_broken():
     tap.ok(report.info()["verdict"].startswith("complete"), "no event is missing when code is not kept", report.info()["verdict"])
 
 
+MASK = (1 << 64) - 1
+
+
+def name_hash(name):
+    """Hash a name by FNV-1a."""
+    found = 0xCBF29CE484222325
+    for letter in name:
+        found = (found ^ letter) * 0x100000001B3 & MASK
+    return found
+
+
+def code_hash(code):
+    """Hash code as tracer/cuda/kernel_code.c does."""
+    found = len(code)
+    for at in range(0, len(code) // 8 * 8, 8):
+        found = (found ^ int.from_bytes(code[at:at + 8], "little")) * 0x100000001B3 & MASK
+        found ^= found >> 32
+    return (found ^ int.from_bytes(code[len(code) // 8 * 8:], "little")) * 0x100000001B3 & MASK
+
+
+def kernels(cubin):
+    """Return {name: code} of the kernels of a cubin."""
+    (at, ), (count, ) = struct.unpack_from("<Q", cubin, 40), struct.unpack_from("<H", cubin, 60)
+    sections = [struct.unpack_from("<IIQQQQIIQQ", cubin, at + n * 64) for n in range(count)]
+    symbols = next(s for s in sections if s[1] == 2)
+    names, found = sections[symbols[6]][4], {}
+    for n in range(symbols[4], symbols[4] + symbols[5], 24):
+        name, info, other, index, start, size = struct.unpack_from("<IBBHQQ", cubin, n)
+        if info & 15 == 2 and other & ENTRY:
+            begin = sections[index][4] + start
+            found[cubin[names + name:cubin.index(b"\0", names + name)]] = cubin[begin:begin + (size or sections[index][5])]
+    return found
+
+
+def codes(report):
+    """Return {(hash of the name, hash of the code, its bytes)} of the kernels in the report's modules."""
+    return {(int(str(e["name_hash"]), 0), int(str(e["code_hash"]), 0), e["code_bytes"]) for e in report.events("--kind", "cuda_kernel_code")}
+
+
+def hashes():
+    """Check the hash of each kernel's code against the code itself, by nvcc and by us, and that it is known without the code in the report."""
+    if device.missing():
+        tap.skip("hashes of kernels", device.missing())
+        return
+    work = folder()
+    paths = [os.path.join(work, name) for name in ("first", "longer", "other")]
+    for path, image in zip(paths, (elf(500), elf(700), elf(500, seed=1))):
+        with open(path, "wb") as file:
+            file.write(image)
+    report = traced([sys.executable, "-c", LOADER, *paths, paths[0]])
+    if report:
+        wanted = [(name_hash(b"big"), code_hash(kernels(elf(500, seed=seed))[b"big"]), 64) for seed in (0, 0, 1)]
+        rows = [(int(str(e["name_hash"]), 0), int(str(e["code_hash"]), 0), e["code_bytes"]) for e in report.events("--kind", "cuda_kernel_code")]
+        tap.ok(rows == wanted and wanted[0] != wanted[2], "equal code in two modules has one hash, other code another; a module loaded again has no rows", (rows, wanted))
+    if device.missing("vector_add"):
+        tap.skip("hashes of nvcc's kernels", device.missing("vector_add"))
+        return
+    report = traced([device.app("vector_add")], LIBTRACE_CUDA_CUBINS="true")
+    if not report:
+        return
+    whole = {name: code for s in sources(report.path) for name, code in kernels(bytes(s[4][0])).items()}
+    tap.ok(whole and codes(report) == {(name_hash(name), code_hash(code), len(code)) for name, code in whole.items()}, "vector_add: the hashes are those of the kept code", codes(report))
+    table = trace("stats", "-r", "cuda_kern_occupancy:mangled", "-f", "csv", report.path).out.decode()
+    got = {(r["Name"], r["Code"]) for r in csv.DictReader(io.StringIO(table))}
+    tap.ok(got and got <= {(name.decode(), f"{code_hash(code):016x}") for name, code in whole.items()}, "cuda_kern_occupancy has the hash of each kernel", got)
+    plain = traced([device.app("vector_add")])
+    tap.ok(plain and codes(plain) == codes(report), "and without --cuda-cubins")
+
+
 if __name__ == "__main__":
-    main(kept, not_asked_for, twice, outside, large_and_broken)
+    main(kept, hashes, not_asked_for, twice, outside, large_and_broken)

@@ -238,6 +238,8 @@ static void names_in_rows_of_cuda(void)
 		uint32_t event = NUMBER_CUDA_KERNEL + i % (NUMBER_END - NUMBER_CUDA_KERNEL);
 		const struct cuda_column *columns = cuda_columns_of(event);
 		uint8_t payload[CUDA_COLUMNS_MAX * VARINT_MAX], *p = payload;
+		if (!columns)
+			continue; /* the number of another source's event */
 		uint32_t from = cuda_columns_first(columns), count = 0;
 		for (uint32_t k = from; k <= CUDA_COLUMNS_MAX && columns[k].encoding; k++, count++)
 			p = varint_put(p, cuda_column_is_text(&columns[k]) ? first + next++ : 1);

@@ -534,6 +534,8 @@ static void cuda_put(struct fake_spool *s, struct lane *lane)
 	for (uint32_t event = NUMBER_CUDA_KERNEL; event < NUMBER_END; event++) {
 		const struct cuda_column *columns = cuda_columns_of(event);
 		uint8_t payload[CUDA_COLUMNS_MAX * VARINT_MAX], *p = payload;
+		if (!columns)
+			continue; /* the number of another source's event */
 		uint32_t first = cuda_columns_first(columns), count = 0;
 		for (uint32_t i = first; i <= CUDA_COLUMNS_MAX && columns[i].encoding; i++, count++)
 			p = varint_put(p, cuda_column_is_text(&columns[i]) ? 0 : i);
@@ -603,8 +605,11 @@ static void cuda_rows_become_rows(void)
 	cuda_put(&s, lane);
 	tap_equal(recover_quietly(&t), 0, "recover a spool with rows of CUDA");
 	tap(report_read(&report, t.report) && !report.bad_blocks, "the report opens");
-	for (uint32_t event = NUMBER_CUDA_KERNEL; event < NUMBER_END; event++, kinds++)
-		missing += report.rows[event] < 1;
+	for (uint32_t event = NUMBER_CUDA_KERNEL; event < NUMBER_END; event++)
+		if (cuda_columns_of(event)) {
+			kinds++;
+			missing += report.rows[event] < 1;
+		}
 	tap_equal(missing, 0, "every kind of CUDA event has a row");
 	tap_equal((int64_t)report.rows[EVENT_CUDA_API], kinds, "all CUDA calls have a row");
 	const Libtrace__EventBatch *b = batch_of(EVENT_CUDA_KERNEL, 0, 0);

@@ -71,10 +71,19 @@ void cuda_api_callback(
 
 /* ---- module.c ---- */
 
-/* Record that a module was loaded or unloaded and, if cubins are wanted and this one is new, its
- * code. thread.busy set. */
+/* Record that a module was loaded or unloaded and, if this cubin is new, the hashes of its kernels
+ * and, if cubins are wanted, its code. thread.busy set. */
 void cuda_module_put(struct thread *t, bool unload, const struct cupti_resource_data *data);
 void cuda_module_forked(void);
+
+/* ---- kernel_code.c ---- */
+
+/* Return a hash of code: the same code has the same hash. Any thread. */
+uint64_t cuda_code_hash(const uint8_t *code, size_t bytes);
+
+/* Record the hash of each kernel of a cubin, whose own hash is `hash`. A malformed cubin has none.
+ * thread.busy set. */
+void cuda_kernel_code_put(struct thread *t, const uint8_t *data, size_t bytes, uint64_t hash);
 
 /* ---- activity.c ---- */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * module.c - modules of device code and, by option, the code itself.
+ * module.c - modules of device code, the hashes of their kernels and, by option, the code itself.
  *
  * CUPTI shows the cubin of a module only while the module is loaded. It is written to the thread's
  * lane in pieces, once for each content; the writer joins them.
@@ -17,23 +17,7 @@
 #define CUBINS_KNOWN 4096u
 #define PIECE_BYTES (LANE_PAYLOAD_MAX - sizeof(struct cuda_cubin))
 
-/* Return a hash of the code. Whole words are hashed, since a cubin may have megabytes. */
-static uint64_t cubin_hash(const struct cupti_module_data *m)
-{
-	const uint8_t *at = (const void *)m->cubin;
-	uint64_t hash = m->cubin_bytes, word;
-	size_t left = m->cubin_bytes;
-	for (; left >= sizeof(word); left -= sizeof(word), at += sizeof(word)) {
-		bytes_copy(&word, at, sizeof(word));
-		hash = (hash ^ word) * UINT64_C(0x100000001b3);
-		hash ^= hash >> 32;
-	}
-	word = 0;
-	bytes_copy(&word, at, left);
-	return (hash ^ word) * UINT64_C(0x100000001b3);
-}
-
-static uint64_t *known; /* CUBINS_KNOWN hashes of cubins that were sent; 0 = free */
+static uint64_t *known; /* CUBINS_KNOWN hashes of cubins that were seen; 0 = free */
 
 /* Forget the hashes: a forked child has a report entry of its own, and sends every cubin again. */
 void cuda_module_forked(void)
@@ -42,7 +26,7 @@ void cuda_module_forked(void)
 		known[i] = 0;
 }
 
-/* Return true if this process has not sent this code. Without room to remember it, the code counts
+/* Return true if this process has not seen this code. Without room to remember it, the code counts
  * as new. */
 static bool is_new(uint64_t hash)
 {
@@ -87,9 +71,12 @@ void cuda_module_put(struct thread *t, bool unload, const struct cupti_resource_
 	if (cupti.GetContextId && data->context)
 		cupti.GetContextId(data->context, &context);
 	if (m->cubin && m->cubin_bytes && !unload)
-		hash = cubin_hash(m);
-	if (hash && session.config.cuda_cubins && is_new(hash))
-		cubin_put(t, hash, m);
+		hash = cuda_code_hash((const void *)m->cubin, m->cubin_bytes);
+	if (hash && is_new(hash)) {
+		if (session.config.cuda_cubins)
+			cubin_put(t, hash, m);
+		cuda_kernel_code_put(t, (const void *)m->cubin, m->cubin_bytes, hash);
+	}
 	values[COLUMN_CUDA_MODULE_CONTEXT_ID] = context;
 	values[COLUMN_CUDA_MODULE_MODULE_ID] = m->module;
 	values[COLUMN_CUDA_MODULE_CUBIN_BYTES] = m->cubin_bytes;

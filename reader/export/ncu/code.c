@@ -6,17 +6,10 @@
 #include <stdlib.h>
 
 #include "common/array.h"
+#include "common/schema/fnv.h"
 #include "reader/file/schema.h"
 
 #define NO_MODULE UINT32_MAX
-
-static uint64_t hash_of(const char *name)
-{
-	uint64_t hash = UINT64_C(0xcbf29ce484222325);
-	for (; *name; name++)
-		hash = (hash ^ (uint8_t)*name) * UINT64_C(0x100000001b3);
-	return hash;
-}
 
 static uint64_t place_of(uint32_t process, uint32_t context)
 {
@@ -62,7 +55,7 @@ static int functions_add(struct ncu_code *c, const Ncu__SourceData *source)
 	for (size_t i = 0; !error && r && i < r->n_functions; i++)
 		if (r->functions[i]->symbol_name)
 			error = map_put(&c->functions, source->reference,
-				hash_of(r->functions[i]->symbol_name), 1);
+				fnv_text(r->functions[i]->symbol_name), 1);
 	return error;
 }
 
@@ -99,7 +92,7 @@ int ncu_code_index(struct ncu_code *c, const struct ncu_results *results)
 uint64_t ncu_code_reference(
 	struct ncu_code *c, uint32_t process, uint32_t context, uint64_t name, const char *mangled)
 {
-	uint64_t place = place_of(process, context), hash = hash_of(mangled);
+	uint64_t place = place_of(process, context), hash = fnv_text(mangled);
 	uint32_t known = map_get(&c->known, place, name), i = c->count;
 	if (!c->functions.count)
 		return 0;

@@ -1,19 +1,27 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Theoretical occupancy of each kind of launch, by the published rules (reader/stats/occupancy.h). Needs launch_calls.
 
--- A kind of launch: kernel, device, grid, block, registers and memory. Launch: from the start of the call to that of
+-- Hash of a kernel's code in a process (a globalPid >> 24), from the module with this name that was loaded last.
+DROP TABLE IF EXISTS temp.KERNEL_CODE;
+CREATE TEMP TABLE KERNEL_CODE (process INTEGER, nameHash INTEGER, code TEXT, PRIMARY KEY (process, nameHash)) WITHOUT ROWID;
+INSERT OR REPLACE INTO KERNEL_CODE
+SELECT globalTid >> 24, nameHash, printf('%016x', codeHash) FROM LIBTRACE_CUDA_KERNEL_CODE WHERE globalTid IS NOT NULL AND nameHash IS NOT NULL;
+
+-- A kind of launch: kernel, its code, device, grid, block, registers and memory. Launch: from the start of the call to that of
 -- the kernel; queue: from the end of the call, where the kernel began later. Clusters and block barriers are not limits
 -- here.
 DROP TABLE IF EXISTS temp.KERNEL_OCCUPANCY;
 CREATE TEMP TABLE KERNEL_OCCUPANCY AS
 WITH kinds AS (
-  SELECT k.deviceId, k.name, k.gridX, k.gridY, k.gridZ, k.blockX, k.blockY, k.blockZ, k.registersPerThread AS registers,
+  SELECT k.deviceId, k.name, c.code, k.gridX, k.gridY, k.gridZ, k.blockX, k.blockY, k.blockZ, k.registersPerThread AS registers,
          coalesce(k.staticSharedMemory, 0) AS static_shared, coalesce(k.dynamicSharedMemory, 0) AS dynamic_shared,
          coalesce(k.localMemoryPerThread, 0) AS local, count(*) AS count, sum(k.ns) AS ns,
          avg(CASE WHEN k.start >= a.start THEN k.start - a.start END) AS launch, avg(CASE WHEN k.start >= a."end" THEN k.start - a."end" END) AS queue,
          k.gridX * k.gridY * k.gridZ AS blocks, k.blockX * k.blockY * k.blockZ AS threads
   FROM KERNELS AS k LEFT JOIN LAUNCH_CALLS AS a ON a.pid = k.globalPid >> 24 AND a.correlationId = k.correlationId
-  GROUP BY k.deviceId, k.name, k.gridX, k.gridY, k.gridZ, k.blockX, k.blockY, k.blockZ, k.registersPerThread, static_shared, dynamic_shared, local),
+       LEFT JOIN (SELECT id, name_hash(value) AS hash FROM StringIds WHERE id IN (SELECT mangledName FROM CUPTI_ACTIVITY_KIND_KERNEL)) AS m ON m.id = k.mangledName
+       LEFT JOIN KERNEL_CODE AS c ON c.process = k.globalPid >> 24 AND c.nameHash = m.hash
+  GROUP BY k.deviceId, k.name, c.code, k.gridX, k.gridY, k.gridZ, k.blockX, k.blockY, k.blockZ, k.registersPerThread, static_shared, dynamic_shared, local),
 -- Processes may number devices differently; all but one device of an id are left out.
 devices AS (SELECT * FROM TARGET_INFO_GPU GROUP BY id),
 limits AS (
