@@ -25,6 +25,11 @@ enum cuda_graph_operation {
 #include "common/schema/cuda.def"
 };
 
+#define MAPPING(number, id, name) MAPPING_##id = number,
+enum cuda_mapping {
+#include "common/schema/cuda.def"
+};
+
 /* Numbers of columns, such as COLUMN_CUDA_KERNEL_GRID_X. */
 #define FIELD(event_id, number, id, column, kind, encoding, title) \
 	COLUMN_##event_id##_##id = number,

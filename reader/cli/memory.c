@@ -2,7 +2,7 @@
 /*
  * memory.c - `trace memory`: who holds the memory of the GPU at a moment.
  *
- * The live set is computed by reader/reports/shared/cuda_memory.sql.
+ * The live set is computed by cuda_memory_use.sql and cuda_memory.sql of reader/reports/shared.
  */
 #define _GNU_SOURCE
 #include <inttypes.h>
@@ -81,7 +81,9 @@ static int flame_print(const struct memory *m, struct sql *s)
 	char arguments[40];
 	snprintf(arguments, sizeof(arguments), "at=%s", m->at);
 	s->arguments = arguments;
-	int error = sql_run(s, report_shared("cuda_memory"), NULL);
+	int error = sql_run(s, report_shared("cuda_memory_use"), NULL);
+	if (!error)
+		error = sql_run(s, report_shared("cuda_memory"), NULL);
 	s->arguments = NULL;
 	return error ? error : sql_run(s, query, &visitor);
 }

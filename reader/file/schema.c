@@ -92,6 +92,11 @@ static const struct row graph_operation_rows[] = {
 #include "common/schema/events.def"
 };
 
+#define MAPPING(number, id, name) {number, name, #id},
+static const struct row mapping_rows[] = {
+#include "common/schema/events.def"
+};
+
 static const struct row library_api_rows[] = {
 	{0, "none", "NONE"},
 #define LIBRARY(number, id, title, files, functions) {number, #id, title},
@@ -195,6 +200,7 @@ static const struct {
 	NAMES(NVTX_PERMISSION, WHAT, permission_rows),
 	NAMES(NVTX_SYNC, WHAT, sync_rows),
 	NAMES(FUNCTION_CALL, LIBRARY_API, library_api_rows),
+	NAMES(CUDA_MAPPING, OPERATION, mapping_rows),
 };
 
 const char *schema_value_name(const struct schema_field *field, int64_t value)

@@ -15,7 +15,7 @@ import libdevice as device  # noqa: E402
 from lib import folder, main, receipts_agree, Report, run, spool_folder, tap, trace, traced_env, wait_spool_gone  # noqa: E402
 
 MIB = 1 << 20
-DEVICE_MEMORY = 3  # CUPTI's kind
+DEVICE_MEMORY = (3, 4)  # CUPTI's kinds: device, array
 WEIGHTS, CACHE = ("load", "leak_weights", 3 * MIB), ("", "leak_cache", 2 * MIB)
 
 
@@ -43,13 +43,13 @@ def live(report, *more):
 
 def the_devices_count():
     """Check that the use that a report has after each operation is the count of the device itself."""
-    for name in ("nvtx_memory_use", "pipeline", "driver_api"):
+    for name in ("nvtx_memory_use", "nvtx_memory_kinds", "pipeline", "driver_api"):
         if device.missing(name):
             tap.skip(f"use of memory by {name}", device.missing(name))
             continue
-        report, truth = capture(name, memory_mib=16 if name == "nvtx_memory_use" else 0)
+        report, truth = capture(name, memory_mib=16 if name.startswith("nvtx") else 0)
         wanted = [(line["device"], line["bytes"] if line["operation"] == 1 else -line["bytes"], line["used"])
-                  for line in truth if line["type"] == "memory" and line["memory_kind"] == DEVICE_MEMORY]
+                  for line in truth if line["type"] == "memory" and line["memory_kind"] in DEVICE_MEMORY]
         got = [(int(r["Device ID"]), int(r["Change Bytes"]), int(r["Used Bytes"])) for r in rows("stats", "-r", "cuda_memory_trace", "-f", "csv", report)]
         tap.ok(wanted and sorted(got) == sorted(wanted), f"{name}: sums equal the device's count after each of {len(wanted)} operations", (got, wanted))
         unused = max((line["pool_held"] - line["pool_used"] for line in truth if line["type"] == "memory" and line["pool"]), default=None)
@@ -77,6 +77,22 @@ def known_places():
     api = [line for line in truth if line["type"] == "api" and line["result"] == 2]
     dumped = [json.loads(line) for line in trace("dump", "--json", report).out.decode().splitlines() if '"cuda_allocation_failed"' in line]
     tap.ok([e["correlation_id"] for e in dumped] == [line["correlation"] for line in api], "its event has the correlation id of the call", dumped)
+
+
+def other_kinds():
+    """Check memory that CUPTI does not report: of virtual memory management and of another process; and arrays."""
+    report, _ = capture("nvtx_memory_kinds")
+
+    def holders(at):
+        return {(r["NVTX Range"], " < ".join(r["Callchain"].split(" < ")[:2]), r["Kind"], int(r["Bytes"])) for r in rows("stats", "-r", f"cuda_memory_live:at={at}", "-f", "csv", report)}
+    totals = rows("stats", "-r", "cuda_memory_sum", "-f", "csv", report)
+    array, leaked = ("", "keep_array < main", "Array", MIB), ("", "segment_create < leak_segment", "Device", 2 * MIB)
+    tap.ok([(int(r["Peak Bytes"]), int(r["Never Released Bytes"])) for r in totals if r["Peak Bytes"]] == [(9 * MIB, 3 * MIB)], "peak and leaks", totals)
+    tap.ok(holders("peak") == {array, leaked, ("virtual", "segment_create < use_segments", "Device", 6 * MIB)}, "the peak has segments by where they were created", holders("peak"))
+    shared = ("", "open_shared < main", "IPC", 3 * MIB)
+    tap.ok(holders("end") == {array, leaked, shared}, "a segment is free when it has neither references nor mappings; memory of another process has its size", holders("end"))
+    failed = [int(r["Requested Bytes"]) for r in rows("stats", "-r", "cuda_memory_fail", "-f", "csv", report)]
+    tap.ok(failed == [64 * MIB, 32 * MIB], "failed allocations of an array and a segment have their sizes", failed)
 
 
 def the_command():
@@ -133,4 +149,4 @@ if REASON:
     tap.skip("device memory", REASON)
     tap.finish()
 else:
-    main(the_devices_count, known_places, the_command, compared)
+    main(the_devices_count, known_places, other_kinds, the_command, compared)

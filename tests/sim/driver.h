@@ -91,7 +91,13 @@ CUcontext driver_context(void);
 uint32_t driver_contexts_made(void);
 
 /* Kinds of memory and the end of allocations: memory.c stores all of them. */
-enum { MEMORY_PAGEABLE = 1, MEMORY_PINNED = 2, MEMORY_DEVICE = 3, MEMORY_MANAGED = 5 };
+enum {
+	MEMORY_PAGEABLE = 1,
+	MEMORY_PINNED = 2,
+	MEMORY_DEVICE = 3,
+	MEMORY_ARRAY = 4,
+	MEMORY_MANAGED = 5
+};
 struct allocation {
 	uintptr_t address;
 	size_t bytes;
@@ -110,6 +116,9 @@ int memory_kind_of(uintptr_t address);
 /* Add an allocation and report it. Return its memory, or 0. */
 uintptr_t memory_take(size_t bytes, int kind, CUmemoryPool pool, CUstream stream);
 CUresult memory_give_back(uintptr_t address, bool async, CUstream stream);
+/* Count memory of the device as used; false if it has no room. Count it as free again. */
+bool memory_count(struct sim_device *device, size_t bytes);
+void memory_uncount(struct sim_device *device, size_t bytes);
 /* Move managed memory that a kernel of the context will touch to the device; `when_ns`: the
  * kernel's start. */
 void memory_migrate_for_kernel(CUcontext context, CUstream stream, uint64_t when_ns);

@@ -82,26 +82,40 @@ static struct allocation *list_remove(uintptr_t address)
 	return found;
 }
 
-static void count_bytes(const struct allocation *allocation, bool taken)
+static bool is_on_device(int kind)
 {
-	struct sim_device *device = allocation->context ? allocation->context->device : NULL;
-
-	if (!device || allocation->kind != MEMORY_DEVICE)
-		return;
-	if (taken)
-		__atomic_fetch_add(&device->used_bytes, allocation->bytes, __ATOMIC_RELAXED);
-	else
-		__atomic_fetch_sub(&device->used_bytes, allocation->bytes, __ATOMIC_RELAXED);
+	return kind == MEMORY_DEVICE || kind == MEMORY_ARRAY;
 }
 
-/* Return whether the device has room for that much more. */
-static bool has_room(const struct sim_device *device, size_t bytes, int kind)
+bool memory_count(struct sim_device *device, size_t bytes)
 {
 	uint64_t used = __atomic_load_n(&device->used_bytes, __ATOMIC_RELAXED);
 
-	if (kind != MEMORY_DEVICE)
-		return bytes <= device->facts.memory_bytes;
-	return used <= device->facts.memory_bytes && bytes <= device->facts.memory_bytes - used;
+	if (used > device->facts.memory_bytes || bytes > device->facts.memory_bytes - used)
+		return false;
+	__atomic_fetch_add(&device->used_bytes, bytes, __ATOMIC_RELAXED);
+	return true;
+}
+
+void memory_uncount(struct sim_device *device, size_t bytes)
+{
+	__atomic_fetch_sub(&device->used_bytes, bytes, __ATOMIC_RELAXED);
+}
+
+/* Count memory of the kind, if its device has room for it. */
+static bool count_bytes(CUcontext context, size_t bytes, int kind)
+{
+	if (!context)
+		return true;
+	if (is_on_device(kind))
+		return memory_count(context->device, bytes);
+	return bytes <= context->device->facts.memory_bytes;
+}
+
+static void uncount_bytes(CUcontext context, size_t bytes, int kind)
+{
+	if (context && is_on_device(kind))
+		memory_uncount(context->device, bytes);
 }
 
 uintptr_t memory_take(size_t bytes, int kind, CUmemoryPool pool, CUstream stream)
@@ -109,11 +123,12 @@ uintptr_t memory_take(size_t bytes, int kind, CUmemoryPool pool, CUstream stream
 	struct allocation *allocation = calloc(1, sizeof *allocation);
 	void *memory = NULL;
 
-	if (driver_context() && !has_room(driver_context()->device, bytes, kind)) {
+	if (!count_bytes(driver_context(), bytes, kind)) {
 		free(allocation);
 		return 0;
 	}
 	if (!allocation || posix_memalign(&memory, 512, bytes ? bytes : 1)) {
+		uncount_bytes(driver_context(), bytes, kind);
 		free(allocation);
 		return 0;
 	}
@@ -123,7 +138,6 @@ uintptr_t memory_take(size_t bytes, int kind, CUmemoryPool pool, CUstream stream
 		.context = driver_context(),
 		.pool = pool};
 	list_add(allocation);
-	count_bytes(allocation, true);
 	pool_use(pool, (int64_t)bytes);
 	log_memory(
 		allocation, CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_ALLOCATION, pool != NULL, stream);
@@ -139,7 +153,7 @@ CUresult memory_give_back(uintptr_t address, bool async, CUstream stream)
 	allocation = list_remove(address);
 	if (!allocation)
 		return CUDA_ERROR_INVALID_VALUE;
-	count_bytes(allocation, false);
+	uncount_bytes(allocation->context, allocation->bytes, allocation->kind);
 	pool_use(allocation->pool, -(int64_t)allocation->bytes);
 	log_memory(allocation, CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_RELEASE, async, stream);
 	if (!allocation->registered)

@@ -13,6 +13,7 @@
 #include "tracer/core/chains.h"
 #include "tracer/cuda/clock.h"
 #include "tracer/cuda/functions.h"
+#include "tracer/cuda/memory_calls.h"
 #include "tracer/cuda/row.h"
 #include "tracer/core/lane.h"
 #include "tracer/core/names.h"
@@ -125,25 +126,6 @@ static void call_put(struct thread *t, const struct function *f, uint32_t correl
 	lane_publish(t, slots);
 }
 
-#define OUT_OF_MEMORY 2u /* cudaErrorMemoryAllocation, CUDA_ERROR_OUT_OF_MEMORY */
-
-/* Record how much memory a failed allocation wanted. `parameters`: the function's, in the layout
- * that f->request names. */
-static __attribute__((cold, noinline)) void failure_put(
-	struct thread *t, const struct function *f, const struct cupti_callback *c)
-{
-	uint64_t values[CUDA_COLUMNS_MAX + 1] = {0};
-	const uint64_t *parameters = c->parameters;
-	uint64_t bytes = 0;
-	if (parameters && f->request == REQUEST_SIZE)
-		bytes = parameters[1];
-	else if (parameters && f->request == REQUEST_PITCH)
-		bytes = parameters[2] * parameters[3];
-	values[COLUMN_CUDA_ALLOCATION_FAILED_BYTES] = bytes;
-	values[COLUMN_CUDA_ALLOCATION_FAILED_CORRELATION_ID] = c->correlation;
-	cuda_row_put(t, NUMBER_CUDA_ALLOCATION_FAILED, clock_monotonic_ns(), 0, values);
-}
-
 static void call_exit(
 	uint32_t api, uint32_t cbid, const struct function *f, const struct cupti_callback *c)
 {
@@ -159,8 +141,8 @@ static void call_exit(
 		.level = t->cuda_level};
 	uint32_t result = c->result ? *(const uint32_t *)c->result : 0;
 	call_put(t, f, c->correlation, result, &call, tick);
-	if (__builtin_expect(result == OUT_OF_MEMORY, 0) && f->request && !t->cuda_level)
-		failure_put(t, f, c);
+	if (__builtin_expect(f->memory, 0) && !t->cuda_level)
+		memory_call_put(t, f->memory, c, result);
 	if (!t->cuda_level)
 		t->lane->cuda_open.tick = 0; /* cleared after the record is written: after a
 						kill, one of the two is found */

@@ -10,6 +10,8 @@
 #include "tracer/core/names.h"
 #include "tracer/core/state.h"
 #include "tracer/cuda/cuda.h"
+#include "tracer/cuda/function_name.h"
+#include "tracer/cuda/memory_calls.h"
 
 #define FUNCTIONS_MAX 2048u /* CUDA 13.0 has 806 */
 
@@ -70,23 +72,10 @@ static enum chain_class class_of(const char *name)
 	return CHAIN_CUDA_OTHER;
 }
 
-/* Return true if `name` is `plain`, or `plain` with a version suffix that CUPTI adds (_v3020,
- * _ptsz_v7000, _v2). */
-static bool is_function(const char *name, const char *plain)
-{
-	size_t length = text_length(plain);
-	if (!text_begins(name, plain))
-		return false;
-	const char *rest = name + length;
-	if (text_begins(rest, "_ptsz") || text_begins(rest, "_ptds"))
-		rest += 5;
-	return !*rest || (rest[0] == '_' && rest[1] == 'v' && rest[2] >= '0' && rest[2] <= '9');
-}
-
 static bool is_one_of(const char *name, const char *const *list)
 {
 	for (; *list; list++)
-		if (is_function(name, *list))
+		if (cuda_function_is(name, *list))
 			return true;
 	return false;
 }
@@ -113,25 +102,6 @@ static enum treatment treatment_of(const char *name)
 	if (is_one_of(name, starts))
 		return TREAT_START;
 	return is_one_of(name, stops) ? TREAT_STOP : TREAT_RECORD;
-}
-
-/* Parameters of the same layout in all versions of CUDA (generated_cuda_runtime_api_meta.h,
- * generated_cuda_meta.h). */
-static enum request request_of(const char *name)
-{
-	static const char *const sized[] = {"cudaMalloc", "cudaMallocManaged", "cudaMallocHost",
-		"cudaHostAlloc", "cudaMallocAsync", "cudaMallocFromPoolAsync", "cuMemAlloc",
-		"cuMemAllocManaged", "cuMemAllocHost", "cuMemHostAlloc", "cuMemAllocAsync",
-		"cuMemAllocFromPoolAsync", "cuMemCreate", NULL};
-	static const char *const pitched[] = {"cudaMallocPitch", "cuMemAllocPitch", NULL};
-	static const char *const others[] = {"cudaMalloc3D", "cudaMallocArray", "cudaMalloc3DArray",
-		"cudaMallocMipmappedArray", "cuArrayCreate", "cuArray3DCreate",
-		"cuMipmappedArrayCreate", NULL};
-	if (is_one_of(name, sized))
-		return REQUEST_SIZE;
-	if (is_one_of(name, pitched))
-		return REQUEST_PITCH;
-	return is_one_of(name, others) ? REQUEST_UNKNOWN : REQUEST_NONE;
 }
 
 static uint32_t number_of(uint32_t cbid)
@@ -169,7 +139,7 @@ static void function_fill(struct function *f, uint32_t api, uint32_t domain, uin
 		text = "?";
 	f->name = names_intern(false, NULL, text, (uint32_t)text_length(text), false, NULL);
 	f->class = (uint8_t)class_of(text);
-	f->request = (uint8_t)request_of(text);
+	f->memory = (uint8_t)memory_call_of(text);
 	enum treatment treatment = treatment_of(text);
 	if (treatment == TREAT_COUNT && (!cuda.page || !counted_make(f, api, cbid)))
 		treatment = TREAT_RECORD;

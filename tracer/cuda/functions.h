@@ -20,20 +20,12 @@ enum treatment {
 	TREAT_STOP   /* ends that window */
 };
 
-/* Where the parameters of an allocating function have the number of bytes. */
-enum request {
-	REQUEST_NONE = 0, /* not an allocation */
-	REQUEST_SIZE,     /* pointer to the result, bytes */
-	REQUEST_PITCH,    /* pointers to the result and its pitch, width in bytes, height */
-	REQUEST_UNKNOWN
-};
-
 struct function {
 	struct name *name;
 	uint8_t treatment;
 	uint8_t class;    /* enum chain_class */
 	uint16_t counted; /* index in cuda_page.counted */
-	uint8_t request;  /* enum request */
+	uint8_t memory;   /* enum memory_call */
 };
 
 /* Map the memory, which only programs with CUDA have. Once, before any other function. Return

@@ -1,31 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Memory that CUDA programs allocate: lifetimes with their callers, use over time, and allocations that failed.
---
--- Device memory is of the kinds device, array and device static (2, 3, 5): what a device has to hold. Pinned and managed
--- memory has lifetimes, too, but is not in the use of the device. A release without a recorded allocation is not
--- counted: its memory is older than the recording. `process` is a globalPid >> 24: pids of merged reports may be equal.
-
--- The allocation of an address ends at the next event of that address: its release or, where that is missing, the next
--- allocation. `released` is NULL if memory was never released.
-DROP TABLE IF EXISTS temp.CUDA_ALLOCATIONS;
-CREATE TEMP TABLE CUDA_ALLOCATIONS AS
-SELECT id, start, CASE WHEN operation = 0 THEN following END AS released, globalPid, globalPid >> 24 AS process, deviceId, kind,
-       kind IN (2, 3, 5) AS on_device, address, bytes, pool, correlationId, operation
-FROM (SELECT id, start, lead(start) OVER same AS following, globalPid, coalesce(deviceId, 0) AS deviceId, memKind AS kind, address,
-             max(coalesce(bytes, 0), 0) AS bytes, localMemoryPoolAddress AS pool, correlationId, memoryOperationType AS operation
-      FROM CUDA_GPU_MEMORY_USAGE_EVENTS
-      WINDOW same AS (PARTITION BY globalPid, address ORDER BY start, id))
-WHERE operation = 0;
-CREATE INDEX temp.CUDA_ALLOCATIONS_ORDER ON CUDA_ALLOCATIONS (globalPid, deviceId, start);
-
--- Use of each device by each process after each change.
-DROP TABLE IF EXISTS temp.CUDA_MEMORY_USE;
-CREATE TEMP TABLE CUDA_MEMORY_USE AS
-SELECT globalPid, deviceId, time, change, sum(change) OVER (PARTITION BY globalPid, deviceId ORDER BY time, id ROWS UNBOUNDED PRECEDING) AS used
-FROM (SELECT id, globalPid, deviceId, start AS time, bytes AS change FROM CUDA_ALLOCATIONS WHERE on_device
-      UNION ALL
-      SELECT id, globalPid, deviceId, released, -bytes FROM CUDA_ALLOCATIONS WHERE on_device AND released IS NOT NULL);
-CREATE INDEX temp.CUDA_MEMORY_USE_ORDER ON CUDA_MEMORY_USE (globalPid, deviceId, time);
+-- Memory that CUDA programs allocate: callers, allocations that failed, and what was live at a moment. Needs
+-- cuda_memory_use.
 
 -- Calls that allocate, and those that failed for lack of memory (2: cudaErrorMemoryAllocation, CUDA_ERROR_OUT_OF_MEMORY).
 -- Databases of nsys do not have the bytes that these wanted.
@@ -37,7 +12,7 @@ SELECT r.globalTid >> 24, r.correlationId, r.globalTid, r.start, r."end", r.name
 FROM API_CALLS AS r
      LEFT JOIN LIBTRACE_CUDA_ALLOCATION_FAILED AS f ON r.returnValue = 2 AND f.globalTid = r.globalTid AND f.correlationId = r.correlationId
 WHERE r.globalTid IS NOT NULL AND r.correlationId <> 0
-      AND ((r.returnValue = 2 AND (r.name LIKE '%alloc%' OR r.name LIKE 'cuMemCreate%' OR r.name LIKE 'cu%ArrayCreate%'))
+      AND ((r.returnValue = 2 AND (r.name LIKE '%alloc%' OR r.name LIKE 'cuMemCreate%' OR r.name LIKE 'cu%Array%Create%'))
            OR (r.globalTid >> 24, r.correlationId) IN (SELECT process, correlationId FROM CUDA_ALLOCATIONS))
 ORDER BY r.start;
 

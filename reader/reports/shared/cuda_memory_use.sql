@@ -1,0 +1,79 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Memory that CUDA programs allocate: lifetimes, and use over time.
+--
+-- Device memory is of the kinds device, array and device static (2, 3, 5): what a device has to hold. Pinned and managed
+-- memory, and memory of other processes (kind IPC), has lifetimes, too, but is not in the use of the device. A release
+-- without a recorded allocation is not counted: its memory is older than the recording. `process` is a globalPid >> 24:
+-- pids of merged reports may be equal.
+
+-- The allocation of an address ends at the next event of that address: its release or, where that is missing, the next
+-- allocation. `released` is NULL if memory was never released.
+DROP TABLE IF EXISTS temp.CUDA_ALLOCATIONS;
+CREATE TEMP TABLE CUDA_ALLOCATIONS AS
+SELECT id, start, CASE WHEN operation = 0 THEN following END AS released, globalPid, globalPid >> 24 AS process, deviceId, kind,
+       kind IN (2, 3, 5) AS on_device, address, bytes, pool, correlationId, operation
+FROM (SELECT id, start, lead(start) OVER same AS following, globalPid, coalesce(deviceId, 0) AS deviceId, memKind AS kind, address,
+             max(coalesce(bytes, 0), 0) AS bytes, localMemoryPoolAddress AS pool, correlationId, memoryOperationType AS operation
+      FROM CUDA_GPU_MEMORY_USAGE_EVENTS
+      WINDOW same AS (PARTITION BY globalPid, address ORDER BY start, id))
+WHERE operation = 0;
+
+-- Virtual memory management. Physical memory lives until it has no reference and no mapping. A handle may be reused: its
+-- lives are counted by the calls that create or import it.
+DROP TABLE IF EXISTS temp.CUDA_MEMORY_HANDLES;
+CREATE TEMP TABLE CUDA_MEMORY_HANDLES AS
+SELECT id, start, globalTid >> 24 AS process, operation, handle, address, max(coalesce(bytes, 0), 0) AS bytes, locationType, deviceId, correlationId,
+       sum(operation IN (1, 6)) OVER (PARTITION BY globalTid >> 24, handle ORDER BY start, id ROWS UNBOUNDED PRECEDING) AS life
+FROM LIBTRACE_CUDA_MAPPING WHERE operation IN (1, 2, 3, 5, 6) AND globalTid IS NOT NULL;
+CREATE INDEX temp.CUDA_MEMORY_HANDLES_ADDRESS ON CUDA_MEMORY_HANDLES (process, address) WHERE operation = 3;
+
+-- One call may unmap several mappings; the first event of an address after its mapping ends that.
+DROP TABLE IF EXISTS temp.CUDA_MEMORY_UNMAPPED;
+CREATE TEMP TABLE CUDA_MEMORY_UNMAPPED AS
+WITH places AS (SELECT DISTINCT process, address FROM CUDA_MEMORY_HANDLES WHERE operation = 3),
+events AS (
+  SELECT id, start, process, address, handle, life, 1 AS is_map FROM CUDA_MEMORY_HANDLES WHERE operation = 3
+  UNION ALL
+  -- A limit, because a hostile file could unmap everything again and again.
+  SELECT * FROM (
+    SELECT u.id, u.start, p.process, p.address, NULL, NULL, 0
+    FROM LIBTRACE_CUDA_MAPPING AS u JOIN places AS p ON p.process = u.globalTid >> 24 AND p.address BETWEEN u.address AND u.address + u.bytes - 1
+    WHERE u.operation = 4 LIMIT 10000000))
+SELECT following_id AS id, following AS start, process, handle, life
+FROM (SELECT *, lead(start) OVER same AS following, lead(id) OVER same AS following_id FROM events WINDOW same AS (PARTITION BY process, address ORDER BY start, id))
+WHERE is_map AND following IS NOT NULL;
+
+-- Memory of the kinds device (2) and pinned (0); negative ids: those of another table.
+INSERT INTO CUDA_ALLOCATIONS
+WITH uses AS (
+  SELECT process, handle, life, start, sum(change) OVER (PARTITION BY process, handle, life ORDER BY start, id ROWS UNBOUNDED PRECEDING) AS count
+  FROM (SELECT id, start, process, handle, life, CASE operation WHEN 2 THEN -1 ELSE 1 END AS change FROM CUDA_MEMORY_HANDLES
+        UNION ALL
+        SELECT id, start, process, handle, life, -1 FROM CUDA_MEMORY_UNMAPPED)),
+ends AS (SELECT process, handle, life, min(start) AS released FROM uses WHERE count <= 0 GROUP BY process, handle, life)
+SELECT -h.id, h.start, e.released, h.process << 24, h.process, CASE WHEN h.locationType = 1 THEN coalesce(h.deviceId, 0) ELSE 0 END,
+       CASE WHEN h.locationType = 1 THEN 2 ELSE 1 END, h.locationType IS 1, h.handle, h.bytes, NULL, h.correlationId, 0
+FROM CUDA_MEMORY_HANDLES AS h LEFT JOIN ends AS e ON e.process = h.process AND e.handle = h.handle AND e.life = h.life
+WHERE h.operation = 1;
+
+-- Memory that another process allocated: in lifetimes, but not in the use of the device, where it counts for its owner.
+-- Its size is known if the owner was recorded.
+INSERT INTO CUDA_ALLOCATIONS
+WITH opened AS (
+  SELECT *, lead(start) OVER (PARTITION BY globalTid >> 24, address ORDER BY start, id) AS following FROM LIBTRACE_CUDA_MAPPING WHERE operation IN (8, 9))
+SELECT -o.id, o.start, o.following, (o.globalTid >> 24) << 24, o.globalTid >> 24, coalesce(a.deviceId, 0), 'IPC', 0, o.address, coalesce(a.bytes, 0), NULL, o.correlationId, 0
+FROM opened AS o
+     LEFT JOIN (SELECT handle, globalTid >> 24 AS process, address, max(start) AS start FROM LIBTRACE_CUDA_MAPPING WHERE operation = 7 GROUP BY handle) AS g ON g.handle = o.handle
+     LEFT JOIN CUDA_ALLOCATIONS AS a ON a.process = g.process AND a.address = g.address AND a.start <= g.start AND (a.released IS NULL OR a.released > g.start)
+WHERE o.operation = 8 AND o.globalTid IS NOT NULL
+GROUP BY o.id;
+CREATE INDEX temp.CUDA_ALLOCATIONS_ORDER ON CUDA_ALLOCATIONS (globalPid, deviceId, start);
+
+-- Use of each device by each process after each change.
+DROP TABLE IF EXISTS temp.CUDA_MEMORY_USE;
+CREATE TEMP TABLE CUDA_MEMORY_USE AS
+SELECT globalPid, deviceId, time, change, sum(change) OVER (PARTITION BY globalPid, deviceId ORDER BY time, id ROWS UNBOUNDED PRECEDING) AS used
+FROM (SELECT id, globalPid, deviceId, start AS time, bytes AS change FROM CUDA_ALLOCATIONS WHERE on_device
+      UNION ALL
+      SELECT id, globalPid, deviceId, released, -bytes FROM CUDA_ALLOCATIONS WHERE on_device AND released IS NOT NULL);
+CREATE INDEX temp.CUDA_MEMORY_USE_ORDER ON CUDA_MEMORY_USE (globalPid, deviceId, time);
