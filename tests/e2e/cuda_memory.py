@@ -10,6 +10,7 @@ import sqlite3
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import _page  # noqa: E402
 import lib_compare as made  # noqa: E402
 import libdevice as device  # noqa: E402
 from lib import folder, main, receipts_agree, Report, run, spool_folder, tap, trace, traced_env, wait_spool_gone  # noqa: E402
@@ -95,6 +96,22 @@ def other_kinds():
     tap.ok(failed == [64 * MIB, 32 * MIB], "failed allocations of an array and a segment have their sizes", failed)
 
 
+def on_the_page():
+    """Check the track of memory in the page: sixteenths of the peak, from each change to the next."""
+    report, _ = capture("nvtx_memory_use")
+    (content,) = _page.write(os.path.join(folder(), "p.html"), report).content["reports"]
+    timeline = content["timeline"]
+    texts = {number: text for number, _, text, _ in timeline["names"]}
+    tracks = {track[0] for track in timeline["tracks"] if track[3] == "memory"}
+    got = [(row.start, row.start + row.length, texts[row.name]) for row in sorted(_page.level_rows(timeline["levels"][0])) if row.track in tracks]
+    use = [(int(r["Time (ns)"]), int(r["Used Bytes"])) for r in rows("stats", "-r", "cuda_memory_trace", "-f", "csv", report)]
+    peak = max(used for _, used in use)
+    parts = [-(-16 * used // peak) for _, used in use]
+    wanted = [(time, f"up to {peak * part / 16 / MIB:.1f} MiB in use" + (" (peak)" if part == 16 else "")) for (time, _), part in zip(use, parts)]
+    tap.ok(len(tracks) == 1 and [(start, text) for start, _, text in got] == wanted and len(wanted) > 5, "the page has a track of the memory in use", (got, wanted))
+    tap.ok([end for _, end, _ in got[:-1]] == [start for start, _, _ in got[1:]] and got[-1][1] > got[-1][0], "each value lasts until the next, the last one until the end", got)
+
+
 def the_command():
     report, _ = capture("nvtx_memory_use")
     folded = {}
@@ -149,4 +166,4 @@ if REASON:
     tap.skip("device memory", REASON)
     tap.finish()
 else:
-    main(the_devices_count, known_places, other_kinds, the_command, compared)
+    main(the_devices_count, known_places, other_kinds, on_the_page, the_command, compared)

@@ -2,7 +2,7 @@
 -- The timeline of 'trace report --html': tracks, names, and the events of each track, in rows in which events do not
 -- overlap. A process is globalTid >> 24. Every event has a track (kind, process, thread or device) and a name (text and
 -- detail). An event's number is the id of its row << 4 plus its source: 0 NVTX, 1 CUDA API, 2 OS runtime, 3 kernel, 4
--- copy, 5 memory set, 6 graph, 7 to 10 MPI, 11 state, 12 sample, 13 GIL, 14 OpenMP and graphics, 15 output.
+-- copy, 5 memory set, 6 graph, 7 to 10 MPI, 11 state or memory, 12 sample, 13 GIL, 14 OpenMP and graphics, 15 output.
 
 CREATE TEMP TABLE PAGE_TRACKS (id INTEGER PRIMARY KEY, process, tid, what, device, stream, UNIQUE (process, tid, what, device, stream));
 CREATE TEMP TABLE PAGE_NAMES (id INTEGER PRIMARY KEY, class, text, detail, kind, UNIQUE (class, text, detail));
@@ -11,6 +11,20 @@ CREATE TEMP TABLE PAGE_NAMES (id INTEGER PRIMARY KEY, class, text, detail, kind,
 -- that of the events that do not wait; `longest` is the duration of the longest, with the id of its name in the lower
 -- 21 bits.
 CREATE TEMP TABLE PAGE_ROWS (level, track, row, start, "end", taken, busy, count, longest, event);
+
+-- Use of the memory of a device by a process: sixteenths of its peak, each until it changes.
+CREATE TEMP VIEW PAGE_MEMORY AS
+WITH levels AS (
+  SELECT u.globalPid, u.deviceId, u.time, (16 * u.used + p.used - 1) / p.used AS level, p.used AS peak,
+         coalesce(lead(u.time) OVER (PARTITION BY u.globalPid, u.deviceId ORDER BY u.time ROWS UNBOUNDED PRECEDING),
+                  (SELECT max(l."end") FROM LIBTRACE_PROCESS AS l WHERE l.globalPid = u.globalPid), u.time) AS until
+  FROM CUDA_MEMORY_USE AS u
+       JOIN (SELECT globalPid, deviceId, max(used) AS used FROM CUDA_MEMORY_USE GROUP BY globalPid, deviceId) AS p USING (globalPid, deviceId)
+  WHERE p.used > 0)
+SELECT row_number() OVER () AS id, globalPid, deviceId, time AS start, max(until, time) AS "end",
+       CASE WHEN level <= 0 THEN 'nothing in use'
+            ELSE printf('up to %.1f MiB in use%s', peak * level / 16 / 1048576.0, CASE WHEN level >= 16 THEN ' (peak)' ELSE '' END) END AS text
+FROM levels;
 
 CREATE TEMP VIEW PAGE_EVENTS AS
 SELECT e.id << 4 AS event, e.start, coalesce(e."end", e.start) AS "end", e.globalTid >> 24 AS process,
@@ -54,6 +68,8 @@ WHERE m.globalTid IS NOT NULL
 UNION ALL
 SELECT id << 4 | 11, start, "end", globalTid >> 24, globalTid & 0xffffff, 'state', 0, 0, 'state', state, detail FROM THREAD_STATES
 UNION ALL
+SELECT id << 4 | 11, start, "end", globalPid >> 24, 0, 'memory', deviceId, 0, 'memory', text, '' FROM PAGE_MEMORY
+UNION ALL
 -- The innermost function that the callchain has.
 SELECT c.id << 4 | 12, c.start, c.start, c.globalTid >> 24, c.globalTid & 0xffffff, 'sample', 0, 0, 'sample',
        coalesce((SELECT s.value FROM SAMPLING_CALLCHAINS AS f JOIN StringIds AS s ON s.id = f.symbol WHERE f.id = c.id AND f.specialEntry IS NOT 1
@@ -88,7 +104,7 @@ FROM LIBTRACE_STREAM_WRITE AS w JOIN StringIds AS s ON s.id = w.textId WHERE w.g
 
 INSERT INTO PAGE_TRACKS (process, tid, what, device, stream)
 SELECT DISTINCT process, tid, what, device, stream FROM PAGE_EVENTS
-ORDER BY process, what <> 'gpu', tid, CASE what WHEN 'nvtx' THEN 0 WHEN 'state' THEN 1 WHEN 'sample' THEN 2 WHEN 'gil' THEN 3 ELSE 4 END, what, device, stream;
+ORDER BY process, what NOT IN ('gpu', 'memory'), tid, CASE what WHEN 'nvtx' THEN 0 WHEN 'state' THEN 1 WHEN 'sample' THEN 2 WHEN 'gil' THEN 3 ELSE 4 END, what, device, stream;
 
 INSERT INTO PAGE_NAMES (class, text, detail)
 SELECT DISTINCT class, text, detail FROM PAGE_EVENTS;

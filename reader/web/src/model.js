@@ -283,6 +283,7 @@ const TITLES = {
 
 function trackTitle(what, tid, device, stream, thread, api, ranges) {
 	if (what === 'gpu') return `GPU ${device}, stream ${stream}`;
+	if (what === 'memory') return `GPU ${device}, memory`;
 	if (what === 'nvtx' && !tid) return `${ranges} start/end`;
 	const of = thread ? `${thread} (${tid})` : `thread ${tid}`;
 	const titles = { ...TITLES, api: `${api} API`, nvtx: ranges };
@@ -293,6 +294,7 @@ const HUES = {
 	kernel: 150,
 	memcpy: 30,
 	memset: 52,
+	memory: 265,
 	graph: 110,
 	api: 215,
 	sync: 320,
@@ -320,6 +322,7 @@ export const KINDS = {
 	kernel: 'kernels',
 	memcpy: 'copies',
 	memset: 'memory sets',
+	memory: 'GPU memory in use',
 	graph: 'graphs',
 	api: 'GPU API',
 	sync: 'GPU API calls that wait',
