@@ -61,6 +61,7 @@ class Perfetto:
     def __init__(self, path):
         self.tracks, self.slices, self.moments, self.values, self.samples = {}, [], [], [], []
         self.names, self.categories, self.arguments, self.chains, self.frames, self.functions = {}, {}, {}, {}, {}, {}
+        self.kinds, self.queues, self.counters, self.gpus, self.stages = {}, {}, {}, [], []
         self.primary = self.default = None
         open_slices = collections.defaultdict(list)
         events = []
@@ -73,6 +74,13 @@ class Perfetto:
                 self.tracks[one(track, 1)] = track
             for sample in map(fields, packet[66]):
                 self.samples.append({"start": one(packet, 8), "cpu": one(sample, 1), "pid": one(sample, 2), "tid": one(sample, 3), "chain": self.chains.get(one(sample, 4)) or []})
+            for info in packet[128]:
+                self.gpus = [fields(gpu) for gpu in fields(info)[1]]
+            for stage in packet[53]:
+                self.take_stage(one(packet, 8), fields(stage))
+            for counter in map(fields, packet[52]):
+                value = fields(one(counter, 2))
+                self.values.append((self.counters[one(counter, 4)][one(value, 1)], one(packet, 8), signed(one(value, 2))))
             for event in packet[11]:
                 events.append((one(packet, 8), order, fields(event)))
         for ns, _, event in sorted(events, key=lambda e: e[:2]):  # as trace_processor sorts: by time, then by position in the file
@@ -91,10 +99,26 @@ class Perfetto:
             for number, kept in ((1, self.categories), (2, self.names), (3, self.arguments), (5, self.functions)):
                 for entry in map(fields, table[number]):
                     kept[one(entry, 1)] = one(entry, 2, b"").decode()
+            for entry in map(fields, table[24]):
+                self.kinds[one(entry, 1)] = one(entry, 2).decode()
+            for entry in map(fields, table[47]):
+                specs = map(fields, fields(one(entry, 2))[1])
+                self.counters[one(entry, 1)] = {one(spec, 1): one(spec, 2).decode() for spec in specs}
             for entry in map(fields, table[6]):
                 self.frames[one(entry, 1)] = self.functions.get(one(entry, 2), "")
             for entry in map(fields, table[7]):
                 self.chains[one(entry, 1)] = [self.frames[n] for n in entry[2]]
+
+    def take_stage(self, ns, stage):
+        """Keep work of a GPU as a slice, too; its shape as arguments of a launch."""
+        arguments = {one(fields(extra), 1).decode(): one(fields(extra), 2).decode() for extra in stage[6]}
+        for what, number in (("grid", 1), ("block", 2)):
+            shape = fields(one(fields(one(stage, 21, b"")), number, b""))
+            arguments.update({f"{what}_{axis}": {3: [one(shape, n)]} for axis, n in zip("xyz", (1, 2, 3))} if shape else {})
+        entry = {"category": self.kinds[one(stage, 14)], "name": self.names[one(stage, 20)], "start": ns, "duration": one(stage, 2), "track": self.kinds[one(stage, 13)],
+                 "flow": one(stage, 1) or None, "chain": None, "arguments": arguments, "gpu": one(stage, 11)}
+        self.slices.append(entry)
+        self.stages.append(entry)
 
     def take(self, ns, event, open_slices):
         track = one(event, 11)
@@ -108,7 +132,7 @@ class Perfetto:
             return
         entry = {"category": self.categories[one(event, 3)] if 3 in event else one(event, 22).decode(),
                  "name": self.names[one(event, 10)] if 10 in event else one(event, 23).decode(), "start": ns, "track": track,
-                 "flow": fixed(one(event, 47)) if 47 in event else None, "chain": self.chains.get(one(event, 56)),
+                 "flow": fixed(one(event, 47)) if 47 in event else one(fields(one(event, 3000)), 1) if 3000 in event else None, "chain": self.chains.get(one(event, 56)),
                  "arguments": {self.arguments[one(a, 1)] if 1 in a else one(a, 10).decode(): a for a in map(fields, event[4])}}
         if one(event, 9) == 3:
             self.moments.append(entry)
@@ -128,8 +152,8 @@ class Perfetto:
 BY_NUMBER = {CATEGORIES[kind] for kind in SLICES} - {CATEGORIES[kind] for kind in NAMED_BY}
 
 
-def perfetto_is_the_report(report, events, chains):
-    path, note = exported(report, "perfetto", "perfetto-trace")
+def perfetto_is_the_report(report, events, chains, *options):
+    path, note = exported(report, "perfetto", "perfetto-trace", *options)
     if not path:
         return None
     found = Perfetto(path)
@@ -168,6 +192,19 @@ def arrows_join_calls_and_device(found, events):
             tap.ok(False, "kernels have the columns of their launch", kernel)
             return
     tap.ok(True, "kernels have the columns of their launch")
+
+
+def gpus_are_typed(found, events):
+    """Check the typed events: devices by their numbers, each piece of work on its device and stream, counters by device."""
+    devices = {e["device_id"]: (e["name"], e["uuid"], f"sm_{e['compute_capability_major']}{e['compute_capability_minor']}") for e in events if e["kind"] == "cuda_device"}
+    have = {n: (one(gpu, 1).decode(), one(gpu, 5).hex(), one(gpu, 4).decode()) for n, gpu in enumerate(found.gpus)}
+    tap.ok(devices and devices == have, "gpu_info has name, UUID and architecture of each device", (devices, have))
+    work = [e for e in events if e["kind"] in ("cuda_kernel", "cuda_memcpy", "cuda_memset", "cuda_graph_trace")]
+    wanted = collections.Counter((e["device_id"], f"stream {e['stream_id']}", e["duration_ns"]) for e in work)
+    have = collections.Counter((s["gpu"], s["track"].rsplit(", ", 1)[-1], s["duration"]) for s in found.stages)
+    tap.ok(wanted and wanted == have, "gpu_render_stage_event: all work, on its device and stream", (wanted - have, have - wanted))
+    tap.ok({name for names in found.counters.values() for name in names.values()} == {name for name, _, _ in found.values if isinstance(name, str)} != set(),
+           "gpu_counter_event: each counter has its name", found.counters)
 
 
 def memory_is_counted(found, events):
@@ -363,6 +400,12 @@ def of_a_device():
     if found:
         arrows_join_calls_and_device(found, events)
         memory_is_counted(found, events)
+        gpus_are_typed(found, events)
+    generic = perfetto_is_the_report(report, events, True, "-f", "true", "--gpu-tracks", "generic")
+    if generic:
+        arrows_join_calls_and_device(generic, events)
+        memory_is_counted(generic, events)
+        tap.ok(not generic.stages and not generic.gpus and not generic.counters, "--gpu-tracks generic: no typed events", generic.stages[:3])
     xplane_is_the_report(report, events)
     made = chrome_is_the_report(report, events)
     rows = list(csv.DictReader(io.StringIO(trace("stats", "-r", "cuda_gpu_kern_sum", "-f", "csv", report.path).out.decode())))

@@ -42,7 +42,7 @@ static char *written(const char *path, struct given g, size_t *ret_bytes, int *r
 		timeline_read(&t, &nobody))
 		abort();
 	g.contents = &t.contents;
-	*ret_error = perfetto_write(out, &t, g.cpu == -2 ? NULL : states, &g);
+	*ret_error = perfetto_write(out, &t, true, g.cpu == -2 ? NULL : states, &g);
 	fclose(out);
 	timeline_release(&t);
 	report_close(&report);

@@ -111,10 +111,12 @@ static int write_as(FILE *const *out, const struct cli_report *r, struct timelin
 	const struct options *o, const char *format)
 {
 	const char *steps = o->value[OPT_export_steps];
+	const char *tracks = o->value[OPT_export_gpu_tracks];
 	struct thread_states states = {r, o, &t->contents};
 	const char *slash = strrchr(r->path, '/');
 	if (!strcmp(format, "perfetto"))
-		return perfetto_write(*out, t, thread_states_put, &states);
+		return perfetto_write(
+			*out, t, !tracks || !strcmp(tracks, "typed"), thread_states_put, &states);
 	if (!strcmp(format, "firefox"))
 		return firefox_write(*out, t, slash ? slash + 1 : r->path);
 	if (!strcmp(format, TOOLS_FORMAT))

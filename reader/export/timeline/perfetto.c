@@ -7,17 +7,14 @@
 #include <string.h>
 
 #include "reader/export/timeline/perfetto_chains.h"
+#include "reader/export/timeline/perfetto_gpu.h"
+#include "reader/export/timeline/perfetto_packet.h"
 #include "reader/export/proto.h"
 
 /* Field numbers of the messages written, by message (perfetto.protos). */
 enum {
-	TRACE_PACKET = 1,
-	PACKET_TIMESTAMP = 8,
-	PACKET_SEQUENCE = 10,
-	PACKET_TRACK_EVENT = 11,
-	PACKET_INTERNED = 12,
-	PACKET_SEQUENCE_FLAGS = 13,
 	PACKET_CLOCKS = 6,
+	PACKET_TRACK_EVENT = 11,
 	PACKET_DEFAULTS = 59,
 	PACKET_TRACK = 60,
 	PACKET_SAMPLE = 66,
@@ -74,29 +71,20 @@ enum {
 };
 enum { SLICE_BEGIN = 1, SLICE_END = 2, INSTANT = 3, COUNTER = 4 };
 enum { CLOCK_REALTIME_ID = 1, CLOCK_MONOTONIC_ID = 3 };
-enum { STATE_CLEARED = 1, NEEDS_STATE = 2 };
 enum { UNIT_BYTES = 3 };
 enum { MODE_USER = 2 };
 
-#define SEQUENCE 1u
 #define UUID_OF_TRACKS (UINT64_C(1) << 40)
 
 struct perfetto {
 	struct proto proto;
 	struct timeline *timeline;
+	bool gpu_is_typed; /* work, devices and memory of GPUs as typed events */
 	uint32_t names_written;
 	struct perfetto_chains chains;
 	FILE *out;
 	int error;
 };
-
-static size_t packet_open(struct proto *p, uint64_t flags)
-{
-	size_t packet = proto_open(p, TRACE_PACKET);
-	proto_u64(p, PACKET_SEQUENCE, SEQUENCE);
-	proto_u64(p, PACKET_SEQUENCE_FLAGS, flags);
-	return packet;
-}
 
 static void clock_put(struct proto *p, uint32_t id, uint64_t ns)
 {
@@ -117,7 +105,7 @@ static void put_clocks(struct perfetto *w)
 		clock_put(p, CLOCK_REALTIME_ID, s->start_realtime_ns);
 	proto_u64(p, CLOCKS_PRIMARY, CLOCK_MONOTONIC_ID);
 	proto_close(p, clocks);
-	proto_u64(p, PACKET_SEQUENCE, SEQUENCE);
+	proto_u64(p, PACKET_SEQUENCE, PERFETTO_SEQUENCE);
 	proto_close(p, packet);
 }
 
@@ -262,6 +250,8 @@ static size_t event_open(
 static void put_end(void *user, const struct track *track, uint64_t ns)
 {
 	struct perfetto *w = user;
+	if (w->gpu_is_typed && track->key.kind == TRACK_STREAM)
+		return; /* these have a duration */
 	size_t event, packet = event_open(&w->proto, ns, SLICE_END, track, &event);
 	proto_close(&w->proto, event);
 	proto_close(&w->proto, packet);
@@ -316,12 +306,16 @@ static void annotation_put(struct perfetto *w, const struct event_row *row, uint
 	proto_close(p, annotation);
 }
 
-/* Write the flow id that joins a call to the work that it started on the device: the correlation
- * id, with the process. */
-static void flow_put(struct proto *p, const struct timeline_item *i)
+/* Write what joins a call to the work that it started on the device: the correlation id, with the
+ * process. */
+static void flow_put(struct perfetto *w, const struct timeline_item *i)
 {
-	if (i->correlation && (i->is_call || i->track->key.kind == TRACK_STREAM))
-		proto_fixed64(p, EVENT_FLOW, (uint64_t)i->row->process->id << 32 ^ i->correlation);
+	if (!i->correlation || (!i->is_call && i->track->key.kind != TRACK_STREAM))
+		return;
+	if (w->gpu_is_typed)
+		perfetto_gpu_correlation(&w->proto, i);
+	else
+		proto_fixed64(&w->proto, EVENT_FLOW, perfetto_gpu_event_id(i));
 }
 
 /* Write a CPU sample. */
@@ -342,6 +336,27 @@ static void put_sample(struct perfetto *w, const struct timeline_item *i, uint64
 	proto_close(p, packet);
 }
 
+/* Write work or memory of a GPU. */
+static void put_gpu_item(struct perfetto *w, const struct timeline_item *i)
+{
+	struct track *parent = w->timeline->tracks.rows[i->track->parent - 1];
+	if (!parent->is_described)
+		put_track(w, parent);
+	if (!i->track->is_described)
+		perfetto_gpu_describe(&w->proto, w->timeline, i);
+	i->track->is_described = true;
+	if (i->kind->shape == TIMELINE_COUNTER)
+		perfetto_gpu_counter(&w->proto, i);
+	else
+		perfetto_gpu_stage(&w->proto, w->timeline, i);
+}
+
+static bool is_of_gpu(const struct timeline_item *i)
+{
+	return i->track->parent &&
+		(i->track->key.kind == TRACK_STREAM || i->track->key.kind == TRACK_DEVICE_MEMORY);
+}
+
 static int put_item(struct perfetto *w, const struct timeline_item *i)
 {
 	static const uint64_t types[] = {[TIMELINE_SLICE] = SLICE_BEGIN,
@@ -350,10 +365,14 @@ static int put_item(struct perfetto *w, const struct timeline_item *i)
 	struct proto *p = &w->proto;
 	uint64_t chain = 0;
 	size_t event;
-	if (!i->track->is_described)
-		put_track(w, i->track);
 	if (i->name.number > w->names_written)
 		put_name(w, &i->name);
+	if (w->gpu_is_typed && is_of_gpu(i)) {
+		put_gpu_item(w, i);
+		return 0;
+	}
+	if (!i->track->is_described)
+		put_track(w, i->track);
 	int error = perfetto_chain(&w->chains, i, &chain);
 	if (i->row->event->number == KIND_CPU_SAMPLE) {
 		put_sample(w, i, chain);
@@ -368,7 +387,7 @@ static int put_item(struct perfetto *w, const struct timeline_item *i)
 	} else {
 		proto_u64(p, EVENT_NAME, i->name.number);
 		proto_u64(p, EVENT_CATEGORY, i->row->event->number);
-		flow_put(p, i);
+		flow_put(w, i);
 		if (chain)
 			proto_u64(p, EVENT_CALLSTACK, chain);
 		for (uint32_t n = 0; n < i->kind->arg_count; n++)
@@ -434,9 +453,10 @@ static int put_state(void *sink, const struct perfetto_state *state)
 	return proto_flush(p, w->out, false);
 }
 
-int perfetto_write(FILE *out, struct timeline *t, perfetto_states states, void *user)
+int perfetto_write(
+	FILE *out, struct timeline *t, bool gpu_is_typed, perfetto_states states, void *user)
 {
-	struct perfetto w = {.timeline = t, .out = out};
+	struct perfetto w = {.timeline = t, .out = out, .gpu_is_typed = gpu_is_typed};
 	struct timeline_item item;
 	timeline_show_samples(t);
 	perfetto_chains_init(&w.chains, t, &w.proto);
@@ -444,6 +464,8 @@ int perfetto_write(FILE *out, struct timeline *t, perfetto_states states, void *
 	t->tracks.user = &w;
 	put_clocks(&w);
 	put_start(&w);
+	if (gpu_is_typed)
+		perfetto_gpu_start(&w.proto, t);
 	int error, more = 0;
 	while (!(error = proto_flush(&w.proto, out, false)) &&
 		(more = timeline_next(t, &item)) > 0 && !(error = put_item(&w, &item)))

@@ -28,9 +28,12 @@ typedef int (*perfetto_states)(
 	void *user, int (*put)(void *sink, const struct perfetto_state *), void *sink);
 
 /* Write all events of a timeline that timeline_read() has read, and the states of its threads.
+ * gpu_is_typed: work and memory of GPUs are Perfetto's typed events (perfetto_gpu.h), else slices
+ * and counters of tracks.
  * CPU samples are messages of their own, with their callchains; states are slices of a track below
  * the thread's, and those of context switches also the scheduling of their CPUs. `states` may be
  * NULL. Returns 0 or a negative errno; -EPIPE if the stream failed. One thread; allocates. */
-int perfetto_write(FILE *out, struct timeline *t, perfetto_states states, void *user);
+int perfetto_write(
+	FILE *out, struct timeline *t, bool gpu_is_typed, perfetto_states states, void *user);
 
 #endif

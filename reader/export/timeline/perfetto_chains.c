@@ -8,6 +8,7 @@
 
 #include "common/array.h"
 #include "common/utf8.h"
+#include "reader/export/timeline/perfetto_packet.h"
 
 /* limit of the tracer, native and Python frames; further frames of a hostile file are left out */
 #define CHAIN_FRAMES_MAX 256u
@@ -15,17 +16,12 @@
 
 /* Field numbers of the messages written (perfetto.protos). */
 enum {
-	TRACE_PACKET = 1,
-	PACKET_SEQUENCE = 10,
-	PACKET_INTERNED = 12,
-	PACKET_SEQUENCE_FLAGS = 13,
 	INTERNED_FUNCTION = 5,
 	INTERNED_FRAME = 6,
 	INTERNED_CALLSTACK = 7,
 	INTERNED_MAPPING_PATH = 17,
 	INTERNED_SOURCE_PATH = 18,
 	INTERNED_MAPPING = 19,
-	ENTRY_NUMBER = 1,
 	STRING_TEXT = 2,
 	FRAME_FUNCTION = 2,
 	FRAME_MAPPING = 3,
@@ -48,24 +44,6 @@ void perfetto_chains_release(struct perfetto_chains *c)
 	map_release(&c->by_text);
 	pool_release(&c->texts);
 	free(c->rows);
-}
-
-static size_t interned_open(struct proto *p, uint32_t field, uint64_t number, size_t offsets[2])
-{
-	offsets[0] = proto_open(p, TRACE_PACKET);
-	proto_u64(p, PACKET_SEQUENCE, 1);
-	proto_u64(p, PACKET_SEQUENCE_FLAGS, 2);
-	offsets[1] = proto_open(p, PACKET_INTERNED);
-	size_t entry = proto_open(p, field);
-	proto_u64(p, ENTRY_NUMBER, number);
-	return entry;
-}
-
-static void interned_close(struct proto *p, size_t entry, const size_t offsets[2])
-{
-	proto_close(p, entry);
-	proto_close(p, offsets[1]);
-	proto_close(p, offsets[0]);
 }
 
 /* Return the id of a text in the table `field`; a new text is written. 0 = out of memory. */
