@@ -7,6 +7,7 @@ import glob
 import io
 import json
 import os
+import sqlite3
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -83,4 +84,37 @@ def rule():
     tap.ok(list(found.values()) == [{"grid has fewer blocks than multiprocessors"}, {"registers"}, set()], "analyze names what keeps kernels from filling the device", found)
 
 
-main(equal_to_ncu, shared_memory_and_launches, rule)
+def analyzed(path, rule):
+    return [row for f in json.loads(trace("analyze", "-r", f"{rule}:mangled", "-f", "json", path).out) for row in f["rows"]]
+
+
+def recorded(options, *argv):
+    work, spool = folder(), spool_folder()
+    report = os.path.join(work, "r.rep")
+    done = run(argv, env=device.env(device=options, base=traced_env(report, spool, LIBTRACE_TRACE="cuda")))
+    tap.ok(done.status == 0 and wait_spool_gone(spool), f"recorded with {options}", done)
+    return report
+
+
+def rules_of_launches():
+    """Check the rules about launches and local memory on programs of the simulated device whose kernels wait for a known cause, or for none."""
+    if device.missing("driver_api") or device.missing("launch_loop"):
+        tap.skip("rules of launches", device.missing("driver_api") or device.missing("launch_loop"))
+        return
+    loop, driver = (device.app("launch_loop"), "1"), (device.app("driver_api"), "100")
+    # Kernels that end at once begin with their calls, or long after all calls.
+    for options, argv, causes in (("kernel_ns=1,launch_latency_ns=0", loop, {"calls come late"}), ("kernel_ns=1,launch_latency_ns=200000000", driver, {"launch latency"}),
+                                  ("kernel_ns=1000000", driver, set())):
+        found = analyzed(recorded(options, *argv), "kernel_launches")
+        tap.ok({row["Cause"] for row in found} == causes, f"kernel_launches: {causes or 'a busy device has no finding'}", found)
+    report = recorded("kernel_ns=1000000", *driver)
+    base = report + ".sqlite"
+    trace("export", "-t", "sqlite", "-o", base, report)
+    tap.ok(not analyzed(base, "kernel_spills"), "kernel_spills: no finding without local memory")
+    with sqlite3.connect(base) as c:
+        c.execute("UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET localMemoryPerThread = 64")
+    found = analyzed(base, "kernel_spills")
+    tap.ok([(row["Local/Trd (B)"], row["Instances"], row["Name"]) for row in found] == [(64, 100, "increment")], "kernel_spills names the kernel that uses local memory", found)
+
+
+main(equal_to_ncu, shared_memory_and_launches, rule, rules_of_launches)
