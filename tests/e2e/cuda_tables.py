@@ -151,7 +151,7 @@ def compiled_and_unloaded():
 def graphs():
     if missing("graph"):
         return
-    c = Capture("graph", LIBTRACE_CUDA_GRAPH="node")
+    c = Capture("graph", LIBTRACE_CUDA_GRAPH="node", LIBTRACE_CUDA_BACKTRACE="all")
     start, end = c.times()
     same("with --cuda-graph node each kernel of a graph is a row", rows(c.db, "CUPTI_ACTIVITY_KIND_KERNEL", "start, end, correlationId, streamId, graphNodeId"),
          of(c.truth, "kernel", start, end, "correlation", "stream", lambda line: line["graph_node"] or None), 2)
@@ -167,6 +167,23 @@ def graphs():
     tap.ok(ran == 0, "each kernel of a graph belongs to a known node", ran)
     made = one(c.db, "SELECT count(*) FROM CUDA_GRAPH_NODE_EVENTS WHERE originalGraphNodeId NOT IN (SELECT graphNodeId FROM CUDA_GRAPH_NODE_EVENTS)")
     tap.ok(made == 0, "each copy of a graph belongs to a known node", made)
+    nodes_are_summed(c)
+
+
+def nodes_are_summed(c):
+    """Check that what launches ran is summed up by the node that the program added, with the call that added it."""
+    original = dict(c.db.execute("SELECT graphNodeId, originalGraphNodeId FROM CUDA_GRAPH_NODE_EVENTS"))
+    wanted = collections.defaultdict(lambda: [0, 0])
+    for line in c.truth:
+        if line.get("graph_node"):
+            entry = wanted[original[line["graph_node"]]]
+            entry[0] += 1
+            entry[1] += line["end"] - line["start"]
+    got = c.stats("cuda_graph_node_sum")
+    far = [r for r in got if int(r["Instances"]) != wanted[int(r["Node ID"])][0] or abs(int(r["Total Time (ns)"]) - wanted[int(r["Node ID"])][1]) > 2 * int(r["Instances"])]
+    tap.ok(wanted and None not in wanted and len(got) == len(wanted) and not far, "cuda_graph_node_sum: each node of the program, with all its launches", (got, dict(wanted)))
+    calls = {r["API Name"] for r in got}
+    tap.ok(calls and "" not in calls and all(r["Callchain"] for r in got), "with the call that added it, and its callchain", got)
 
 
 def callchains():
