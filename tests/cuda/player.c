@@ -3,12 +3,15 @@
  * player.c - plays a capture of a real GPU on the simulated device: its calls, by its threads and
  * at its times, with its operations.
  *
- * Usage: player FILE SPEED LEAD_NS REPEAT
+ * Usage: player FILE SPEED LEAD_NS REPEAT [BASE_NS]
  *
  * FILE is written by tests/e2e/replayed.py. Its lines are calls ("c", and "l" for operations
  * without a call), each followed by its operations ("o"); times begin at 0 and are divided by
  * SPEED. Operations are LEAD_NS later than calls, so that none precedes its call on a busy machine.
- * Prints the time of CLOCK_MONOTONIC that stands for 0, and the length of a repetition, in ns.
+ * BASE_NS: the time of CLOCK_MONOTONIC that stands for 0, one for all processes of a capture;
+ * default: when it has started; 0: likewise, and calls are made at once, to measure what they cost.
+ * Prints that time, the length of a repetition, the processor time of the threads that play, all in
+ * ns, and its pid.
  */
 #include "tests/cuda/did.h"
 #include "tests/sim/play.h"
@@ -17,8 +20,9 @@
 #include <inttypes.h>
 #include <pthread.h>
 #include <time.h>
+#include <unistd.h>
 
-enum { FIELDS_MAX = 20, THREADS_MAX = 64, NAME_BYTES = 4096 };
+enum { FIELDS_MAX = 22, THREADS_MAX = 64, NAME_BYTES = 4096 };
 
 struct did did;
 
@@ -32,11 +36,14 @@ struct entry {
 
 static struct entry *entries;
 static size_t entry_count;
-static uint64_t speed, lead_ns, repeats, base_ns, length_ns;
+static uint64_t speed, lead_ns, repeats, base_ns, length_ns, used_ns;
+static bool at_once;
 
 static void op_fill(struct sim_op *op, const uint64_t *f, const char *name)
 {
 	switch (op->kind) {
+	case SIM_GRAPH:
+		break;
 	case SIM_KERNEL:
 		op->kernel.name = name;
 		for (int i = 0; i < 3; i++) {
@@ -138,8 +145,10 @@ static void op_add(const uint64_t *f, const char *name)
 		.end_ns = f[2],
 		.device = (uint32_t)f[3],
 		.context = (uint32_t)f[4],
-		.stream = (uint32_t)f[5]};
-	op_fill(op, f + 6, *name ? strdup(name) : "");
+		.stream = (uint32_t)f[5],
+		.graph_node = f[6],
+		.graph = (uint32_t)f[7]};
+	op_fill(op, f + 8, *name ? strdup(name) : "");
 	if (f[2] > length_ns)
 		length_ns = f[2];
 }
@@ -163,17 +172,17 @@ static void file_read(const char *path)
 	fclose(file);
 }
 
-static uint64_t now_ns(void)
+static uint64_t clock_ns(clockid_t clock)
 {
 	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
+	clock_gettime(clock, &now);
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
 static void wait_until(uint64_t ns)
 {
 	struct timespec until = {(time_t)(ns / 1000000000u), (long)(ns % 1000000000u)};
-	while (now_ns() < ns)
+	while (clock_ns(CLOCK_MONOTONIC) < ns)
 		clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
 }
 
@@ -184,8 +193,10 @@ static void entry_play(const struct entry *e, uint64_t zero_ns)
 	struct sim_played call = e->call;
 	size_t done = 0;
 
-	wait_until(zero_ns + e->start_ns / speed);
-	call.until_ns = zero_ns + e->end_ns / speed;
+	if (!at_once) {
+		wait_until(zero_ns + e->start_ns / speed);
+		call.until_ns = zero_ns + e->end_ns / speed;
+	}
 	do {
 		size_t count = 0;
 		for (; done < e->count && count < 64; done++, count++) {
@@ -203,6 +214,7 @@ static void *thread_play(void *number)
 		for (size_t i = 0; i < entry_count; i++)
 			if (entries[i].thread == (int)(intptr_t)number)
 				entry_play(&entries[i], base_ns + round * (length_ns / speed));
+	__atomic_add_fetch(&used_ns, clock_ns(CLOCK_THREAD_CPUTIME_ID), __ATOMIC_RELAXED);
 	return NULL;
 }
 
@@ -212,7 +224,7 @@ int main(int argc, char **argv)
 	CUcontext context;
 	int count, highest = 0;
 
-	if (argc != 5)
+	if (argc < 5 || argc > 6)
 		return 2;
 	file_read(argv[1]);
 	speed = strtoull(argv[2], NULL, 10);
@@ -228,12 +240,16 @@ int main(int argc, char **argv)
 	for (int i = 0; i < count; i++)
 		CHECK(cuDevicePrimaryCtxRetain(&context, i));
 	CHECK(cuCtxSetCurrent(context));
-	base_ns = now_ns() + 1000000;
+	base_ns = argc > 5 ? strtoull(argv[5], NULL, 10) : 0;
+	at_once = argc > 5 && !base_ns;
+	if (!base_ns)
+		base_ns = clock_ns(CLOCK_MONOTONIC) + 1000000;
 	for (intptr_t i = 0; i <= highest; i++)
 		RIGHT(!pthread_create(&threads[i], NULL, thread_play, (void *)i));
 	for (int i = 0; i <= highest; i++)
 		RIGHT(!pthread_join(threads[i], NULL));
 	wait_until(base_ns + repeats * (length_ns / speed) + lead_ns);
-	printf("%" PRIu64 " %" PRIu64 "\n", base_ns, length_ns / speed);
+	printf("%" PRIu64 " %" PRIu64 " %" PRIu64 " %d\n", base_ns, length_ns / speed, used_ns,
+		(int)getpid());
 	return did.wrong;
 }

@@ -13,6 +13,7 @@ import io
 import os
 import sqlite3
 import sys
+import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import libdevice as device  # noqa: E402
@@ -21,11 +22,10 @@ from sqlite_cuda import same, without_sqlite  # noqa: E402
 
 PREFIX = "CUPTI_ACTIVITY_KIND_"
 CAPTURES = {"nvtx_pytorch-2022.1.3": 10, "nvtx_sampling-2023.3.1": 1, "um_addblock-2024.4.1": 1, "um_osrt-2026.1.3": 1}  # name: speed
-KERNEL, COPY, SET, SYNC, EVENT, UNIFIED = 0, 1, 3, 4, 5, 7  # enum sim_op_kind
+KERNEL, COPY, SET, SYNC, EVENT, GRAPH, UNIFIED = 0, 1, 3, 4, 5, 6, 7  # enum sim_op_kind
 HOST = 0xFFFFFFFF
 OLD_SYNCS = {1: 4, 2: 1, 3: 3}  # nsys before schema 3.17 -> CUPTI
 LEAD_NS = 1_000_000_000  # that much later than their calls are operations: more than a busy machine may be late
-OWN = ["cuInit", "cuDeviceGetCount", "cuDevicePrimaryCtxRetain", "cuCtxSetCurrent"]  # the player's own calls, on one device
 KERNEL_FACTS = ("gridX, gridY, gridZ, blockX, blockY, blockZ, staticSharedMemory, dynamicSharedMemory, registersPerThread, localMemoryPerThread, launchType, gridId, "
                 "(SELECT value FROM StringIds WHERE id = coalesce(mangledName, demangledName))")
 
@@ -33,6 +33,11 @@ KERNEL_FACTS = ("gridX, gridY, gridZ, blockX, blockY, blockZ, staticSharedMemory
 def cupti_kind(kind):
     """Return CUPTI's number of a kind of memory of nsys."""
     return 0 if kind in (None, 7) else kind + 1
+
+
+def own_calls(devices):
+    """Return the player's own calls."""
+    return ["cuInit", "cuDeviceGetCount", *["cuDevicePrimaryCtxRetain"] * devices, "cuCtxSetCurrent"]
 
 
 def callbacks():
@@ -46,53 +51,73 @@ def callbacks():
 
 
 class Capture:
-    """A database of nsys: its calls in order, and the operations of each table as rows that a traced replay must have, too."""
+    """A process of a database of nsys: its calls in order, and the operations of each table as rows that a traced replay must have, too. The first `own` calls
+    are those of the player."""
 
-    def __init__(self, path, own=0):
+    def __init__(self, path, own=0, pid=None):
         self.db = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
         self.tables = {name for name, in self.db.execute("SELECT name FROM sqlite_master")}
-        self.calls = self.rows("RUNTIME", "start, end, globalTid, (SELECT value FROM StringIds WHERE id = nameId), returnValue, correlationId", "ORDER BY start, correlationId")
+        self.pid = pid
+        self.calls = self.rows("RUNTIME", "start, end, globalTid, (SELECT value FROM StringIds WHERE id = nameId), returnValue, correlationId", of="globalTid", order="ORDER BY start, correlationId")
         self.own, self.calls = [c[3] for c in self.calls[:own]], self.calls[own:]
-        self.rank = {call[5]: n for n, call in enumerate(self.calls)}
+        self.rank = {}
+        for n, call in enumerate(self.calls):
+            self.rank.setdefault(call[5], n)  # calls within a call may have its id
         self.old_syncs = "SYNCHRONIZATION" in "".join(self.tables) and not any(
             row[1] == "deprecatedSyncType" for row in self.db.execute(f"PRAGMA table_info({PREFIX}SYNCHRONIZATION)"))
+        self.devices = 1 + max((op[3] for op in self.operations() if op[3] is not None), default=0)
 
-    def rows(self, table, columns, more=""):
-        return list(self.db.execute(f"SELECT {columns} FROM {PREFIX + table} {more}")) if PREFIX + table in self.tables else []
+    def pids(self):
+        return sorted(pid for pid, in self.db.execute(f"SELECT DISTINCT globalTid >> 24 & 0xffffff FROM {PREFIX}RUNTIME"))
+
+    def rows(self, table, columns, where="1", of="globalPid", order=""):
+        if PREFIX + table not in self.tables:
+            return []
+        process = "1" if self.pid is None else f"{of} >> 24 & 0xffffff = {self.pid}"
+        return list(self.db.execute(f"SELECT {columns} FROM {PREFIX + table} WHERE {where} AND {process} {order}"))
+
+    def graph_of(self, table):
+        """Return the columns of the graph that an operation ran for, as far as the table has them."""
+        have = {row[1] for row in self.db.execute(f"PRAGMA table_info({PREFIX + table})")}
+        return ", ".join(f"coalesce({name}, 0)" if name in have else "0" for name in ("graphNodeId", "graphId"))
 
     def operations(self):
-        """Return (kind, start, end, device, context, stream, correlation, facts) of each; the facts are those of tests/cuda/player.c."""
+        """Return (kind, start, end, device, context, stream, correlation, graph node, graph, facts) of each; the facts are those of tests/cuda/player.c."""
         place = "start, end, deviceId, contextId, streamId, correlationId"
-        for row in self.rows("KERNEL", f"{place}, {KERNEL_FACTS}"):
-            yield (KERNEL, *row[:6], row[6:])
-        for row in self.rows("MEMCPY", f"{place}, bytes, copyKind, srcKind, dstKind", "WHERE copyKind < 10"):
-            yield (COPY, *row[:6], (*row[6:8], *map(cupti_kind, row[8:])))
-        for row in self.rows("MEMSET", f"{place}, bytes, value, memKind"):
-            yield (SET, *row[:6], (*row[6:8], cupti_kind(row[8])))
+        for row in self.rows("KERNEL", f"{place}, {self.graph_of('KERNEL')}, {KERNEL_FACTS}"):
+            yield (KERNEL, *row[:8], row[8:])
+        for row in self.rows("MEMCPY", f"{place}, {self.graph_of('MEMCPY')}, bytes, copyKind, srcKind, dstKind", "copyKind < 10"):
+            yield (COPY, *row[:8], (*row[8:10], *map(cupti_kind, row[10:])))
+        for row in self.rows("MEMSET", f"{place}, {self.graph_of('MEMSET')}, bytes, value, memKind"):
+            yield (SET, *row[:8], (*row[8:10], cupti_kind(row[10])))
         for row in self.rows("SYNCHRONIZATION", f"{place}, syncType, eventId"):
-            yield (SYNC, *row[:6], (row[6], row[7] & HOST))
-        for row in self.rows("MEMCPY", f"{place}, copyKind, bytes, coalesce(virtualAddress, 0), coalesce(migrationCause, 0)", "WHERE copyKind IN (11, 12)"):
+            yield (SYNC, *row[:6], 0, 0, (row[6], row[7] & HOST))
+        for row in self.rows("GRAPH_TRACE", f"{place}, 0, graphExecId"):
+            yield (GRAPH, *row, ())
+        for row in self.rows("MEMCPY", f"{place}, copyKind, bytes, coalesce(virtualAddress, 0), coalesce(migrationCause, 0)", "copyKind IN (11, 12)"):
             target = row[2] if row[6] == 11 else HOST
-            yield (UNIFIED, *row[:5], 0, (row[6] - 10, row[7], row[8], HOST if row[6] == 11 else row[2], target, row[9]))
+            yield (UNIFIED, *row[:5], 0, 0, 0, (row[6] - 10, row[7], row[8], HOST if row[6] == 11 else row[2], target, row[9]))
 
-    def program(self):
-        """Return the lines for the player, and the times of the capture's begin and end."""
+    def begin(self):
+        return min([c[0] for c in self.calls] + [op[1] for op in self.operations()])
+
+    def program(self, begin):
+        """Return the lines for the player; times begin at `begin`."""
         numbers, threads = callbacks(), {}
         own = collections.defaultdict(list)
         for op in self.operations():
             own[op[6]].append(op)
         for eid, correlation, *place in self.rows("CUDA_EVENT", "eventId, correlationId, deviceId, contextId, streamId"):
             call = self.calls[self.rank[correlation]]
-            own[correlation].append((EVENT, call[0], call[0], *place, correlation, (eid,)))
-        begin = min([c[0] for c in self.calls] + [op[1] for ops in own.values() for op in ops])
+            own[correlation].append((EVENT, call[0], call[0], *place, correlation, 0, 0, (eid,)))
         lines = []
 
         def put_ops(ops):
-            for kind, start, end, dev, context, stream, _, facts in ops:
+            for kind, start, end, dev, context, stream, _, node, graph, facts in ops:
                 facts = [OLD_SYNCS.get(facts[0], facts[0]), facts[1]] if kind == SYNC and self.old_syncs else list(facts)
                 if kind == KERNEL:
                     facts[10] = (facts[10] or 1) - 1  # CUPTI's launch type 0 is nsys's 1
-                lines.append(" ".join(map(str, ["o", kind, start - begin, end - begin, dev, context, stream, *facts])))
+                lines.append(" ".join(map(str, ["o", kind, start - begin, end - begin, dev, context, stream, node, graph, *facts])))
 
         for start, end, tid, name, value, correlation in self.calls:
             domain, number = numbers[name]
@@ -102,27 +127,38 @@ class Capture:
             lines.append(f"l {op[1] - begin} {op[2] - begin} {len(threads)}")
             put_ops([op])
         tap.ok(not own, "each operation belongs to a call or to none", own)
-        return lines, begin
+        return lines
 
 
-def played(capture, speed, repeats=1, **options):
-    """Play a capture. Return the report, the time of its clock that stands for the capture's begin, the capture's begin, and the length of a repetition."""
+def played(captures, speed, repeats=1, traced=True, at_once=False, **options):
+    """Play the processes of a capture at once. Return the report, and for each process the time of the report that stands for the capture's begin, the length of a
+    repetition, the processor time of its threads, and its pid; and the capture's begin."""
     work, spool = folder(), spool_folder()
-    report, program = os.path.join(work, "r.rep"), os.path.join(work, "program")
-    lines, begin = capture.program()
-    with open(program, "w", encoding="utf-8") as file:
-        file.write("\n".join(lines) + "\n")
-    env = device.env(base=traced_env(report, spool, LIBTRACE_TRACE="cuda", LIBTRACE_CUDA_TRIVIAL="record", **options))
-    done = run([device.app("player"), program, str(speed), str(LEAD_NS), str(repeats)], env=env, limit=300)
-    tap.ok(done.status == 0 and wait_spool_gone(spool) and not receipts_agree(Report(report)), f"played at {speed} times its speed, {repeats} times; nothing is lost", done)
-    base, length = map(int, done.out.split())
-    return report, base - Report(report).info()["session"]["start_ns"] + LEAD_NS, begin, length
+    report, begin, commands = os.path.join(work, "r.rep"), min(c.begin() for c in captures), []
+    for number, capture in enumerate(captures):
+        program = os.path.join(work, f"program{number}")
+        with open(program, "w", encoding="utf-8") as file:
+            file.write("\n".join(capture.program(begin)) + "\n")
+        base = 0 if at_once else time.monotonic_ns() + 1_000_000_000 if len(captures) > 1 else ""
+        commands.append(f"{device.app('player')} {program} {speed} {LEAD_NS} {repeats} {base}")
+    base = traced_env(report, spool, LIBTRACE_TRACE="cuda", LIBTRACE_CUDA_TRIVIAL="record", **options) if traced else None
+    env = device.env(device=f"devices={max(c.devices for c in captures)}", base=base)
+    done = run(["/bin/sh", "-c", "".join(f"{command} >{work}/out{n} & " for n, command in enumerate(commands)) + "for p in $(jobs -p); do wait $p || exit; done"], env=env, limit=550)
+    sound = done.status == 0 and (not traced or (wait_spool_gone(spool) and not receipts_agree(Report(report))))
+    tap.ok(sound, f"{'played' if traced else 'played untraced'} at {speed} times its speed, {repeats} times; nothing is lost", done)
+    origin = Report(report).info()["session"]["start_ns"] if traced else 0
+    found = []
+    for number in range(len(captures)):
+        with open(os.path.join(work, f"out{number}"), encoding="utf-8") as file:
+            zero, length, used, pid = map(int, file.read().split())
+        found.append((zero - origin + LEAD_NS, length, used, pid))
+    return report, found, begin
 
 
-def exported(report, own):
+def exported(report):
     path = report + ".sqlite"
     tap.ok(trace("export", "-t", "sqlite", "-o", path, report).status == 0, "exported")
-    return Capture(path, own)
+    return path
 
 
 def tables(name, speed):
@@ -131,29 +167,42 @@ def tables(name, speed):
     if not os.path.exists(path):
         tap.skip(f"replay of {name}", "no fixtures of nsys")
         return
-    original = Capture(path)
-    report, zero, begin, _ = played(original, speed)
-    replayed = exported(report, len(OWN))
-    tap.ok(replayed.own == OWN, f"{name}: the player's own calls come first", replayed.own)
+    report = compared(name, path, speed)
+    if speed == 1:
+        sums(name, path, report)
 
+
+def compared(name, path, speed):
+    """Play all processes of a database and compare the tables. Return the report."""
+    originals = [Capture(path, 0, pid) for pid in Capture(path).pids()]
+    report, players, begin = played(originals, speed)
+    base = exported(report)
+    for original, (zero, _, _, pid) in zip(originals, players):
+        own = own_calls(max(c.devices for c in originals))
+        replayed = Capture(base, len(own), pid)
+        tap.ok(replayed.own == own, f"{name}: the player's own calls come first", replayed.own)
+        same_tables(name, original, replayed, lambda ns, zero=zero: zero + (ns - begin) // speed)
+    return report
+
+
+def same_tables(name, original, replayed, when):
     def calls(c):
         threads = {}
         return [(threads.setdefault(tid, len(threads)), call, value) for _, _, tid, call, value, _ in c.calls]
     tap.ok(calls(replayed) == calls(original), f"{name}: {len(original.calls)} calls, in order", (calls(replayed)[:5], calls(original)[:5]))
 
-    def rows(c, kind, time):
-        return collections.Counter((time(op[1]), time(op[2]), *op[3:6], c.rank.get(op[6]), *(OLD_SYNCS.get(f, f) if c.old_syncs and kind == SYNC and n == 0 else f for n, f in enumerate(op[7])))
+    def rows(c, kind, time_of):
+        return collections.Counter((time_of(op[1]), time_of(op[2]), *op[3:6], c.rank.get(op[6]), *op[7:9],
+                                    *(OLD_SYNCS.get(f, f) if c.old_syncs and kind == SYNC and n == 0 else f for n, f in enumerate(op[9])))
                                    for op in c.operations() if op[0] == kind)
-    for kind, what in ((KERNEL, "kernels"), (COPY, "copies"), (SET, "sets"), (SYNC, "waits"), (UNIFIED, "migrations of unified memory")):
-        wanted = rows(original, kind, lambda ns: zero + (ns - begin) // speed)
+    for kind, what in ((KERNEL, "kernels"), (COPY, "copies"), (SET, "sets"), (SYNC, "waits"), (GRAPH, "graphs"), (UNIFIED, "migrations of unified memory")):
+        wanted = rows(original, kind, when)
         if wanted:
             same(f"{name}: {what}", rows(replayed, kind, lambda ns: ns), wanted, 2)
 
     def events(c):
         return collections.Counter((eid, *place, c.rank[correlation]) for eid, correlation, *place in c.rows("CUDA_EVENT", "eventId, correlationId, deviceId, contextId, streamId"))
     tap.ok(events(replayed) == events(original), f"{name}: {sum(events(original).values())} CUDA events")
-    if speed == 1:
-        sums(name, path, report)
 
 
 def sums(name, path, report):
@@ -173,23 +222,43 @@ def captures():
         tables(name, speed)
 
 
+def own_captures():
+    """Play what the kept captures do not have: graphs, whole and by node, two devices, two processes. These captures are of the simulated device itself."""
+    driver = device.app("driver_api")
+    programs = {"graphs": ([device.app("graph")], "graph", {}), "graphs by node": ([device.app("graph")], "graph", {"LIBTRACE_CUDA_GRAPH": "node"}),
+                "two devices and processes": (["/bin/sh", "-c", f"{driver} 5 & {driver} 7; wait"], "driver_api", {})}
+    for name, (argv, program, options) in programs.items():
+        if device.missing(program):
+            tap.skip(f"replay of {name}", device.missing(program))
+            continue
+        report = device.recorded(argv, SIM_DEVICE="devices=2", LIBTRACE_TRACE="cuda", **options)
+        if report:
+            path = exported(report.path)
+            found = Capture(path)
+            facts = len(found.pids()), found.devices, bool(found.rows("GRAPH_TRACE", "1")), bool(found.rows("KERNEL", "1", "graphNodeId > 0"))
+            tap.ok(facts == {"graphs": (1, 1, True, False), "graphs by node": (1, 1, False, True)}.get(name, (2, 2, False, False)), f"{name}: the capture has them", facts)
+            compared(name, path, 1)
+
+
 def many_kernels():
-    """Check that nothing is lost of many repetitions at ten times the speed of the GPU."""
+    """Check that nothing is lost of many repetitions at ten times the speed of the GPU, and report what a call costs."""
     path, repeats = os.path.join(fixtures("nsys"), "nvtx_sampling-2023.3.1.sqlite"), 8192 if TORTURE else 24
     if not os.path.exists(path):
         tap.skip("many kernels", "no fixtures of nsys")
         return
     original = Capture(path)
-    report, zero, begin, length = played(original, 10, repeats)
+    report, ((zero, length, _, _), ), begin = played([original], 10, repeats)
+    calls, (plain, cost) = 24 * len(original.calls), (played([original], 10, 24, is_traced, at_once=True)[1][0][2] for is_traced in (False, True))
+    print(f"# {calls} calls without waits between them: {plain / calls:.0f} ns of processor time each, {cost / calls:.0f} ns traced")
     kernels = [op for op in original.operations() if op[0] == KERNEL]
     if TORTURE:
         info = Report(report).info()
         tap.ok(f'"cuda_kernel": {repeats * len(kernels)}' in str(info).replace("'", '"'), f"{repeats * len(kernels)} kernels", info)
         return
-    replayed = exported(report, len(OWN))
-    wanted = collections.Counter((zero + n * length + (op[1] - begin) // 10, zero + n * length + (op[2] - begin) // 10, n * len(original.calls) + original.rank[op[6]], op[7][-1])
+    replayed = Capture(exported(report), len(own_calls(1)))
+    wanted = collections.Counter((zero + n * length + (op[1] - begin) // 10, zero + n * length + (op[2] - begin) // 10, n * len(original.calls) + original.rank[op[6]], op[9][-1])
                                  for n in range(repeats) for op in kernels)
-    got = collections.Counter((op[1], op[2], replayed.rank[op[6]], op[7][-1]) for op in replayed.operations() if op[0] == KERNEL)
+    got = collections.Counter((op[1], op[2], replayed.rank[op[6]], op[9][-1]) for op in replayed.operations() if op[0] == KERNEL)
     same(f"{repeats * len(kernels)} kernels at ten times the speed", got, wanted, 2)
     tap.ok(len(replayed.calls) == repeats * len(original.calls), f"{repeats * len(original.calls)} calls")
 
@@ -199,4 +268,4 @@ if REASON:
     tap.skip("captures of real GPUs", REASON)
     tap.finish()
 else:
-    main(captures, many_kernels)
+    main(captures, own_captures, many_kernels)
