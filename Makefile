@@ -112,7 +112,7 @@ FORCE:
 
 # ---- sources ----
 
-COMMON_SRC := $(wildcard common/*.c common/schema/*.c)
+COMMON_SRC := $(wildcard common/*.c common/machine/*.c common/schema/*.c)
 NCU_SRC := $(wildcard common/ncu/*.c)
 TRACER_SRC := $(wildcard tracer/*/*.c unwind/*.c)
 INJECT_SRC := $(filter-out inject/libc_stub.c,$(wildcard inject/*.c)) $(wildcard machine/$(MACHINE)/*.S)
@@ -217,7 +217,7 @@ $(P)/bin/trace: $(call objects,prog,reader/cli/main.c $(if $(STATIC_TRACE),reade
 	$(call say,LD)mkdir -p $(@D) && $(CC) $(PROG_LINK) $(STRIPPED) $(if $(STATIC_TRACE),$(STATIC_TRACE) $(NO_DLOPEN)) -o $@ $(filter %.o %.a,$^) $(FORMAT_LIBS) $(READER_LIBS)
 
 # The start files of the C library are named, since -nostdlib leaves them out.
-$(LIBDIR)/libtrace-host: $(call objects,prog,$(wildcard reader/host/*.c)) $(P)/.config $(LIBC_FILES)
+$(LIBDIR)/libtrace-host: $(call objects,prog,$(wildcard reader/host/*.c) common/machine/time.c) $(P)/.config $(LIBC_FILES)
 	$(call say,LD)mkdir -p $(@D) && $(CC) $(PROG_SHARED) -o $@ $(filter %.o,$^) \
 		$(if $(RELEASE),-pie $(shell $(CC) -print-file-name=Scrt1.o) $(OLD_LIBC)/libc.so.6 -Wl$(comma)--no-as-needed $(OLD_LIBC)/libdl.so.2 -lgcc,-ldl)
 

@@ -23,6 +23,7 @@
 #include "writer/base/output.h"
 #include "writer/base/writer.h"
 #include "writer/diagnostics.h"
+#include "writer/machine/samples.h"
 #include "writer/process/process.h"
 #include "writer/sched/readings.h"
 #include "writer/sched/switches.h"
@@ -175,6 +176,8 @@ static int pass(struct follow *f)
 		if (is_announced(w->spools.all[i]))
 			waiting[count++] = w->spools.all[i];
 	tree_look(w, &fullest);
+	if (count)
+		error = samples_flush(w);
 	for (uint32_t i = 0; i < count && !error; i++)
 		error = readings_last(w, waiting[i], clock_monotonic_ns());
 	if (!error)
@@ -263,14 +266,16 @@ static bool may_pass(int error)
 	return error == -ENOSPC || error == -EDQUOT || error == -EFBIG || error == -EIO;
 }
 
-/* Read what the kernel counts and records of threads. */
+/* Read what the kernel counts and records of threads, and samples of the machine. */
 static int counters_look(struct follow *f, uint64_t now)
 {
 	bool is_busy = false;
 	int error = switches_look(f->w, &is_busy);
 	if (is_busy)
 		f->quiet = 0;
-	return error ? error : readings_look(f->w, now);
+	if (!error)
+		error = readings_look(f->w, now);
+	return error ? error : samples_look(f->w);
 }
 
 /* Do one turn. Return 1 if the tree has ended, 0 to continue, or a permanent error. */
@@ -297,6 +302,8 @@ static int turn(struct follow *f)
 		error = counters_look(f, now);
 	if (!error && due)
 		error = pass(f);
+	if (!error && died)
+		error = samples_flush(w);
 	if (!error && died)
 		error = tree_end_dead(w);
 	if (!error || may_pass(error))

@@ -5,6 +5,8 @@
  *     libtrace-host nvml                        properties of GPUs as "name=value", one per line
  *     libtrace-host machine [LIBRARY...]        version of the C library, loadable libraries
  *     libtrace-host cuda [LIBCUPTI]             versions of driver and CUPTI
+ *     libtrace-host sample gpus|infiniband|host [NVML [ROOT]]
+ *                                               samples of the machine, as records for the writer
  *     libtrace-host debuginfo|executable HEX    path of the file with that build-id, by debuginfod
  *
  * `trace` is linked statically, so that it runs on any Linux, and a statically linked program must
@@ -14,14 +16,17 @@
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <gnu/libc-version.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 
 #include "common/cupti_names.h"
 #include "reader/host/library.h"
 #include "reader/host/nvml.h"
+#include "reader/host/sample.h"
 
 #define BUILD_ID_BYTES_MAX 64u
 
@@ -142,18 +147,41 @@ static int debuginfod(const char *what, const char *digits)
 	return puts(path) < 0 || fflush(stdout);
 }
 
+/* ---- samples ---- */
+
+/* Sample until the process that started this one ends. An empty name of a library is that of the
+ * system's. */
+static int sample(int argc, char **argv)
+{
+	static const struct {
+		const char *name;
+		void (*sample)(const struct sample_source *);
+	} samplers[] = {
+		{"gpus", sample_gpus}, {"infiniband", sample_infiniband}, {"host", sample_host}};
+	const struct sample_source source = {.nvml = argc > 1 && *argv[1] ? argv[1] : NVML_LIBRARY,
+		.root = argc > 2 ? argv[2] : ""};
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	for (size_t i = 0; i < sizeof(samplers) / sizeof(*samplers); i++)
+		if (!strcmp(argv[0], samplers[i].name))
+			samplers[i].sample(&source);
+	return 1;
+}
+
 int main(int argc, char **argv)
 {
 	if (argc == 2 && !strcmp(argv[1], "nvml"))
 		return nvml_print();
 	if (argc >= 2 && !strcmp(argv[1], "machine"))
 		return machine_print(argv + 2);
+	if (argc >= 3 && argc <= 5 && !strcmp(argv[1], "sample"))
+		return sample(argc - 2, argv + 2);
 	if ((argc == 2 || argc == 3) && !strcmp(argv[1], "cuda"))
 		return cuda(argv[2]);
 	if (argc == 3 && (!strcmp(argv[1], "debuginfo") || !strcmp(argv[1], "executable")))
 		return debuginfod(argv[1], argv[2]);
 	fputs("usage: libtrace-host nvml | machine [LIBRARY...] | cuda [LIBCUPTI] | "
-	      "debuginfo BUILD-ID | executable BUILD-ID\n",
+	      "sample gpus|infiniband|host [NVML [ROOT]] | debuginfo BUILD-ID | "
+	      "executable BUILD-ID\n",
 		stderr);
 	return 2;
 }

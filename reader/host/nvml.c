@@ -7,24 +7,14 @@
  */
 #include "reader/host/nvml.h"
 
-#include <stdbool.h>
 #include <stdio.h>
 
 #include "reader/host/library.h"
 
-#define NVML_LIBRARY "libnvidia-ml.so.1"
-#define GPUS_MAX 16u
-
 enum { NVML_CLOCK_GRAPHICS = 0, NVML_CLOCK_MEM = 2 };
 
-typedef void *nvml_device;
-
-struct nvml {
-	void *library;
-	int (*init)(void);
-	int (*count)(unsigned *);
-	int (*device)(unsigned, nvml_device *);
-	int (*name)(nvml_device, char *, unsigned);
+/* Functions that say how a GPU is set up. */
+struct setup {
 	int (*power_limit)(nvml_device, unsigned *); /* mW */
 	int (*max_clock)(nvml_device, int, unsigned *);
 	int (*application_clock)(nvml_device, int, unsigned *);
@@ -33,22 +23,31 @@ struct nvml {
 	int (*persistence)(nvml_device, unsigned *);
 };
 
-static bool nvml_open(struct nvml *n)
+bool nvml_load(struct nvml *n, const char *path)
 {
-	n->library = library_open(NVML_LIBRARY);
+	*n = (struct nvml){.library = library_open(path)};
 	if (!n->library)
 		return false;
 	library_find(n->library, "nvmlInit_v2", &n->init);
 	library_find(n->library, "nvmlDeviceGetCount_v2", &n->count);
 	library_find(n->library, "nvmlDeviceGetHandleByIndex_v2", &n->device);
 	library_find(n->library, "nvmlDeviceGetName", &n->name);
-	library_find(n->library, "nvmlDeviceGetEnforcedPowerLimit", &n->power_limit);
-	library_find(n->library, "nvmlDeviceGetMaxClockInfo", &n->max_clock);
-	library_find(n->library, "nvmlDeviceGetApplicationsClock", &n->application_clock);
-	library_find(n->library, "nvmlDeviceGetEccMode", &n->ecc);
-	library_find(n->library, "nvmlDeviceGetMigMode", &n->mig);
-	library_find(n->library, "nvmlDeviceGetPersistenceMode", &n->persistence);
-	return n->init && n->count && n->device && !n->init();
+	return n->init && n->count && n->device;
+}
+
+bool nvml_start(const struct nvml *n)
+{
+	return !n->init();
+}
+
+static void setup_find(void *library, struct setup *s)
+{
+	library_find(library, "nvmlDeviceGetEnforcedPowerLimit", &s->power_limit);
+	library_find(library, "nvmlDeviceGetMaxClockInfo", &s->max_clock);
+	library_find(library, "nvmlDeviceGetApplicationsClock", &s->application_clock);
+	library_find(library, "nvmlDeviceGetEccMode", &s->ecc);
+	library_find(library, "nvmlDeviceGetMigMode", &s->mig);
+	library_find(library, "nvmlDeviceGetPersistenceMode", &s->persistence);
 }
 
 static void clocks_print(unsigned gpu, const char *name, nvml_device device,
@@ -69,7 +68,7 @@ static void mode_print(unsigned gpu, const char *name, nvml_device device,
 		printf("gpu_%u_%s=%s\n", gpu, name, now ? "on" : "off");
 }
 
-static void gpu_print(const struct nvml *n, unsigned gpu)
+static void gpu_print(const struct nvml *n, const struct setup *s, unsigned gpu)
 {
 	nvml_device device;
 	char name[96] = "";
@@ -78,23 +77,25 @@ static void gpu_print(const struct nvml *n, unsigned gpu)
 		return;
 	if (n->name && !n->name(device, name, sizeof(name)))
 		printf("gpu_%u_name=%.95s\n", gpu, name);
-	if (n->power_limit && !n->power_limit(device, &value))
+	if (s->power_limit && !s->power_limit(device, &value))
 		printf("gpu_%u_power_limit=%u mW\n", gpu, value);
-	clocks_print(gpu, "max_clocks", device, n->max_clock);
-	clocks_print(gpu, "application_clocks", device, n->application_clock);
-	mode_print(gpu, "ecc", device, n->ecc);
-	mode_print(gpu, "mig", device, n->mig);
-	if (n->persistence && !n->persistence(device, &value))
+	clocks_print(gpu, "max_clocks", device, s->max_clock);
+	clocks_print(gpu, "application_clocks", device, s->application_clock);
+	mode_print(gpu, "ecc", device, s->ecc);
+	mode_print(gpu, "mig", device, s->mig);
+	if (s->persistence && !s->persistence(device, &value))
 		printf("gpu_%u_persistence=%s\n", gpu, value ? "on" : "off");
 }
 
 int nvml_print(void)
 {
-	struct nvml n = {0};
+	struct nvml n;
+	struct setup s;
 	unsigned count = 0;
-	if (!nvml_open(&n) || n.count(&count))
+	if (!nvml_load(&n, NVML_LIBRARY) || !nvml_start(&n) || n.count(&count))
 		return 1;
+	setup_find(n.library, &s);
 	for (unsigned gpu = 0; gpu < count && gpu < GPUS_MAX; gpu++)
-		gpu_print(&n, gpu);
+		gpu_print(&n, &s, gpu);
 	return fflush(stdout) != 0;
 }

@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
-#include "writer/sched/machine.h"
+#include "common/machine/time.h"
 #include "writer/sched/waits.h"
 
 static bool parses(const char *text, const char *system_call, uint64_t pc)
@@ -69,13 +69,14 @@ static void processes_are_looked_at(void)
 static void machine_is_read(void)
 {
 	struct machine_time t = {0}, before;
-	tap(machine_parse("cpu  10 2 3 400 50 6 7 8 9 0\n", 100, &t) && t.busy_ns == 280000000 &&
-			t.idle_ns == 4500000000 && t.steal_ns == 80000000,
+	tap(machine_time_parse("cpu  10 2 3 400 50 6 7 8 9 0\n", 100, &t) &&
+			t.busy_ns == 280000000 && t.idle_ns == 4500000000 && t.steal_ns == 80000000,
 		"the first line of /proc/stat has busy, idle and stolen time");
-	tap(!machine_parse("cpu  10 2 3 400 50 6 7\n", 100, &t) && !machine_parse("", 100, &t) &&
-			!machine_parse("cpu  10 2 3 400 50 6 7 8\n", 0, &t),
+	tap(!machine_time_parse("cpu  10 2 3 400 50 6 7\n", 100, &t) &&
+			!machine_time_parse("", 100, &t) &&
+			!machine_time_parse("cpu  10 2 3 400 50 6 7 8\n", 0, &t),
 		"a line without stolen time is refused");
-	tap(machine_read(&before) && machine_read(&t) && t.busy_ns >= before.busy_ns &&
+	tap(machine_time_read(&before) && machine_time_read(&t) && t.busy_ns >= before.busy_ns &&
 			t.busy_ns + t.idle_ns > 0,
 		"this machine's time can be read");
 }

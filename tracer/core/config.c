@@ -105,7 +105,8 @@ static const struct option options[] = {
 	{"LIBTRACE_OUTPUT", KIND_TEXT, 0, NULL, AT(output)},
 	{"LIBTRACE_TREE", KIND_TEXT, 0, NULL, AT(tree)},
 	{"LIBTRACE_SPOOL_DIR", KIND_TEXT, 0, NULL, AT(spool_dir)},
-/* Last: they need no bit of config.cut, which has 64. */
+	/* Last: they need no bit of config.cut, which has 64. */
+	{"LIBTRACE_MACHINE_SAMPLES", KIND_CHOICE, 0, "auto,always,none", AT(machine_samples)},
 #define LIBRARY(number, id, title, files, functions) \
 	{"LIBTRACE_TRACE", KIND_LIST, 0, #id, AT(libraries[LIBRARY_##id])},
 #include "common/schema/libraries.def"

@@ -85,7 +85,9 @@ struct config {
 	const char *spool_dir;           /* LIBTRACE_SPOOL_DIR; NULL = /dev/shm */
 	/* LIBTRACE_PYTHON_BACKTRACE */
 	enum python_backtrace python_backtrace;
-	enum pytorch pytorch; /* LIBTRACE_PYTORCH */
+	uint32_t machine_samples; /* LIBTRACE_MACHINE_SAMPLES, which the writer reads: only checked
+				     here */
+	enum pytorch pytorch;     /* LIBTRACE_PYTORCH */
 	uint64_t cut;    /* bit n: the value of the n-th option exceeded the maximum; the maximum is
 			    used */
 	const char *bad; /* the first variable with an invalid value; its default is used, and a

@@ -90,3 +90,19 @@ void lane_mark(struct writer *w, struct spool *spool, struct lane_view *view)
 	block_put_position(&w->report.block, &p);
 	view->touched = true;
 }
+
+void lane_rows_put(struct writer *w, struct spool *spool, struct lane_view *view, struct batch *b,
+	uint32_t tid, uint64_t first_ns, uint64_t last_ns)
+{
+	if (!b->count)
+		return;
+	b->process = spool->id;
+	b->tid = tid;
+	block_put_batch(&w->report.block, b);
+	block_note_events(&w->report.block, b->count, first_ns, last_ns);
+	view->own.produced += b->count;
+	view->own.written += b->count;
+	w->totals.events += b->count;
+	b->count = 0;
+	lane_mark(w, spool, view);
+}

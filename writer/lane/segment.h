@@ -86,4 +86,9 @@ static inline void segment_reload(struct segment *s)
 /* Store position and counts of a lane in the block. */
 void lane_mark(struct writer *w, struct spool *spool, struct lane_view *view);
 
+/* Encode rows that the writer itself has collected, if there are any: events of the spool's process
+ * that no record of the lane stands for. `tid` 0: of the process. The rows are in order of time. */
+void lane_rows_put(struct writer *w, struct spool *spool, struct lane_view *view, struct batch *b,
+	uint32_t tid, uint64_t first_ns, uint64_t last_ns);
+
 #endif

@@ -18,8 +18,8 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/machine/time.h"
 #include "writer/base/output.h"
-#include "writer/sched/machine.h"
 #include "writer/sched/waits.h"
 #include "writer/spool/liveness.h"
 
@@ -108,21 +108,6 @@ static bool is_stopped(const struct spool *spool)
 	return !process_stat(spool->host_pid, &state, &start_ns) && (state == 'T' || state == 't');
 }
 
-/* Encode a batch of one row; `tid` 0: of the process. */
-static void row_encode(struct writer *w, struct spool *spool, struct lane_view *view,
-	struct batch *b, uint32_t tid, uint64_t ns)
-{
-	b->process = spool->id;
-	b->tid = tid;
-	block_put_batch(&w->report.block, b);
-	b->count = 0;
-	block_note_events(&w->report.block, 1, ns, ns);
-	view->own.produced++;
-	view->own.written++;
-	w->totals.events++;
-	lane_mark(w, spool, view);
-}
-
 static void row_put(struct writer *w, struct spool *spool, struct lane_view *view,
 	const struct look *look, uint64_t ns)
 {
@@ -133,7 +118,7 @@ static void row_put(struct writer *w, struct spool *spool, struct lane_view *vie
 	batch_set(b, THREAD_TIME_CPU_TIME, look->cpu_ns);
 	batch_set(b, THREAD_TIME_RUN_DELAY, look->delay_ns);
 	spool->readings++;
-	row_encode(w, spool, view, b, look->tid, ns);
+	lane_rows_put(w, spool, view, b, look->tid, ns, ns);
 }
 
 /* Return how long the process has run. Its start is read from shared memory, which may hold
@@ -168,7 +153,7 @@ static int wait_ask(
 		strings_id(&w->report.strings, wait.kernel, strlen(wait.kernel)));
 	batch_set(b, WAIT_LOOK_ADDRESS, wait.pc);
 	spool->looks++;
-	row_encode(w, spool, view, b, look->tid, now);
+	lane_rows_put(w, spool, view, b, look->tid, now, now);
 	return 0;
 }
 
@@ -256,7 +241,7 @@ static int machine_look(struct writer *w, struct spool *spool, struct readings *
 	if (least_ns < MACHINE_NS)
 		least_ns = MACHINE_NS;
 	if ((r->machine_row_ns && !is_last && now - r->machine_row_ns < least_ns) || !r->count ||
-		!machine_read(&time))
+		!machine_time_read(&time))
 		return 0;
 	int error = writer_make_room(w);
 	struct batch *b = w->rows.batches[EVENT_MACHINE_TIME];
@@ -270,7 +255,7 @@ static int machine_look(struct writer *w, struct spool *spool, struct readings *
 	r->machine_row_ns = now;
 	spool->steal_ns =
 		time.steal_ns > r->steal_before_ns ? time.steal_ns - r->steal_before_ns : 0;
-	row_encode(w, spool, spool->lanes[0], b, 0, now);
+	lane_rows_put(w, spool, spool->lanes[0], b, 0, now, now);
 	return 0;
 }
 

@@ -40,7 +40,8 @@ void export_note_others(
 	const char *path, const char *format, const struct contents *c, const uint32_t *carried)
 {
 	static const uint32_t facts[] = {KIND_THREAD_START, KIND_THREAD_END, KIND_THREAD_NAME,
-		KIND_MODULE_LOAD, KIND_MODULE_UNLOAD, KIND_PYTHON_CODE, KIND_MACHINE_TIME, 0};
+		KIND_MODULE_LOAD, KIND_MODULE_UNLOAD, KIND_PYTHON_CODE, KIND_MACHINE_TIME,
+		KIND_GPU_DEVICE, 0};
 	uint64_t by_kind[SCHEMA_KINDS];
 	memcpy(by_kind, c->selected, sizeof(by_kind));
 	for (uint32_t i = 0; facts[i]; i++)

@@ -18,6 +18,7 @@
 #include "reader/export/sqlite/export_state.h"
 #include "reader/export/generic/events.h"
 #include "reader/export/generic/images.h"
+#include "reader/export/generic/machine_samples.h"
 
 /* Version of the schema of each generation, and of the product, which some tools parse. */
 static const struct {
@@ -667,5 +668,7 @@ int common_facts_write(struct sqlite_export *x)
 		error = streams_put(x);
 	if (!error)
 		error = generic_events_write(x);
+	if (!error)
+		error = machine_samples_write(x);
 	return error ? error : enum_tables_write(&x->database);
 }

@@ -13,9 +13,7 @@
 
 /* ---- definitions ---- */
 
-/* Convert the name of a field to the name of a column: "start_ns" to start, "parent_tid" to
- * parentTid. */
-static void column_name(const char *column, char *out, size_t bytes)
+void own_column_name(const char *column, char *out, size_t bytes)
 {
 	size_t length = strlen(column), n = 0;
 	if (!strcmp(column, "time_ns"))
@@ -36,7 +34,7 @@ static void column_add(char *sql, size_t bytes, const struct schema_field *f)
 {
 	char name[48];
 	size_t used = strlen(sql), length;
-	column_name(f->column, name, sizeof(name));
+	own_column_name(f->column, name, sizeof(name));
 	length = strlen(name);
 	if (f->kind == FIELD_KIND_FUNCTION)
 		strcpy(name, "nameId");
@@ -64,7 +62,7 @@ static int whole_begin(
 	struct sqlite_export *x, struct bulk_table *t, const struct schema_event *e, bool other)
 {
 	char name[64], sql[4096];
-	column_name(e->fields[0].column, name, sizeof(name));
+	own_column_name(e->fields[0].column, name, sizeof(name));
 	snprintf(sql, sizeof(sql), "\"%s\" INTEGER NOT NULL, globalTid INTEGER", name);
 	for (uint32_t i = 1; i < e->field_count; i++)
 		column_add(sql, sizeof(sql), &e->fields[i]);

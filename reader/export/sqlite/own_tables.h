@@ -12,6 +12,7 @@
 #ifndef READER_EXPORT_SQLITE_OWN_TABLES_H
 #define READER_EXPORT_SQLITE_OWN_TABLES_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "reader/export/sqlite/bulk_table.h"
@@ -24,6 +25,10 @@ struct own_tables {
 	struct bulk_table facts[SCHEMA_KINDS];  /* LIBTRACE_KIND */
 	struct bulk_table others[SCHEMA_KINDS]; /* LIBTRACE_KIND_OTHER */
 };
+
+/* Convert the name of a field to the name of a column: "start_ns" to start, "parent_tid" to
+ * parentTid. Columns of text ids have Id after it. */
+void own_column_name(const char *column, char *out, size_t bytes);
 
 /* Open the tables, after nsys_rows_begin(); insert buffered rows; free the memory. Functions that
  * can fail return 0 or a negative errno. */

@@ -156,7 +156,7 @@ static int marker_take(struct firefox *f, struct firefox_thread *t, const struct
 static int item_take(struct firefox *f, const struct timeline_item *i)
 {
 	if (i->kind->shape == TIMELINE_COUNTER) {
-		f->timeline->left_out[i->row->event->number]++;
+		f->timeline->left_out[i->row->event->number] += !i->is_repeated;
 		return 0;
 	}
 	struct firefox_thread *t = thread_of(f, i->track);

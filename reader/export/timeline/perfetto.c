@@ -189,11 +189,6 @@ static void thread_put(struct proto *p, struct timeline *t, const struct track_k
 	proto_close(p, message);
 }
 
-static bool is_counter(const struct track *track)
-{
-	return track->key.kind == TRACK_NVTX_COUNTER || track->key.kind == TRACK_DEVICE_MEMORY;
-}
-
 static void track_name_put(struct proto *p, struct timeline *t, const struct track *track)
 {
 	char name[TRACK_NAME_BYTES];
@@ -224,7 +219,7 @@ static void put_track(struct perfetto *w, struct track *track)
 		proto_u64(p, DESCRIPTOR_PARENT, parent ? uuid_of(parent) : 0);
 		track_name_put(p, w->timeline, track);
 	}
-	if (is_counter(track)) {
+	if (track_is_counter(&track->key)) {
 		size_t counter = proto_open(p, DESCRIPTOR_COUNTER);
 		if (track->key.kind == TRACK_DEVICE_MEMORY)
 			proto_u64(p, COUNTER_UNIT, UNIT_BYTES);

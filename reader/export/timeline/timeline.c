@@ -41,6 +41,7 @@ static void kind_set(struct timeline *t, uint32_t number, struct timeline_kind s
 	k->context = column(event, "context_id");
 	k->stream = column(event, "stream_id");
 	k->domain = column(event, "domain");
+	k->reported = column(event, "reported");
 	for (uint32_t i = 0; i < event->field_count; i++) {
 		k->is_numeric[i] = !schema_value_name(&event->fields[i], 0);
 		if (is_arg(k, event, i))
@@ -57,6 +58,10 @@ static void kind_set(struct timeline *t, uint32_t number, struct timeline_kind s
 static void kinds_set(struct timeline *t)
 {
 #include "reader/export/timeline/timeline.def"
+#define MACHINE_METRIC(event, field, name)                                        \
+	t->kinds[KIND_##event].counters[t->kinds[KIND_##event].counter_count++] = \
+		FIELD_##event##_##field;
+#include "common/schema/machine.def"
 }
 
 void timeline_show_samples(struct timeline *t)
@@ -152,6 +157,7 @@ static bool is_fact(const struct event_row *row)
 	case KIND_NVTX_SCHEMA_ENTRY:
 	case KIND_NVTX_ENUM:
 	case KIND_NVTX_COUNTER:
+	case KIND_GPU_DEVICE:
 		return true;
 	case KIND_NVTX_NAME: {
 		const int64_t what =
@@ -241,6 +247,16 @@ static uint32_t id_at(const struct event_row *row, int index)
 								   : (uint32_t)value_at(row, index);
 }
 
+/* Return the number of the GPU, or the port, of a sample of the machine. */
+static uint64_t machine_device(const struct event_row *row)
+{
+	const uint32_t field = row->event->number == KIND_GPU_SAMPLE
+		? (uint32_t)FIELD_GPU_SAMPLE_GPU
+		: row->event->number == KIND_NIC_SAMPLE ? (uint32_t)FIELD_NIC_SAMPLE_PORT
+							: 0;
+	return field ? value_at(row, (int)schema_column_index(row->event, field)) : 0;
+}
+
 /* Return the track of a row. track_open() moves a slice that overlaps others without nesting to an
  * overflow of the track. */
 static struct track *track_of(
@@ -272,6 +288,13 @@ static struct track *track_of(
 		key.id = value_at(
 			row, (int)schema_column_index(row->event, FIELD_CUDA_MEMORY_MEMORY_KIND));
 		break;
+	case TRACK_MACHINE:
+		key.domain = row->event->number == KIND_NIC_SAMPLE
+			? (uint32_t)value_at(row, (int)k->name)
+			: 0;
+		key.id = track_metric(
+			row->event->number, k->counters[t->group.counter], machine_device(row));
+		break;
 	case TRACK_PROCESS:
 	case TRACK_UNIFIED_MEMORY:
 	case TRACK_OVERHEAD:
@@ -280,11 +303,29 @@ static struct track *track_of(
 	return track_find(&t->tracks, &key);
 }
 
+/* Compute the value of one of the counters of a sample of the machine; what an interface counted in
+ * an interval becomes a rate. Returns false if it is not known. */
+static bool machine_value(const struct timeline *t, struct timeline_item *i)
+{
+	const struct timeline_kind *k = i->kind;
+	const int index = (int)schema_column_index(i->row->event, k->counters[t->group.counter]);
+	const uint64_t value = value_at(i->row, index);
+	if (k->reported >= 0 && !(value_at(i->row, k->reported) >> (index - k->reported - 1) & 1))
+		return false;
+	i->integer = (int64_t)value;
+	i->is_real = k->duration >= 0 && i->duration_ns;
+	i->real = i->is_real ? (double)value * 1e9 / (double)i->duration_ns : 0;
+	i->duration_ns = 0;
+	return true;
+}
+
 /* Compute the value of a counter. Returns false if it has no value. */
 static bool counter_value(struct timeline *t, struct timeline_item *i)
 {
 	const struct event_row *row = i->row;
 	struct timeline_value v;
+	if (i->kind->counter_count)
+		return machine_value(t, i);
 	if (row->event->number == KIND_CUDA_MEMORY) {
 		const uint64_t bytes = value_at(
 			row, (int)schema_column_index(row->event, FIELD_CUDA_MEMORY_BYTES));
@@ -341,8 +382,13 @@ int timeline_next(struct timeline *t, struct timeline_item *ret_item)
 			if (more <= 0)
 				return more;
 		}
-		const uint32_t index = t->group.order[t->group.taken++];
-		int made = item_make(t, ret_item, &t->rows[index]);
+		const struct event_row *row = &t->rows[t->group.order[t->group.taken]];
+		int made = item_make(t, ret_item, row);
+		ret_item->is_repeated = t->group.counter != 0;
+		if (++t->group.counter >= t->kinds[row->event->number].counter_count) {
+			t->group.counter = 0;
+			t->group.taken++;
+		}
 		t->items += made > 0;
 		if (made)
 			return made;

@@ -39,6 +39,9 @@ struct timeline_kind {
 	bool is_numeric[SCHEMA_FIELDS]; /* for each column: its values have no names */
 	uint8_t args[SCHEMA_FIELDS];    /* indexes of the columns that are arguments */
 	uint32_t arg_count;
+	int reported;                    /* column that says which counters are known; -1 = all */
+	uint8_t counters[SCHEMA_FIELDS]; /* of samples of the machine: numbers of the fields */
+	uint32_t counter_count;
 };
 
 /* A name. `number` counts from 1 in order of first use, and never changes. */
@@ -58,6 +61,7 @@ struct timeline_item {
 	bool is_real; /* value of a counter: `real`, else `integer` */
 	double real;
 	int64_t integer;
+	bool is_repeated; /* a further counter of the same row */
 };
 
 enum timeline_value_kind {
@@ -95,7 +99,8 @@ struct timeline {
 	struct timeline_group {
 		uint32_t order[TIMELINE_EQUALS_MAX + 1]; /* indexes in `rows` */
 		uint32_t count, taken;
-		bool has_ahead; /* the next row has been read: `rows` has count + 1 elements */
+		bool has_ahead;   /* the next row has been read: `rows` has count + 1 elements */
+		uint32_t counter; /* number of counters of the next row that were returned */
 	} group;
 	struct map name_numbers;
 	struct string_ref *names; /* indexed by number - 1 */

@@ -153,6 +153,29 @@ static const char *memory_kind(uint64_t kind)
 	return kind < sizeof(names) / sizeof(names[0]) ? names[kind] : "other";
 }
 
+static const char *metric_name(uint32_t kind, uint32_t field)
+{
+#define MACHINE_METRIC(event, field_, name)                            \
+	if (kind == KIND_##event && field == FIELD_##event##_##field_) \
+		return name;
+#include "common/schema/machine.def"
+	return "";
+}
+
+/* Name a value of samples of the machine: "GPU 0, NVML power [mW]", "eth0, sent [bytes/s]". */
+static int machine_name(const struct track *track, char *out, size_t bytes)
+{
+	const uint32_t kind = (uint32_t)(track->key.id >> 24),
+		       device = (uint32_t)(track->key.id & 0xffff);
+	const char *metric = metric_name(kind, (uint32_t)(track->key.id >> 16 & 0xff));
+	if (kind == KIND_GPU_SAMPLE)
+		return snprintf(out, bytes, "GPU %u, %s", device, metric);
+	if (kind == KIND_NIC_SAMPLE && device)
+		return snprintf(out, bytes, "%.60s port %u, %s", track->domain, device, metric);
+	return snprintf(
+		out, bytes, "%.60s, %s", kind == KIND_NIC_SAMPLE ? track->domain : "CPUs", metric);
+}
+
 /* Print what is known of a stream: ", context 1, stream 7", or nothing. */
 static void stream_name(const struct track_key *k, char *out, size_t bytes)
 {
@@ -198,6 +221,9 @@ void track_name(const struct track *track, char *out, size_t bytes)
 	case TRACK_DEVICE_MEMORY:
 		used = snprintf(
 			out, bytes, "GPU %u, %s memory in use", k->device, memory_kind(k->id));
+		break;
+	case TRACK_MACHINE:
+		used = machine_name(track, out, bytes);
 		break;
 	case TRACK_NVTX_COUNTER:
 		used = snprintf(out, bytes, "NVTX%s%.200s, counter %llu", *track->domain ? ":" : "",

@@ -32,7 +32,8 @@ enum track_kind {
 	TRACK_UNIFIED_MEMORY, /* unified memory of a process */
 	TRACK_OVERHEAD,       /* overhead of CUDA in a process */
 	TRACK_NVTX_COUNTER,
-	TRACK_DEVICE_MEMORY /* memory in use by a process on a device, by kind */
+	TRACK_DEVICE_MEMORY, /* memory in use by a process on a device, by kind */
+	TRACK_MACHINE        /* a value of samples of the machine: track_metric() is its id */
 };
 
 /* Identity of a track; members that do not apply are 0. */
@@ -45,6 +46,20 @@ struct track_key {
 	uint32_t context; /* id of the context, TRACK_UNKNOWN = not known */
 	uint64_t id;      /* id of the stream (TRACK_UNKNOWN) or counter; kind of memory */
 };
+
+/* Return the id of a track of samples of the machine: the kind of event, the number of the field,
+ * the device. */
+static inline uint64_t track_metric(uint32_t kind, uint32_t field, uint64_t device)
+{
+	return (uint64_t)kind << 24 | (uint64_t)field << 16 | (device & 0xffff);
+}
+
+/* Return true for tracks of counters. */
+static inline bool track_is_counter(const struct track_key *key)
+{
+	return key->kind == TRACK_NVTX_COUNTER || key->kind == TRACK_DEVICE_MEMORY ||
+		key->kind == TRACK_MACHINE;
+}
 
 struct track {
 	struct track_key key;

@@ -178,7 +178,7 @@ static int item_add(struct tools *t, const struct timeline_item *i)
 	if (i->row->event->number == KIND_CUDA_MEMORY)
 		return tools_memory_add(t, i);
 	if (i->kind->shape == TIMELINE_COUNTER) {
-		t->x.timeline->left_out[i->row->event->number]++;
+		t->x.timeline->left_out[i->row->event->number] += !i->is_repeated;
 		return 0;
 	}
 	const uint32_t text = xplane_event_text(&t->x, i);

@@ -96,7 +96,7 @@ static void resource_put(struct tools *t, const struct track *track)
 
 static bool is_shown(const struct track *track)
 {
-	return track->key.kind != TRACK_NVTX_COUNTER && track->key.kind != TRACK_DEVICE_MEMORY;
+	return !track_is_counter(&track->key);
 }
 
 /* Write a device with its tracks, starting with `first`. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * machine.h - the time of all CPUs of the machine, as the kernel counts it.
+ * time.h - the time of all CPUs of the machine, as the kernel counts it.
  */
-#ifndef WRITER_SCHED_MACHINE_H
-#define WRITER_SCHED_MACHINE_H
+#ifndef COMMON_MACHINE_TIME_H
+#define COMMON_MACHINE_TIME_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -14,9 +14,9 @@ struct machine_time {
 };
 
 /* Read /proc/stat. Return false if that is not possible. */
-bool machine_read(struct machine_time *ret);
+bool machine_time_read(struct machine_time *ret);
 
 /* Parse the first line of /proc/stat, with `hz` ticks a second. */
-bool machine_parse(const char *line, uint64_t hz, struct machine_time *ret);
+bool machine_time_parse(const char *line, uint64_t hz, struct machine_time *ret);
 
 #endif

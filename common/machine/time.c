@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * machine.c - the time of all CPUs of the machine: the first line of /proc/stat.
+ * time.c - the time of all CPUs of the machine: the first line of /proc/stat.
  */
 #define _GNU_SOURCE
-#include "writer/sched/machine.h"
+#include "common/machine/time.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 /* user nice system idle iowait irq softirq steal; guest time is part of user. */
-bool machine_parse(const char *line, uint64_t hz, struct machine_time *ret)
+bool machine_time_parse(const char *line, uint64_t hz, struct machine_time *ret)
 {
 	uint64_t t[8] = {0};
 	if (!hz ||
@@ -27,7 +27,7 @@ bool machine_parse(const char *line, uint64_t hz, struct machine_time *ret)
 	return true;
 }
 
-bool machine_read(struct machine_time *ret)
+bool machine_time_read(struct machine_time *ret)
 {
 	char text[512];
 	int fd = open("/proc/stat", O_RDONLY | O_CLOEXEC);
@@ -36,5 +36,5 @@ bool machine_read(struct machine_time *ret)
 	ssize_t length = read(fd, text, sizeof(text) - 1);
 	close(fd);
 	text[length > 0 ? length : 0] = 0;
-	return machine_parse(text, (uint64_t)sysconf(_SC_CLK_TCK), ret);
+	return machine_time_parse(text, (uint64_t)sysconf(_SC_CLK_TCK), ret);
 }

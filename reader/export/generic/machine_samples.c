@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* machine_samples.c - samples of GPUs and network interfaces as tables of nsys. */
+#include "reader/export/generic/machine_samples.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#ifdef HAVE_SQLITE
+#include <sqlite3.h>
+#endif
+
+#include "reader/export/sqlite/export_state.h"
+
+#ifdef HAVE_SQLITE
+/* The type of a sample's metrics: the report and the GPU. */
+#define TYPE "(globalTid >> 48 << 48 | (gpu & 0xff))"
+
+static const char gpu_names_sql[] =
+	"INSERT INTO TARGET_INFO_GPU_METRICS (typeId, sourceId, typeName, metricId, metricName) "
+	"SELECT s.type, 1, 'NVML samples of GPU ' || s.gpu || coalesce(' [' || n.value || ']', "
+	"''), "
+	"%u, '%s' FROM (SELECT DISTINCT " TYPE " AS type, gpu, globalTid >> 48 AS vm "
+	"FROM LIBTRACE_GPU_SAMPLE WHERE reported >> %u & 1) AS s "
+	"LEFT JOIN (SELECT globalTid >> 48 AS vm, gpu, max(nameId) AS nameId FROM "
+	"LIBTRACE_GPU_DEVICE GROUP BY 1, 2) AS d ON d.vm = s.vm AND d.gpu = s.gpu "
+	"LEFT JOIN StringIds AS n ON n.id = d.nameId ORDER BY s.type;";
+
+static const char gpu_values_sql[] = "INSERT INTO GPU_METRICS (%s, typeId, metricId, value) "
+				     "SELECT %s, " TYPE ", %u, \"%s\" FROM LIBTRACE_GPU_SAMPLE "
+				     "WHERE reported >> %u & 1 ORDER BY timestamp;";
+
+/* Interfaces are numbered in order of their reports and names. Ethernet has list 1 of metrics,
+ * InfiniBand list 2. */
+static const char nics_sql[] =
+	"CREATE TEMP TABLE nic AS SELECT row_number() OVER (ORDER BY vm, name, port) - 1 AS id, * "
+	"FROM (SELECT s.globalTid >> 48 AS vm, n.value AS name, s.port, max(s.link) AS link "
+	"FROM LIBTRACE_NIC_SAMPLE AS s JOIN StringIds AS n ON n.id = s.nameId GROUP BY 1, 2, 3);"
+	"INSERT INTO NIC_ID_MAP (nicId, globalId) SELECT id, vm << 48 | id FROM temp.nic;"
+	"INSERT INTO TARGET_INFO_NIC_INFO (%s, stateName, nicId, name, deviceId, vendorId, "
+	"linkLayer) SELECT vm << 48 | id, 'Active', id, name, 0, 0, link FROM temp.nic;";
+
+static const char nic_names_sql[] =
+	"INSERT INTO TARGET_INFO_NETWORK_METRICS (metricsListId, metricsIdx, name, description, "
+	"unit) SELECT link, %u, CASE link WHEN 2 THEN 'IB' ELSE 'Eth' END || ': %s', '%s', '%s/ms' "
+	"FROM (SELECT DISTINCT link FROM temp.nic) ORDER BY link;";
+
+/* A value is a rate per ms. */
+static const char nic_values_sql[] =
+	"INSERT INTO NET_NIC_METRIC (start, end, globalId%s, metricsListId, metricsIdx, value) "
+	"SELECT s.start, s.start + s.duration, i.vm << 48 | i.id%s, i.link, %u, "
+	"CAST(s.\"%s\" * 1e6 / s.duration + 0.5 AS INTEGER) FROM LIBTRACE_NIC_SAMPLE AS s "
+	"JOIN StringIds AS n ON n.id = s.nameId JOIN temp.nic AS i ON i.vm = s.globalTid >> 48 "
+	"AND i.name = n.value AND i.port = s.port WHERE s.duration > 0 ORDER BY s.start;";
+
+static const struct gpu_metric {
+	uint32_t field;
+	const char *name;
+} gpu_metrics[] = {
+#define MACHINE_METRIC(event, field, name) METRIC_##event(FIELD_##event##_##field, name)
+#define METRIC_GPU_SAMPLE(field, name) {field, name},
+#define METRIC_NIC_SAMPLE(field, name)
+#define METRIC_HOST_SAMPLE(field, name)
+#include "common/schema/machine.def"
+};
+
+/* The names are those that scripts for nsys look for. */
+static const struct nic_metric {
+	uint32_t field;
+	const char *name, *unit, *description;
+} nic_metrics[] = {
+	{FIELD_NIC_SAMPLE_RX_BYTES, "Bytes received", "bytes", "bytes that the interface received"},
+	{FIELD_NIC_SAMPLE_TX_BYTES, "Bytes sent", "bytes", "bytes that the interface sent"},
+	{FIELD_NIC_SAMPLE_RX_PACKETS, "Packets received", "packets", "packets received"},
+	{FIELD_NIC_SAMPLE_TX_PACKETS, "Packets sent", "packets", "packets sent"},
+	{FIELD_NIC_SAMPLE_LOST, "Packets lost", "packets", "packets dropped or with errors"},
+	{FIELD_NIC_SAMPLE_WAITS, "Send waits", "ticks", "ticks with data to send and no credit"},
+};
+#define COUNT(list) (sizeof(list) / sizeof(*(list)))
+#define SQL_BYTES 1024u
+
+/* Run a statement, whose arguments are trusted. Returns 0 or a negative errno. */
+__attribute__((format(printf, 2, 3))) static int run(struct sqlite_export *x, const char *form, ...)
+{
+	char sql[SQL_BYTES];
+	va_list arguments;
+	va_start(arguments, form);
+	vsnprintf(sql, sizeof(sql), form, arguments);
+	va_end(arguments);
+	return sqlite3_exec(x->database.connection, sql, NULL, NULL, NULL)
+		? database_failed(&x->database)
+		: 0;
+}
+
+static int tables_create(struct sqlite_export *x, const enum nsys_table *tables, size_t count)
+{
+	int error = 0;
+	for (size_t i = 0; !error && i < count; i++)
+		error = database_table(
+			&x->database, nsys_table_name(tables[i], x->database.generation), NULL);
+	return error;
+}
+
+static void sql_name(uint32_t kind, uint32_t field, char *ret_name, size_t bytes)
+{
+	const struct schema_event *e = schema_event(kind);
+	own_column_name(e->fields[schema_column_index(e, field)].column, ret_name, bytes);
+}
+
+static int gpus_write(struct sqlite_export *x)
+{
+	static const enum nsys_table tables[] = {NSYS_TARGET_INFO_GPU_METRICS, NSYS_GPU_METRICS};
+	const bool newest = x->database.generation == NSYS_3_24;
+	int error = tables_create(x, tables, COUNT(tables));
+	if (!error)
+		error = database_table(&x->database, "LIBTRACE_GPU_DEVICE",
+			"timestamp INTEGER NOT NULL, globalTid INTEGER, gpu INTEGER, nameId "
+			"INTEGER, "
+			"uuidId INTEGER, busId INTEGER");
+	for (uint32_t i = 0; !error && i < COUNT(gpu_metrics); i++) {
+		char name[48];
+		const uint32_t bit = gpu_metrics[i].field - FIELD_GPU_SAMPLE_UTILIZATION;
+		sql_name(KIND_GPU_SAMPLE, gpu_metrics[i].field, name, sizeof(name));
+		error = run(x, gpu_names_sql, i, gpu_metrics[i].name, bit);
+		if (!error)
+			error = run(x, gpu_values_sql,
+				newest ? "rawTimestamp, timestamp" : "timestamp",
+				newest ? "timestamp, timestamp" : "timestamp", i, name, bit);
+	}
+	return error;
+}
+
+static int nics_write(struct sqlite_export *x)
+{
+	static const enum nsys_table tables[] = {NSYS_NIC_ID_MAP, NSYS_TARGET_INFO_NIC_INFO,
+		NSYS_TARGET_INFO_NETWORK_METRICS, NSYS_NET_NIC_METRIC};
+	const bool newest = x->database.generation == NSYS_3_24;
+	int error = tables_create(x, tables, COUNT(tables));
+	if (!error)
+		error = run(x, nics_sql, newest ? "GUID" : "globalId");
+	for (uint32_t i = 0; !error && i < COUNT(nic_metrics); i++) {
+		const struct nic_metric *m = &nic_metrics[i];
+		char name[48];
+		sql_name(KIND_NIC_SAMPLE, m->field, name, sizeof(name));
+		error = run(x, nic_names_sql, i, m->name, m->description, m->unit);
+		if (!error)
+			error = run(x, nic_values_sql, newest ? ", portId" : "",
+				newest ? ", i.port" : "", i, name);
+	}
+	return error ? error : run(x, "DROP TABLE temp.nic");
+}
+
+int machine_samples_write(struct sqlite_export *x)
+{
+	int error = x->own.facts[KIND_GPU_SAMPLE].rows ? gpus_write(x) : 0;
+	return error || !x->own.facts[KIND_NIC_SAMPLE].rows ? error : nics_write(x);
+}
+#else
+int machine_samples_write(struct sqlite_export *x)
+{
+	(void)x;
+	return 0;
+}
+#endif
