@@ -21,6 +21,9 @@ O := build/$(ARCH)
 CC := $(ARCH)-linux-gnu-gcc --sysroot=$(abspath $(O)/root)
 CXX := $(ARCH)-linux-gnu-g++ --sysroot=$(abspath $(O)/root)
 AR := $(ARCH)-linux-gnu-ar
+ifneq ($(ARCH),$(shell uname -m))
+EMULATOR ?= qemu-$(ARCH)-static -cpu max -L $(abspath $(O)/root)
+endif
 endif
 ifeq ($(origin CC),default)
 CC := gcc
@@ -72,16 +75,22 @@ MACHINE := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine 2>/dev/null)))
 # char has a sign on x86-64 only; atomic operations must not be calls of libgcc, which asks for the processor when it is loaded.
 MACHINE_FLAGS_aarch64 := -fsigned-char $(if $(findstring clang,$(CC)),,-mno-outline-atomics)
 MACHINE_FLAGS := $(MACHINE_FLAGS_$(MACHINE))
+# Landing pads (BTI): indirect branches of programs that demand them end in this library, too.
+MACHINE_LIB_FLAGS_aarch64 := -mbranch-protection=bti
+MACHINE_LIB_FLAGS := $(MACHINE_LIB_FLAGS_$(MACHINE))
 # The first glibc 2.N of the machine.
 LIBC_FIRST_aarch64 := 17
 LIBC_FIRST := $(or $(LIBC_FIRST_$(MACHINE)),0)
+LOADER_x86_64 := ld-linux-x86-64.so.2
+LOADER_aarch64 := ld-linux-aarch64.so.1
+LOADER := $(LOADER_$(MACHINE))
 
 INCLUDES := -I. -I$(GEN) -Iinclude
 WARNINGS := -Wall -Wextra -Werror
 COMMON_FLAGS = -std=gnu11 $(MACHINE_FLAGS) $(WARNINGS) $(INCLUDES) -DLIBTRACE_VERSION='"$(VERSION)"' -MMD -MP
 # The compiler must not turn our loops into calls of memcpy or memset: the application, or a tool preloaded into it, may define them.
 NO_LIBCALLS = $(if $(filter clang,$(CC_KIND)),-fno-builtin-memcpy -fno-builtin-memset -fno-builtin-strlen,-fno-tree-loop-distribute-patterns)
-LIB_FLAGS = $(CFLAGS) -fPIC -fvisibility=hidden -ftls-model=initial-exec -fno-stack-protector -U_FORTIFY_SOURCE \
+LIB_FLAGS = $(CFLAGS) $(MACHINE_LIB_FLAGS) -fPIC -fvisibility=hidden -ftls-model=initial-exec -fno-stack-protector -U_FORTIFY_SOURCE \
 	-fasynchronous-unwind-tables $(NO_LIBCALLS) $(COMMON_FLAGS) $(CUDA_CFLAGS)
 SAN_FLAGS := $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-recover=all)
 # Position independent, since some of these objects are linked into libtrace-reader.so.
@@ -93,7 +102,7 @@ PROG_LINK = $(CFLAGS) $(SAN_FLAGS) -pthread $(LDFLAGS)
 OLDEST_LIBC := 2.17
 OLD_LIBC := $(O)/old-libc
 PROG_SHARED = $(PROG_LINK) $(if $(RELEASE),-s -nostdlib -Wl$(comma)--gc-sections)
-LIBC = $(if $(RELEASE),$(OLD_LIBC)/libc.so.6 -Wl$(comma)--as-needed $(OLD_LIBC)/libm.so.6 $(OLD_LIBC)/ld-linux-x86-64.so.2 -lgcc,-lm)
+LIBC = $(if $(RELEASE),$(OLD_LIBC)/libc.so.6 -Wl$(comma)--as-needed $(OLD_LIBC)/libm.so.6 $(OLD_LIBC)/$(LOADER) -lgcc,-lm)
 LIBC_FILES := $(if $(RELEASE),$(OBJ)/prog/packaging/old_libc.o | $(OLD_LIBC)/libc.so.6)
 STRIPPED := $(if $(RELEASE),-s)
 STATIC = $(if $(SAN),,$(WRITER_STATIC))
@@ -222,7 +231,7 @@ $(LIBDIR)/libtrace-host: $(call objects,prog,$(wildcard reader/host/*.c) common/
 		$(if $(RELEASE),-pie $(shell $(CC) -print-file-name=Scrt1.o) $(OLD_LIBC)/libc.so.6 -Wl$(comma)--no-as-needed $(OLD_LIBC)/libdl.so.2 -lgcc,-ldl)
 
 $(OLD_LIBC)/libc.so.6: scripts/gen-old-libc
-	$(call say,GEN)scripts/gen-old-libc $(OLDEST_LIBC) $(@D) $(CC)
+	$(call say,GEN)scripts/gen-old-libc $(OLDEST_LIBC) $(@D) $(LOADER) $(CC)
 
 # libtrace-reader.so exports the interface, with its symbol version, and hides everything else. It is built without elfutils, whose static archive
 # cannot be linked into a shared library: the only function names it knows are those that `trace symbolize` stored in the report.
@@ -243,7 +252,7 @@ $(LIBDIR)/libunwind.so.8: $(O)/libunwind/libunwind.a $(P)/.config $(LIBC_FILES)
 	$(call say,LD)mkdir -p $(@D) && $(CC) $(PROG_SHARED) -shared -o $@ -Wl,--whole-archive $< -Wl,--no-whole-archive $(filter %.o,$^) $(LIBC) \
 		-Wl,-soname,libunwind.so.8 -Wl,-z,defs -Wl,-z,now
 $(O)/libunwind/libunwind.a:
-	@echo 'a release needs the source of libunwind: run scripts/setup --release' >&2; exit 1
+	@echo 'a release needs the source of libunwind: run scripts/setup --release$(if $(ARCH), --$(ARCH))' >&2; exit 1
 else
 $(LIBDIR)/libunwind.so.8: $(LIBUNWIND_FILE)
 	$(call say,COPY)mkdir -p $(@D) && cp -L $< $@
@@ -275,6 +284,9 @@ MAKE_REPORT := $(patsubst %.c,$(OBJ)/prog/%.o,$(wildcard tests/unit/make_report.
 $(call unit_named,writer_% all_%): $(WRITER_A)
 $(call unit_named,reader_% all_%): $(READER_A) $(MAKE_REPORT)
 $(call unit_named,tracer_% unwind_% all_%): $(TRACER_A)
+# Each of its accesses to memory is a call of weak_memory.c, in place of ThreadSanitizer.
+$(if $(SAN),,$(OBJ)/prog/tests/unit/test_ring_order.o: private PROG_FLAGS += -fsanitize=thread)
+$(call unit_named,ring_order): $(OBJ)/prog/tests/unit/weak_memory.o
 $(UNIT): $(P)/tests/unit/%: $(OBJ)/prog/tests/unit/%.o $(COMMON_A) $(P)/.config
 	$(call say,LD)mkdir -p $(@D) && $(CC) $(PROG_LINK) -o $@ $(filter %.o,$^) \
 		-Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(FORMAT_LIBS) $(if $(filter $(READER_A),$^),$(SYMBOL_LIBS) $(SQLITE_LIBS)) -lm -ldl
@@ -290,7 +302,7 @@ $(FUZZ_TESTS): $(P)/tests/fuzz/%: $(OBJ)/prog/tests/fuzz/%.o $(call objects,prog
 # ---- programs that are traced, and benchmarks: one program per file, lib*.c a shared object ----
 # The first six lines of a file may have `// LINK: flags`, `// CFLAGS: flags`, `// CC: compiler` (the file is skipped if that compiler is not
 # installed) and `// NEEDS: nvtx`, `// NEEDS: opencl`, `// NEEDS: openmp`,
-# `// NEEDS: openacc` (it is skipped if there are no headers, or no libomp).
+# `// NEEDS: openacc` (it is skipped if there are no headers, or no libomp), `// NEEDS: machine x86_64` (it is skipped on others).
 
 # tests/bench/bench_*.c measure parts of our own programs and are linked with them.
 APP_FILES := $(wildcard tests/apps/*.c tests/apps/*.cpp) $(filter-out tests/bench/bench_%,$(wildcard tests/bench/*.c tests/bench/*.cpp))
@@ -304,6 +316,7 @@ line = $$(sed -n '1,6s|^// $(1): *||p' $<)
 app = $(call say,$(1))mkdir -p $(@D); cc="$(call line,CC)"; \
 	if [ -n "$$cc" ] && ! command -v $${cc%% *} >/dev/null; then echo "  SKIP    $<: no $$cc"; exit 0; fi; \
 	if [ "$(call line,NEEDS)" = nvtx ] && [ -z '$(NVTX_INCLUDE)' ]; then echo "  SKIP    $<: no headers of NVTX"; exit 0; fi; \
+	case "$(call line,NEEDS)" in machine\ *) if [ "$(call line,NEEDS)" != 'machine $(MACHINE)' ]; then echo "  SKIP    $<: not for $(MACHINE)"; exit 0; fi ;; esac; \
 	if [ "$(call line,NEEDS)" = opencl ] && ! $(CC) -E -include CL/cl.h -xc /dev/null >/dev/null 2>&1; then \
 		echo "  SKIP    $<: no headers of OpenCL"; exit 0; fi; \
 	if [ "$(call line,NEEDS)" = openacc ] && ! echo 'int main(void) { return 0; }' | $${cc:-$(2)} -include openacc.h -fopenacc -x c - -o /dev/null 2>/dev/null; then echo "  SKIP    $<: no OpenACC"; exit 0; fi; \
@@ -350,7 +363,14 @@ $(OTHER_WRITERS): $(P)/tests/other/%/libtrace-writer: $(OBJ)/prog/writer/main.o 
 aarch64: ## build everything for aarch64 in build/aarch64
 	$(Q)[ -e build/aarch64/root/usr/include ] || scripts/cross-root build/aarch64/root
 	$(Q)$(MAKE) ARCH=aarch64 all
-.PHONY: aarch64
+aarch64-quick: ## build what .ci/run tests of it: library, writer, some programs
+	$(Q)[ -e build/aarch64/root/usr/include ] || scripts/cross-root build/aarch64/root
+	$(Q)$(MAKE) ARCH=aarch64 $(addprefix build/aarch64/,lib/libtrace/libtrace.so lib/libtrace/libtrace-writer \
+		$(addprefix tests/apps/,nvtx_calls nvtx_threads counter_workload)) $(if $(HAVE_SIM),sim build/aarch64/tests/cuda/driver_api)
+aarch64-check: aarch64 ## run the tests of the aarch64 build under qemu-user: all unit tests, and e2e/aarch64 with all that it can use
+	$(Q)$(MAKE) ARCH=aarch64 apps cuda-apps unit
+	$(Q)$(MAKE) e2e TESTS=e2e/aarch64
+.PHONY: aarch64 aarch64-quick aarch64-check
 
 apps: $(APPS) $(APP_LIBS) $(HOSTILE) $(OTHER_WRITERS) ## build the programs that tests trace
 .PHONY: apps
@@ -436,11 +456,11 @@ SCRIPT_TESTS := $(foreach file,$(SCRIPT_FILES),$(if $(filter lib% _%,$(notdir $(
 # TESTS='words' runs only the tests whose path contains one of the words.
 chosen = $(if $(TESTS),$(foreach file,$(1),$(if $(strip $(foreach word,$(TESTS),$(findstring $(word),$(file)))),$(file))),$(1))
 SHARED_DIR := $(realpath ../shared)
-ENV = PATH="$$PATH:/usr/sbin:/sbin" BUILD='$(abspath $(P))' SRC='$(CURDIR)' SHARED='$(SHARED_DIR)' CC='$(CC)' SAN='$(SAN)' JOBS='$(JOBS)' LOGS='$(abspath $(P))/test-logs' OBJ='$(OBJ)' GEN='$(GEN)' SIM='$(abspath $(SIM))' $(if $(INSTALLED),INSTALLED='$(abspath $(INSTALLED))')
+ENV = PATH="$$PATH:/usr/sbin:/sbin" BUILD='$(abspath $(P))' SRC='$(CURDIR)' SHARED='$(SHARED_DIR)' CC='$(CC)' SAN='$(SAN)' JOBS='$(JOBS)' LOGS='$(abspath $(P))/test-logs' OBJ='$(OBJ)' GEN='$(GEN)' SIM='$(abspath $(SIM))' $(if $(EMULATOR),EMULATOR='$(EMULATOR)') $(if $(INSTALLED),INSTALLED='$(abspath $(INSTALLED))')
 
 check: all apps cuda-apps $(UNIT) $(FUZZ_TESTS) ## run unit, e2e and lint; ends with the line "N passed, N failed, N skipped"
 	$(Q)$(ENV) scripts/tap-run $(call chosen,$(UNIT) $(FUZZ_TESTS) $(SCRIPT_TESTS) scripts/lint)
-unit: $(UNIT) $(FUZZ_TESTS) ## run the unit tests, and some inputs of each fuzzer
+unit: $(call chosen,$(UNIT) $(FUZZ_TESTS)) ## run the unit tests, and some inputs of each fuzzer
 	$(Q)$(ENV) scripts/tap-run $(call chosen,$(UNIT) $(FUZZ_TESTS))
 e2e: all apps cuda-apps $(UNIT) ## run the tests that trace programs, and compare with other tools where these are installed
 	$(Q)$(ENV) scripts/tap-run $(call chosen,$(SCRIPT_TESTS))
@@ -502,7 +522,7 @@ install: all ## install command, library folder, headers, libtrace.pc, man page,
 	$(Q)install -m 644 include/libtrace.h include/libtrace-reader.h $(D)/include/
 	$(Q)sed 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(VERSION)|' libtrace.pc.in >$(O)/install.tmp && install -m 644 $(O)/install.tmp $(D)/lib/pkgconfig/libtrace.pc
 	$(Q)install -m 644 LICENSE THIRD-PARTY.md NEWS.md $(D)/share/doc/libtrace/
-	$(Q)made() { shift; $(P)/bin/trace help "$$@" >$(O)/install.tmp 2>/dev/null && [ -s $(O)/install.tmp ]; }; \
+	$(Q)made() { shift; $(EMULATOR) $(P)/bin/trace help "$$@" >$(O)/install.tmp 2>/dev/null && [ -s $(O)/install.tmp ]; }; \
 		made man --man && install -m 644 $(O)/install.tmp $(D)/share/man/man1/$(PROGRAM).1; \
 		made completion --completion bash && sed 's/^\(complete .*\) trace$$/\1 $(PROGRAM)/' $(O)/install.tmp >$(O)/install.tmp2 && \
 		install -m 644 $(O)/install.tmp2 $(BASH_COMPLETIONS)/$(PROGRAM); rm -f $(O)/install.tmp $(O)/install.tmp2
@@ -518,7 +538,7 @@ uninstall: ## remove what `make install` installed, with the same PREFIX, DESTDI
 release wheel dist: D = $(P)/root
 release wheel dist: PREFIX = $${pcfiledir}/../..
 release: install ## build what packages contain, for glibc 2.17 and later, in build/release/root
-	$(Q)scripts/gen-licenses $(O) $(D)/share/doc/libtrace/licenses
+	$(Q)CC='$(CC)' scripts/gen-licenses $(O) $(D)/share/doc/libtrace/licenses $(if $(ARCH),$(O)/root)
 	$(Q)O=$(O) scripts/check-portable
 wheel: release ## build the Python wheel in build/dist
 	$(Q)scripts/make-packages $(D) $(O)/dist wheel

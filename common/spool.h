@@ -616,6 +616,19 @@ static inline uint32_t lane_chunk_count(const struct lane *lane, uint64_t n)
 	return (uint32_t)(lane->chunk[n % LANE_CHUNKS_MAX] & (LANE_CHUNKS_MAX - 1)) + 1;
 }
 
+/* Return the position up to which the writer has given space back: no record before it will be read
+ * again. The producer's half. */
+static inline uint64_t lane_tail_load(const struct lane *lane)
+{
+	return __atomic_load_n(&lane->tail, __ATOMIC_ACQUIRE);
+}
+
+/* Give the space before `position` back to the producer. The writer's half. */
+static inline void lane_tail_store(struct lane *lane, uint64_t position)
+{
+	__atomic_store_n(&lane->tail, position, __ATOMIC_RELEASE);
+}
+
 #define ROW_COLUMNS_MAX 24u /* of a REC_ROW */
 
 #define SPOOL_TEXT_BYTES 8192u

@@ -170,6 +170,28 @@ struct tree_control *tree_map(int dir_fd, bool as_writer, int *ret_error);
  * mmap, close. Return NULL if that fails. */
 struct tree_control *tree_open_filtered(const char *dir);
 
+/*
+ * The writer's sleep. Each half stores one word and then loads the other's: at least one of them
+ * must see the other's store, which only sequential consistency says.
+ *
+ *
+ * Note that the writer is needed. Return whether it may sleep: then wake the futex `wake`. Any
+ * thread.
+ */
+static inline bool tree_wake(struct tree_control *control)
+{
+	__atomic_add_fetch(&control->wake, 1, __ATOMIC_SEQ_CST);
+	return __atomic_load_n(&control->sleeping, __ATOMIC_SEQ_CST);
+}
+
+/* Say that the writer is about to sleep. Return whether `wake` is still `seen`: then it may wait
+ * for a change of it. It stores 0 in `sleeping` afterwards. */
+static inline bool tree_sleep(struct tree_control *control, uint32_t seen)
+{
+	__atomic_store_n(&control->sleeping, 1, __ATOMIC_SEQ_CST);
+	return __atomic_load_n(&control->wake, __ATOMIC_SEQ_CST) == seen;
+}
+
 /* Take the writer's lock. Return its descriptor, or -EWOULDBLOCK while a writer lives, or another
  * negative errno. */
 int tree_lock(const char *dir);

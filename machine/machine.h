@@ -23,7 +23,10 @@
  * MACHINE_BARE_LEAF       whether an interrupted leaf function may have no frame: CFA = sp
  * MACHINE_SIGRETURN_BARE  whether the return from a signal handler has no tables
  * MACHINE_IP_BREG         whether call frame information reads the instruction pointer
- * MACHINE_FUNCTIONS       1 or 0: whether tracer/functions has stubs
+ * MACHINE_FUNCTIONS       1 or 0: whether tracer/functions has stubs; then MACHINE_CALLING names
+ *                         a file, too
+ * MACHINE_TEXT            the machine as texts for people name it
+ * MACHINE_TID_BYTES       from glibc's thread descriptor to its tid
  * MACHINE_SIGNAL_*_BYTES  from the stack pointer of a signal handler's return path to the
  *                         saved registers: FIRST, BP, SP, IP
  *
@@ -36,7 +39,10 @@
  *                    signal handler, which has no tables on this machine. Reads 8 bytes.
  * MACHINE_SAMPLES    cpu_entry(), the handler of tracer/cpu/sample.c; cpu_return(), the return from
  *                    it. machine_registers_of(): the registers of a signal's context, by DWARF
- *                    number. MACHINE_SAMPLE_*: offsets that the handler knows.
+ *                    number.
+ * MACHINE_CALLING    For tracer/functions/call.c, which itself uses general registers only.
+ *                    machine_can_save_vectors(). struct machine_vectors: room for the registers of
+ *                    vectors and floats; machine_vectors_save(), machine_vectors_restore().
  *
  * entry.S and function_stubs.S: see there.
  *
@@ -154,6 +160,10 @@ static inline void machine_unw_context(int (*getcontext)(void *context), void *c
 
 /* Copy `count` bytes between buffers that do not overlap. */
 static inline void machine_bytes_copy(void *to, const void *from, size_t count);
+
+/* Copy 16 bytes. Return the index of the first one that is 0, 16 or more if none is. Not checked by
+ * sanitizers: it may read behind the end of a text. */
+static inline unsigned machine_text_copy16(char *to, const char *from);
 
 /* Return whether machine_crc32c() may be called. */
 static inline bool machine_has_crc32c(void);

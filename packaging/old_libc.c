@@ -4,10 +4,11 @@
  *
  * These are linked with the stand-ins of scripts/gen-old-libc, which have only what glibc 2.17 has.
  * What is here is hidden: it is used by the shared object itself only. The calls are those of the
- * kernel; its struct stat is that of x86-64.
+ * kernel; its struct stat is that of the C library on all 64-bit machines that we know.
  */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <fcntl.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +25,7 @@ int fstat(int fd, struct stat *ret_stat)
 
 int stat(const char *path, struct stat *ret_stat)
 {
-	return (int)syscall(SYS_stat, path, ret_stat);
+	return (int)syscall(SYS_newfstatat, AT_FDCWD, path, ret_stat, 0);
 }
 
 ssize_t getrandom(void *to, size_t bytes, unsigned flags)

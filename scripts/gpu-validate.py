@@ -51,6 +51,7 @@ import gpu_answers  # noqa: E402
 
 SRC = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 BUILD = os.environ.get("BUILD") or os.path.join(SRC, "build")
+MACHINE = platform.machine()
 TRACE = os.path.join(BUILD, "bin/trace")
 APPS = os.path.join(BUILD, "tests/cuda")
 LIMIT_S = 120  # time limit of one command
@@ -134,9 +135,9 @@ def library_folders(sim: bool) -> list[str]:
         os.path.join(os.environ.get("CUDA_HOME", "/usr/local/cuda"), "lib64"),
         "/usr/local/cuda*/lib64",
         "/usr/local/cuda*/extras/CUPTI/lib64",
-        "/usr/local/cuda*/targets/x86_64-linux/lib",
+        f"/usr/local/cuda*/targets/{'x86_64' if MACHINE == 'x86_64' else 'sbsa'}-linux/lib",
         os.path.join(BUILD, "cuda/lib"),
-        "/usr/lib/x86_64-linux-gnu",
+        f"/usr/lib/{MACHINE}-linux-gnu",
     ]
     patterns += [os.path.join(path, "nvidia/cu13/lib") for path in sys.path if path]
     patterns += [
@@ -275,11 +276,11 @@ def read_file(path: str) -> str:
 
 
 def cycles_counter() -> str:
-    """Return "yes" if perf_event_open() can count cycles, otherwise the error (x86-64 only).
+    """Return "yes" if perf_event_open() can count cycles, otherwise the error.
 
     The packed fields of struct perf_event_attr are type, size and config.
     """
-    perf_event_open, attr_bytes, cycles = 298, 112, 0
+    perf_event_open, attr_bytes, cycles = {"x86_64": 298, "aarch64": 241}[MACHINE], 112, 0
     attr = struct.pack("<IIQ", 0, attr_bytes, cycles).ljust(attr_bytes, b"\0")
     libc = ctypes.CDLL(None, use_errno=True)
     number = libc.syscall(perf_event_open, attr, 0, -1, -1, 0)

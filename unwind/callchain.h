@@ -5,7 +5,7 @@
  * callchain_take() returns the id of a node (nodes.h), which represents the chain of callers of the
  * calling thread. It walks by call frame information, one cached rule per return address (rules.h),
  * and only the inner part of the stack that differs from the thread's last chain, which is
- * remembered. On machines other than x86-64 only libunwind (fallback.h) finds chains.
+ * remembered. On machines without MACHINE_UNWINDS only libunwind (fallback.h) finds chains.
  *
  * Life cycle: callchain_init() once at library start; callchain_take() on any thread with memory of
  * its own; callchain_forked() in a forked child. All functions are called in the tracer's guard: no
@@ -114,7 +114,7 @@ uint32_t callchain_take(struct callchain_thread *thread, uint32_t depth, uint32_
 /*
  * Take the chain of code that a signal has interrupted, from its registers: as callchain_take(),
  * but the innermost frame is the interrupted instruction, a node with NODE_EXACT. The handler may
- * run on another stack. x86-64 only; never asks libunwind.
+ * run on another stack. Never asks libunwind.
  */
 uint32_t callchain_take_at(struct callchain_thread *thread, const struct registers_all *from,
 	uint32_t depth, uint32_t flags, struct callchain_result *ret_result);

@@ -239,8 +239,7 @@ static void sleep_long(struct follow *f, uint64_t now)
 		ns = f->waiting_ns + c->flush_interval_ns > now
 			? f->waiting_ns + c->flush_interval_ns - now
 			: 1;
-	__atomic_store_n(&c->sleeping, 1, __ATOMIC_SEQ_CST);
-	if (__atomic_load_n(&c->wake, __ATOMIC_SEQ_CST) == f->wake)
+	if (tree_sleep(c, f->wake))
 		sys_futex_wait(&c->wake, f->wake, ns);
 	else
 		sys_sleep_ns(WOKEN_NS);

@@ -38,18 +38,27 @@ static void text_clean(char *text)
 			*text = '?';
 }
 
+/* Read the name of the first processor, or what identifies it where it has no name (Arm). */
 static void processor_read(char *name, size_t bytes)
 {
 	FILE *file = fopen("/proc/cpuinfo", "re");
-	char line[256];
+	char line[256], implementer[32] = "";
 	snprintf(name, bytes, "unknown");
 	while (file && fgets(line, sizeof(line), file)) {
 		char *colon = strchr(line, ':');
-		if (strncmp(line, "model name", 10) || !colon)
+		if (!colon || colon[1] != ' ')
 			continue;
 		line[strcspn(line, "\n")] = 0;
-		snprintf(name, bytes, "%.100s", colon + 2);
-		break;
+		if (!strncmp(line, "model name", 10))
+			snprintf(name, bytes, "%.100s", colon + 2);
+		else if (!strncmp(line, "CPU implementer", 15))
+			snprintf(implementer, sizeof(implementer), "%.20s", colon + 2);
+		else if (!strncmp(line, "CPU part", 8))
+			snprintf(name, bytes, "implementer %s, part %.20s", implementer, colon + 2);
+		else
+			continue;
+		if (line[4] != 'i') /* not CPU implementer */
+			break;
 	}
 	if (file)
 		fclose(file);

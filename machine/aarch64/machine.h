@@ -17,6 +17,7 @@
 #include "machine/machine.h"
 
 #define MACHINE_NAME "aarch64"
+#define MACHINE_TEXT "aarch64"
 #define MACHINE_ELF EM_AARCH64
 #define MACHINE_PAGE_MIN 4096u
 #define MACHINE_PAGE_MAX 65536u
@@ -47,6 +48,7 @@
 #define MACHINE_SAMPLES "machine/aarch64/samples.h"
 
 #define MACHINE_LIBC_MINOR 17
+#define MACHINE_TID_BYTES 208u
 /* The frame record is at the lower end of a frame: a callee's CFA would not be below it. */
 #define MACHINE_FRAME() __builtin_dwarf_cfa()
 
@@ -293,6 +295,27 @@ static inline void machine_bytes_copy(void *to, const void *from, size_t count)
 		*t++ = *f++;
 		__asm__ volatile("" : : : "memory");
 	}
+}
+
+/* Bit 7 of each byte that is 0, and of bytes of 1 above such a byte. */
+static inline uint64_t machine_zero_bytes(uint64_t word)
+{
+	return (word - 0x0101010101010101u) & ~word & 0x8080808080808080u;
+}
+
+__attribute__((no_sanitize("address"))) static inline unsigned machine_text_copy16(
+	char *to, const char *from)
+{
+	typedef uint64_t __attribute__((may_alias, aligned(1))) word;
+	uint64_t low = *(const word *)(const void *)from,
+		 high = *(const word *)(const void *)(from + 8);
+	*(word *)(void *)to = low;
+	*(word *)(void *)(to + 8) = high;
+	low = machine_zero_bytes(low);
+	high = machine_zero_bytes(high);
+	if (low)
+		return (unsigned)__builtin_ctzll(low) / 8;
+	return high ? 8 + (unsigned)__builtin_ctzll(high) / 8 : 16;
 }
 
 #define MACHINE_HWCAP_CRC32 (1u << 7)

@@ -13,37 +13,24 @@
 #include <stdint.h>
 #include <sys/ucontext.h>
 
+#include "machine/assembly.h"
 #include "machine/machine.h"
 
-#define MACHINE_SAMPLE_STACK_AT 224
-#define MACHINE_SAMPLE_TID_AT 136
-#define MACHINE_SAMPLE_CODE_AT 8
-#define MACHINE_SAMPLE_VALUE_AT 24
-#define MACHINE_SAMPLE_GETTID 178
-
-#define MACHINE_TEXT_OF(number) #number
-#define MACHINE_TEXT(number) MACHINE_TEXT_OF(number)
-
 /* clang-format off */
-__asm__(".text\n"
-	"	.globl cpu_entry\n"
-	"	.hidden cpu_entry\n"
-	"	.type cpu_entry, %function\n"
-	"	.p2align 4\n"
-	"cpu_entry:\n"
+__asm__(MACHINE_HIDDEN_FUNCTION("cpu_entry")
 	"	.cfi_startproc\n"
 	"	hint	#34\n" /* bti c */
 	"	mrs	x10, tpidr_el0\n"
 	"	adrp	x11, :gottprel:thread_self\n"
 	"	ldr	x11, [x11, #:gottprel_lo12:thread_self]\n"
 	"	add	x10, x10, x11\n"
-	"	ldr	w9, [x1, #" MACHINE_TEXT(MACHINE_SAMPLE_CODE_AT) "]\n"
+	"	ldr	w9, [x1, #" MACHINE_STRING(MACHINE_SAMPLE_CODE_AT) "]\n"
 	"	cmn	w9, #2\n"
 	"	b.ne	2f\n"
-	"	ldr	x12, [x1, #" MACHINE_TEXT(MACHINE_SAMPLE_VALUE_AT) "]\n"
+	"	ldr	x12, [x1, #" MACHINE_STRING(MACHINE_SAMPLE_VALUE_AT) "]\n"
 	"	cmp	x12, x10\n"
 	"	b.ne	1f\n"
-	"3:	ldr	x11, [x10, #" MACHINE_TEXT(MACHINE_SAMPLE_STACK_AT) "]\n"
+	"3:	ldr	x11, [x10, #" MACHINE_STRING(MACHINE_SAMPLE_STACK_AT) "]\n"
 	"	cbz	x11, 1f\n"
 	"	stp	x29, x30, [sp, #-16]!\n"
 	"	.cfi_def_cfa_offset 16\n"
@@ -65,22 +52,24 @@ __asm__(".text\n"
 	"	ldrb	w9, [x9, #:lo12:cpu_is_on]\n"
 	"	cbz	w9, 1b\n"
 	"	mov	x11, x0\n"
-	"	mov	x8, #" MACHINE_TEXT(MACHINE_SAMPLE_GETTID) "\n"
+	"	mov	x8, #" MACHINE_STRING(__NR_gettid) "\n"
 	"	svc	#0\n"
 	"	mov	w9, w0\n"
 	"	mov	x0, x11\n"
-	"	ldr	w12, [x10, #" MACHINE_TEXT(MACHINE_SAMPLE_TID_AT) "]\n"
+	"	ldr	w12, [x10, #" MACHINE_STRING(MACHINE_SAMPLE_TID_AT) "]\n"
 	"	cmp	w9, w12\n"
 	"	b.ne	1b\n"
 	"	b	3b\n"
 	"	.cfi_endproc\n"
-	"	.size cpu_entry, . - cpu_entry\n");
+	MACHINE_FUNCTION_END("cpu_entry"));
 /* clang-format on */
 
 /* Debuggers and unwinders recognize the return from a handler by these instructions. */
-__asm__(".text\n\tnop\n\t.p2align 4\n\t.globl cpu_return\n\t.hidden cpu_return\n"
-	"\t.type cpu_return, %function\ncpu_return:\n"
-	"\tmov x8, #139\n\tsvc #0\n\t.size cpu_return, . - cpu_return\n");
+/* clang-format off */
+__asm__(".text\n\tnop\n\t" MACHINE_HIDDEN_FUNCTION("cpu_return")
+	"\tmov x8, #139\n\tsvc #0\n"
+	MACHINE_FUNCTION_END("cpu_return"));
+/* clang-format on */
 
 /* Store the registers of a signal's context by their DWARF numbers. Any thread. */
 static inline void machine_registers_of(

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "machine/assembly.h"
 #include "machine/machine.h"
 
 /* The kernel's struct sigcontext: x0 to x30, sp, pc. */
@@ -16,14 +17,16 @@ static const uint8_t machine_signal_order[MACHINE_REGISTERS] = {0, 1, 2, 3, 4, 5
 	11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32};
 
 /* registers_here() */
-__asm__(".text\n\t.globl registers_here\n\t.hidden registers_here\n"
-	"\t.type registers_here, %function\n\t.p2align 2\nregisters_here:\n"
+/* clang-format off */
+__asm__(MACHINE_HIDDEN_FUNCTION("registers_here")
 	"\thint #34\n" /* bti c */
 	"\tstp x19, x20, [x0, #152]\n\tstp x21, x22, [x0, #168]\n"
 	"\tstp x23, x24, [x0, #184]\n\tstp x25, x26, [x0, #200]\n"
 	"\tstp x27, x28, [x0, #216]\n\tstp x29, x30, [x0, #232]\n"
 	"\tmov x1, sp\n\tstp x1, x30, [x0, #248]\n"
-	"\tstrb wzr, [x0, #264]\n\tret\n\t.size registers_here, . - registers_here\n");
+	"\tstrb wzr, [x0, #264]\n\tret\n"
+	MACHINE_FUNCTION_END("registers_here"));
+/* clang-format on */
 
 /* CPython's trampolines for perf keep x29. */
 static inline uint64_t machine_room_behind(const void *code)

@@ -14,6 +14,7 @@
 #include "machine/machine.h"
 
 #define MACHINE_NAME "x86_64"
+#define MACHINE_TEXT "x86-64"
 #define MACHINE_ELF EM_X86_64
 #define MACHINE_PAGE_MIN 4096u
 #define MACHINE_PAGE_MAX 4096u
@@ -42,8 +43,10 @@
 #define MACHINE_SIGNAL_IP_BYTES 168u
 #define MACHINE_UNWINDING "machine/x86_64/unwinding.h"
 #define MACHINE_SAMPLES "machine/x86_64/samples.h"
+#define MACHINE_CALLING "machine/x86_64/calling.h"
 
 #define MACHINE_LIBC_MINOR 2
+#define MACHINE_TID_BYTES 720u
 #define MACHINE_FRAME() __builtin_frame_address(0)
 
 #define MACHINE_INLINE static inline __attribute__((always_inline))
@@ -275,6 +278,18 @@ static inline uint64_t machine_room_at_edge(const void *code, bool before, unsig
 static inline void machine_bytes_copy(void *to, const void *from, size_t count)
 {
 	__asm__ volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(count) : : "memory");
+}
+
+/* Not by intrinsics: files that use general registers only include this, too. */
+static inline unsigned machine_text_copy16(char *to, const char *from)
+{
+	unsigned ends;
+	__asm__ volatile("movdqu (%1), %%xmm0\n\tmovdqu %%xmm0, (%2)\n\tpxor %%xmm1, %%xmm1\n\t"
+			 "pcmpeqb %%xmm1, %%xmm0\n\tpmovmskb %%xmm0, %0"
+			 : "=r"(ends)
+			 : "r"(from), "r"(to)
+			 : "xmm0", "xmm1", "memory");
+	return ends ? (unsigned)__builtin_ctz(ends) : 16;
 }
 
 /* Execute cpuid once. glibc has a function for this only since 2.33; the compiler's check reads

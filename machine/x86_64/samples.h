@@ -13,33 +13,20 @@
 #include <stdint.h>
 #include <sys/ucontext.h>
 
+#include "machine/assembly.h"
 #include "machine/machine.h"
 
-#define MACHINE_SAMPLE_STACK_AT 224
-#define MACHINE_SAMPLE_TID_AT 136
-#define MACHINE_SAMPLE_CODE_AT 8
-#define MACHINE_SAMPLE_VALUE_AT 24
-#define MACHINE_SAMPLE_GETTID 186
-
-#define MACHINE_TEXT_OF(number) #number
-#define MACHINE_TEXT(number) MACHINE_TEXT_OF(number)
-
 /* clang-format off */
-__asm__(".text\n"
-	"	.globl cpu_entry\n"
-	"	.hidden cpu_entry\n"
-	"	.type cpu_entry, @function\n"
-	"	.p2align 4\n"
-	"cpu_entry:\n"
+__asm__(MACHINE_HIDDEN_FUNCTION("cpu_entry")
 	"	.cfi_startproc\n"
 	"	endbr64\n"
-	"	cmpl	$-2, " MACHINE_TEXT(MACHINE_SAMPLE_CODE_AT) "(%rsi)\n"
+	"	cmpl	$-2, " MACHINE_STRING(MACHINE_SAMPLE_CODE_AT) "(%rsi)\n"
 	"	jne	2f\n"
 	"	movq	thread_self@gottpoff(%rip), %rax\n"
 	"	addq	%fs:0, %rax\n"
-	"	cmpq	" MACHINE_TEXT(MACHINE_SAMPLE_VALUE_AT) "(%rsi), %rax\n"
+	"	cmpq	" MACHINE_STRING(MACHINE_SAMPLE_VALUE_AT) "(%rsi), %rax\n"
 	"	jne	1f\n"
-	"3:	movq	" MACHINE_TEXT(MACHINE_SAMPLE_STACK_AT) "(%rax), %rax\n"
+	"3:	movq	" MACHINE_STRING(MACHINE_SAMPLE_STACK_AT) "(%rax), %rax\n"
 	"	testq	%rax, %rax\n"
 	"	je	1f\n"
 	"	pushq	%rbp\n"
@@ -53,26 +40,28 @@ __asm__(".text\n"
 	"	popq	%rbp\n"
 	"	.cfi_def_cfa %rsp, 8\n"
 	"1:	ret\n"
-	"2:	cmpl	$1, " MACHINE_TEXT(MACHINE_SAMPLE_CODE_AT) "(%rsi)\n"
+	"2:	cmpl	$1, " MACHINE_STRING(MACHINE_SAMPLE_CODE_AT) "(%rsi)\n"
 	"	jne	1b\n"
 	"	cmpb	$0, cpu_is_on(%rip)\n"
 	"	je	1b\n"
-	"	movl	$" MACHINE_TEXT(MACHINE_SAMPLE_GETTID) ", %eax\n"
+	"	movl	$" MACHINE_STRING(__NR_gettid) ", %eax\n"
 	"	syscall\n"
 	"	movl	%eax, %ecx\n"
 	"	movq	thread_self@gottpoff(%rip), %rax\n"
 	"	addq	%fs:0, %rax\n"
-	"	cmpl	" MACHINE_TEXT(MACHINE_SAMPLE_TID_AT) "(%rax), %ecx\n"
+	"	cmpl	" MACHINE_STRING(MACHINE_SAMPLE_TID_AT) "(%rax), %ecx\n"
 	"	jne	1b\n"
 	"	jmp	3b\n"
 	"	.cfi_endproc\n"
-	"	.size cpu_entry, . - cpu_entry\n");
+	MACHINE_FUNCTION_END("cpu_entry"));
 /* clang-format on */
 
 /* Debuggers and unwinders recognize the return from a handler by these bytes. */
-__asm__(".text\n\tnop\n\t.p2align 4\n\t.globl cpu_return\n\t.hidden cpu_return\n"
-	"\t.type cpu_return, @function\ncpu_return:\n"
-	"\tmovq $15, %rax\n\tsyscall\n\t.size cpu_return, . - cpu_return\n");
+/* clang-format off */
+__asm__(".text\n\tnop\n\t" MACHINE_HIDDEN_FUNCTION("cpu_return")
+	"\tmovq $15, %rax\n\tsyscall\n"
+	MACHINE_FUNCTION_END("cpu_return"));
+/* clang-format on */
 
 /* Store the registers of a signal's context by their DWARF numbers. Any thread. */
 static inline void machine_registers_of(

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "machine/assembly.h"
 #include "machine/machine.h"
 
 /* The kernel's struct sigcontext: r8..r15, rdi, rsi, rbp, rbx, rdx, rax, rcx, rsp, rip. */
@@ -16,13 +17,15 @@ static const uint8_t machine_signal_order[MACHINE_REGISTERS] = {
 	8, 9, 10, 11, 12, 13, 14, 15, 5, 4, 6, 3, 1, 0, 2, 7, 16};
 
 /* registers_here() */
-__asm__(".text\n\t.globl registers_here\n\t.hidden registers_here\n"
-	"\t.type registers_here, @function\nregisters_here:\n"
+/* clang-format off */
+__asm__(MACHINE_HIDDEN_FUNCTION("registers_here")
 	"\tmov %rbx, 24(%rdi)\n\tmov %rbp, 48(%rdi)\n\tmov %r12, 96(%rdi)\n"
 	"\tmov %r13, 104(%rdi)\n\tmov %r14, 112(%rdi)\n\tmov %r15, 120(%rdi)\n"
 	"\tlea 8(%rsp), %rax\n\tmov %rax, 56(%rdi)\n"
 	"\tmov (%rsp), %rax\n\tmov %rax, 128(%rdi)\n"
-	"\tmovb $0, 136(%rdi)\n\tret\n\t.size registers_here, . - registers_here\n");
+	"\tmovb $0, 136(%rdi)\n\tret\n"
+	MACHINE_FUNCTION_END("registers_here"));
+/* clang-format on */
 
 /* `add $N, %rsp; ret`, as in CPython's trampolines for perf, which keep no rbp. */
 static inline uint64_t machine_room_behind(const void *code)

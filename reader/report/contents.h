@@ -81,6 +81,13 @@ static inline void contents_report_problem(
 		v->problem(v->user, offset, cause);
 }
 
+/* Return the value of a fact "name=value" about the machine, NULL if the report has none. */
+const char *contents_fact(const struct contents *c, const char *name);
+
+/* Return the length of a tick of the machine's counter in ns: shorter times are 0 or one tick. 0 if
+ * it is not known, or at most 1 ns. */
+double contents_tick_ns(const struct contents *c);
+
 /* Initialize empty contents; contents_release() frees what a pass has stored in them. */
 void contents_init(struct contents *c);
 void contents_release(struct contents *c);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+// NEEDS: machine x86_64
 // CFLAGS: -fexceptions -frounding-math -Wno-psabi
 // LINK: -lfunctions_hard -lfunctions -ldl -lm -Wl,-z,lazy
 /*

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+// NEEDS: machine x86_64
 // CFLAGS: -mavx -fno-plt
 // LINK: -lfunctions -ldl
 /*

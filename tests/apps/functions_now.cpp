@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+// NEEDS: machine x86_64
 // CFLAGS: -mavx
 // LINK: -lfunctions -ldl -Wl,-z,now -Wl,-z,relro
 /*

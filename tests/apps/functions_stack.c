@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+// NEEDS: machine x86_64
 // LINK: -lfunctions -Wl,-z,now
 /*
  * functions_stack.c - calls a library where there is little stack: in handlers on small alternate

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+// NEEDS: machine x86_64
 /*
  * libfunctions_copy2.c - the other copy of libfunctions_copy.c.
  */

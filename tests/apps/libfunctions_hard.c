@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+// NEEDS: machine x86_64
 // CFLAGS: -fexceptions -frounding-math -O2 -Wno-psabi
 /*
  * libfunctions_hard.c - functions that depend on the state of the processor, or leave their stack;

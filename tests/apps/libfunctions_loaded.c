@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+// NEEDS: machine x86_64
 // LINK: -lfunctions
 /*
  * libfunctions_loaded.c - a plugin whose constructor calls a library's function already.

@@ -16,7 +16,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
-#include <x86intrin.h>
+#include "machine/machine.h"
 
 #include "app.h"
 
@@ -94,7 +94,7 @@ static void submit(uint64_t layout, const char *message, int64_t begin, int64_t 
 
 static int64_t read_tsc(void)
 {
-	return (int64_t)__rdtsc();
+	return (int64_t)machine_counter();
 }
 
 static int64_t read_realtime(void)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+// NEEDS: machine x86_64
 // LINK: -lfunctions -Wl,-z,lazy
 /*
  * stepped.c - interrupts a traced call at each of its instructions in turn: the handler forks,

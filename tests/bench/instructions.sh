@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # Counts the instructions that tracing adds to a recorded call (limit: 60), to a call below the threshold (60), and to a call of a source that is not
-# recorded (25). Unlike times, these numbers have no noise. Prints TAP. LIMIT=N replaces the limits of 60.
+# recorded (25). Unlike times, these numbers have no noise. Prints TAP. LIMIT=N replaces the limits of 60. EMULATOR='qemu-aarch64-static OPTION...' with
+# BUILD=build/aarch64 counts those of that machine.
 # timeout: 120
 set -u
 SRC=${SRC:-$(cd "$(dirname "$0")/../.." && pwd)}
@@ -13,11 +14,25 @@ library=$BUILD/lib/libtrace/libtrace.so
 scratch=$(mktemp -d) || exit 1
 trap 'rm -rf "$scratch"' EXIT
 [ "$(uname -m)" = x86_64 ] || { echo "1..0 # SKIP counted on x86-64 only"; exit 0; }
+[ -z "${EMULATOR:-}" ] || step=$($EMULATOR --help | grep -qe -one-insn-per-tb && echo -one-insn-per-tb || echo -singlestep)
+
+# Prints how many instructions a program executes in all, by the emulator's log: emulated NAME=VALUE... PROGRAM ARGUMENT...
+emulated() {
+	# shellcheck disable=SC2086
+	env ${preload:+"QEMU_SET_ENV=LD_PRELOAD=$preload"} LIBTRACE_HELPER=false LIBTRACE_SPOOL_DIR="$scratch" LIBTRACE_OUTPUT="$scratch/%p-%n.rep" \
+		"${@:1:$#-5}" $EMULATOR $step -d exec,nochain -D "$scratch/log" "${@: -5}" >/dev/null || return
+	wc -l <"$scratch/log"
+}
 
 # Prints how many instructions CALLS rounds execute; nothing if that could not be counted: steps KIND [NAME=VALUE...]
 steps() {
-	local kind=$1
+	local kind=$1 once twice
 	shift
+	if [ -n "${EMULATOR:-}" ]; then
+		once=$(emulated "$@" "$bench/calls" -r2 -n$CALLS "$kind" -u) && twice=$(emulated "$@" "$bench/calls" -r2 -n$((2 * CALLS)) "$kind" -u) &&
+			echo $(((twice - once) / 2))
+		return
+	fi
 	env "$@" LIBTRACE_OUTPUT="$scratch/%p-%n.rep" \
 		"$bench/stepcount" env ${preload:+"LD_PRELOAD=$preload"} "$bench/calls" -s -r 2 -n $CALLS "$kind" 2>&1 >"$scratch/out" | sed -n 's/^steps //p'
 }

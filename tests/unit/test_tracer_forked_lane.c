@@ -8,10 +8,9 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <signal.h>
+#include <stdio.h>
 #include <sys/wait.h>
 #include <ucontext.h>
-
-#include "tracer_lane.h"
 
 #if !defined(__x86_64__)
 int main(void)
@@ -20,6 +19,7 @@ int main(void)
 	return 0;
 }
 #else
+#include "tracer_lane.h"
 
 #define TRAP_FLAG 0x100
 #define TRIALS_MAX 20000

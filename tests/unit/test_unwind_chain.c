@@ -204,6 +204,8 @@ static void handlers_are_walked_through(bool alternate)
 
 /* ---- every instruction ---- */
 
+#if defined(__x86_64__) /* steps by its trap flag, and has its instructions */
+
 static volatile bool stepping;
 static uint64_t restorer; /* the code that handlers return to */
 
@@ -429,6 +431,8 @@ static void code_without_tables_is_walked_from(void)
 		(unsigned long long)wrong_at, (unsigned long long)chains_at);
 }
 
+#endif
+
 /* ---- coroutines ---- */
 
 static ucontext_t main_context, coroutine_context;
@@ -474,8 +478,10 @@ int main(void)
 	chains_are_those_of_libunwind();
 	handlers_are_walked_through(false);
 	handlers_are_walked_through(true);
+#if defined(__x86_64__)
 	every_instruction_is_walked_from();
 	code_without_tables_is_walked_from();
+#endif
 	coroutines_have_chains_of_their_own();
 	return tap_done();
 }

@@ -16,6 +16,7 @@
 #include <sys/auxv.h>
 #include <sys/mman.h>
 
+#include "machine/machine.h"
 #include "unwind/callchain.h"
 
 #define ORACLE_MAX 400
@@ -27,7 +28,7 @@ struct oracle_chain {
 };
 
 static struct {
-	int (*getcontext)(unw_tdep_context_t *);
+	int (*getcontext)(void *);
 	int (*init_local)(unw_cursor_t *, unw_context_t *);
 	int (*step)(unw_cursor_t *);
 	int (*get_reg)(unw_cursor_t *, int, unw_word_t *);
@@ -58,12 +59,14 @@ __attribute__((unused)) static void oracle_init(void)
 		printf("1..0 # SKIP no libunwind.so.8\n");
 		exit(0);
 	}
-	*(void **)&oracle.getcontext = dlsym(library, "_Ux86_64_getcontext");
-	*(void **)&oracle.init_local = dlsym(library, "_ULx86_64_init_local");
-	*(void **)&oracle.step = dlsym(library, "_ULx86_64_step");
-	*(void **)&oracle.get_reg = dlsym(library, "_ULx86_64_get_reg");
-	*(void **)&oracle.flush_cache = dlsym(library, "_Ux86_64_flush_cache");
-	*(void **)&oracle.address_space = dlsym(library, "_ULx86_64_local_addr_space");
+	const char *getcontext_name = MACHINE_UNW_GETCONTEXT;
+	if (getcontext_name)
+		*(void **)&oracle.getcontext = dlsym(library, getcontext_name);
+	*(void **)&oracle.init_local = dlsym(library, "_UL" MACHINE_NAME "_init_local");
+	*(void **)&oracle.step = dlsym(library, "_UL" MACHINE_NAME "_step");
+	*(void **)&oracle.get_reg = dlsym(library, "_UL" MACHINE_NAME "_get_reg");
+	*(void **)&oracle.flush_cache = dlsym(library, "_U" MACHINE_NAME "_flush_cache");
+	*(void **)&oracle.address_space = dlsym(library, "_UL" MACHINE_NAME "_local_addr_space");
 	*(void **)&oracle.backtrace = dlsym(library, "unw_backtrace");
 	struct callchain_setup setup = {
 		.more = oracle_more, .main_top = (uint64_t)getauxval(AT_RANDOM)};
@@ -78,7 +81,7 @@ __attribute__((unused, noinline)) static void oracle_step(struct oracle_chain *r
 	unw_context_t context;
 	unw_cursor_t cursor;
 	ret_chain->count = 0;
-	oracle.getcontext(&context);
+	machine_unw_context(oracle.getcontext, &context);
 	if (oracle.init_local(&cursor, &context) < 0)
 		return;
 	while (ret_chain->count < ORACLE_MAX && oracle.step(&cursor) > 0) {

@@ -22,8 +22,7 @@
 void lane_wake_writer(void)
 {
 	struct tree_control *control = session.control;
-	__atomic_add_fetch(&control->wake, 1, __ATOMIC_RELEASE);
-	if (__atomic_load_n(&control->sleeping, __ATOMIC_ACQUIRE) && !session.restricted)
+	if (tree_wake(control) && !session.restricted)
 		sys_futex_wake(&control->wake, 1);
 }
 
@@ -55,7 +54,7 @@ static bool chunk_ready(struct lane *lane, uint64_t n)
 	uint32_t count = n ? lane_chunk_count(lane, n - 1) : 0;
 	if (lane_chunk_offset(lane, n))
 		return true;
-	uint64_t tail = __atomic_load_n(&lane->tail, __ATOMIC_ACQUIRE);
+	uint64_t tail = lane_tail_load(lane);
 	if (count && n >= count && tail >= (n - count + 1) * CHUNK_BYTES) {
 		offset = lane_chunk_offset(lane, n - count);
 	} else if (count < LANE_CHUNKS_MAX) {

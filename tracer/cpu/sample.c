@@ -164,8 +164,7 @@ void cpu_long_call(struct thread *t, uint64_t tick, uint64_t ticks)
  * value: its thread asks the kernel for its number.
  */
 _Static_assert(offsetof(struct thread, samples) == MACHINE_SAMPLE_STACK_AT &&
-		offsetof(struct thread, tid) == MACHINE_SAMPLE_TID_AT &&
-		SYS_gettid == MACHINE_SAMPLE_GETTID && POLL_IN == 1,
+		offsetof(struct thread, tid) == MACHINE_SAMPLE_TID_AT && POLL_IN == 1,
 	"the entry knows them");
 _Static_assert(offsetof(siginfo_t, si_code) == MACHINE_SAMPLE_CODE_AT && SI_TIMER == -2 &&
 		offsetof(siginfo_t, si_value) == MACHINE_SAMPLE_VALUE_AT,

@@ -21,6 +21,7 @@
 #include "tracer/core/state.h"
 #include "tracer/functions/words.h"
 #include "unwind/rules.h"
+#include MACHINE_CALLING
 
 _Static_assert(offsetof(struct function_frame, number) == 64 &&
 		offsetof(struct function_frame, copied) == 80 &&
@@ -31,10 +32,6 @@ _Static_assert(offsetof(struct function_frame, number) == 64 &&
 /* ---- slow paths ---- */
 
 enum slow_path { SLOW_BEGIN, SLOW_LEAVE, SLOW_RULE, SLOW_CLOCK, SLOW_HOOK };
-
-#define STATE_BYTES 2752u /* x87, SSE, AVX and AVX-512, in the layout of each processor */
-#define STATE_KINDS 0xe7u
-#define STATE_HEADER 512u
 
 static uint64_t slow_call(enum slow_path path, struct function_frame *f, uint64_t value)
 {
@@ -57,15 +54,10 @@ static uint64_t slow_call(enum slow_path path, struct function_frame *f, uint64_
 static __attribute__((noinline, cold)) uint64_t slow_saved(
 	enum slow_path path, struct function_frame *f, uint64_t value)
 {
-	uint8_t state[STATE_BYTES] __attribute__((aligned(64)));
-	uint32_t low, high;
-	for (uint32_t i = 0; i < 64; i += 8)
-		*(volatile uint64_t *)(void *)&state[STATE_HEADER + i] = 0;
-	__asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
-	low &= STATE_KINDS;
-	__asm__ volatile("xsave64 %0" : "+m"(state) : "a"(low), "d"(0));
+	struct machine_vectors vectors;
+	machine_vectors_save(&vectors);
 	uint64_t result = slow_call(path, f, value);
-	__asm__ volatile("xrstor64 %0" : : "m"(state), "a"(low), "d"(0));
+	machine_vectors_restore(&vectors);
 	return result;
 }
 
@@ -355,5 +347,15 @@ void function_leave(struct function_frame *f)
 	open->tick = 0;
 	THREAD_BARRIER();
 	f->stack->depth = level;
+}
+
+bool function_can_save_vectors(void)
+{
+	return machine_can_save_vectors();
+}
+#else
+bool function_can_save_vectors(void)
+{
+	return false;
 }
 #endif

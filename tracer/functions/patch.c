@@ -2,9 +2,9 @@
 /*
  * patch.c - replacement of the entries of a module's tables (GOT) that lead to wanted functions.
  *
- * Only entries for calls (R_X86_64_JUMP_SLOT) are replaced: a program may compare an address that
- * it has taken (R_X86_64_GLOB_DAT) with another one. Nobody compares functions that are only seen
- * by a hook: their entries of both kinds are replaced. An entry that is not bound yet is bound
+ * Only entries for calls (MACHINE_RELOCATE_PLT) are replaced: a program may compare an address that
+ * it has taken (MACHINE_RELOCATE_GOT) with another one. Nobody compares functions that are only
+ * seen by a hook: their entries of both kinds are replaced. An entry that is not bound yet is bound
  * first, as the loader would bind it; otherwise the loader would overwrite it.
  */
 #define _GNU_SOURCE
@@ -274,7 +274,7 @@ static void slot_patch(struct patched_module *m, const Elf64_Rela *r)
 static void address_count(struct patched_module *m, const Elf64_Rela *r)
 {
 	const Elf64_Sym *symbol = &m->symbols[ELF64_R_SYM(r->r_info)];
-	if (ELF64_R_TYPE(r->r_info) != R_X86_64_GLOB_DAT || symbol->st_shndx != SHN_UNDEF ||
+	if (ELF64_R_TYPE(r->r_info) != MACHINE_RELOCATE_GOT || symbol->st_shndx != SHN_UNDEF ||
 		ELF64_ST_TYPE(symbol->st_info) != STT_FUNC)
 		return;
 	const char *name = m->strings + symbol->st_name;
@@ -307,7 +307,7 @@ static void module_patch(const struct link_map *map)
 	m.row = function_library_row(map->l_name);
 	for (uint64_t i = 0; i < m.jump_count; i++) {
 		slots_prefetch(&m, i);
-		if (ELF64_R_TYPE(m.jumps[i].r_info) == R_X86_64_JUMP_SLOT)
+		if (ELF64_R_TYPE(m.jumps[i].r_info) == MACHINE_RELOCATE_PLT)
 			slot_patch(&m, &m.jumps[i]);
 	}
 	for (uint64_t i = m.relative_count; i < m.other_count; i++)

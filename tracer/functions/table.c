@@ -386,21 +386,6 @@ static void refuse(const char *why)
 	function_tables = NULL;
 }
 
-#if MACHINE_FUNCTIONS
-/* Return true if xsave can be used, by which the slow paths save vector registers. */
-static bool can_save_registers(void)
-{
-	uint32_t eax = 1, ebx, ecx = 0, edx;
-	__asm__ volatile("cpuid" : "+a"(eax), "=b"(ebx), "+c"(ecx), "=d"(edx));
-	return ecx >> 27 & 1;
-}
-#else
-static bool can_save_registers(void)
-{
-	return false;
-}
-#endif
-
 void functions_start(void)
 {
 	static void *place;
@@ -409,9 +394,10 @@ void functions_start(void)
 	if (!is_asked && !call_hooks[CALL_HOOKS_OPENMP])
 		return;
 	*(void **)(void *)&function_find_object = libc.dlsym(RTLD_DEFAULT, "_dl_find_object");
-	if (!function_stubs_begin || !function_find_object || !can_save_registers() ||
+	if (!function_stubs_begin || !function_find_object || !function_can_save_vectors() ||
 		!(rules_cache || rules_open())) {
-		refuse(is_asked ? "calls of library functions need x86-64 and glibc 2.35 or later"
+		refuse(is_asked ? "calls of library functions are not recorded on " MACHINE_TEXT
+				  " with this C library: they need x86-64 and glibc 2.35 or later"
 				: "OpenMP of GNU's libgomp, which has no interface for tools "
 				  "(OMPT), is recorded on x86-64 with glibc 2.35 or later only");
 		return;

@@ -12,11 +12,9 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <wchar.h>
-#if defined(__SSE2__)
-#include <emmintrin.h>
-#endif
 
 #include "common/spool.h"
+#include "machine/machine.h"
 #include "tracer/nvtx/ranges.h"
 
 #define NVTX_PAGE_BYTES 4096u
@@ -53,22 +51,16 @@ __attribute__((no_sanitize("address"))) static inline uint32_t nvtx_chars_copy(
 	uint32_t at = 0;
 	*ret_cut = false;
 	while (at < NVTX_TEXT_BYTES) {
-#if defined(__SSE2__)
 		if (((uintptr_t)(from + at) & (NVTX_PAGE_BYTES - 1)) <=
 			NVTX_PAGE_BYTES - NVTX_WORD_BYTES) {
-			__m128i word = _mm_loadu_si128((const __m128i *)(const void *)(from + at));
-			int ends = _mm_movemask_epi8(_mm_cmpeq_epi8(word, _mm_setzero_si128()));
-			_mm_storeu_si128((__m128i *)(void *)(to + at), word);
-			if (ends) {
-				at += (uint32_t)__builtin_ctz((unsigned)ends);
-				if (at <= NVTX_TEXT_BYTES)
-					return at;
-				break;
-			}
-			at += NVTX_WORD_BYTES;
-			continue;
+			unsigned end = machine_text_copy16(to + at, from + at);
+			at += end < NVTX_WORD_BYTES ? end : NVTX_WORD_BYTES;
+			if (end >= NVTX_WORD_BYTES)
+				continue;
+			if (at <= NVTX_TEXT_BYTES)
+				return at;
+			break;
 		}
-#endif
 		to[at] = from[at];
 		if (!from[at])
 			return at;

@@ -100,15 +100,13 @@ static uint32_t tid_of(const struct python_layout *l, uint64_t state)
 /* Find the offset at which glibc stores the tid of a thread. */
 static void tid_find(const struct python_layout *l, uint64_t state, uint32_t own)
 {
-	static const uint32_t known[] = {720, 208}; /* x86-64, aarch64 */
 	uint64_t thread;
 	uint32_t tid;
 	if (l->tstate_native >= 0 ||
 		!memory_read(state + (uint64_t)l->tstate_thread, &thread, sizeof(thread)))
 		return;
-	for (unsigned i = 0; !tid_offset && i < sizeof(known) / sizeof(known[0]); i++)
-		if (memory_read(thread + known[i], &tid, sizeof(tid)) && tid == own)
-			tid_offset = known[i];
+	if (memory_read(thread + MACHINE_TID_BYTES, &tid, sizeof(tid)) && tid == own)
+		tid_offset = MACHINE_TID_BYTES;
 }
 
 /* Return true if the calling thread has just waited for the lock by this condition variable. */

@@ -41,7 +41,7 @@ static void tails_advance(struct writer *w)
 			struct lane_view *view = spool->lanes[j];
 			struct lane *lane = view->touched ? lane_of(spool, view) : NULL;
 			if (lane)
-				__atomic_store_n(&lane->tail, view->position, __ATOMIC_RELEASE);
+				lane_tail_store(lane, view->position);
 			view->touched = false;
 		}
 	}

@@ -326,6 +326,7 @@ static void commit_read(struct facts *f, const char *directory)
 void facts_read(struct facts *f, const char *directory)
 {
 	f->count = 0;
+	fact_add(f, "machine=%s", MACHINE_NAME);
 	add_value(f, "microcode", "/proc/cpuinfo", "microcode");
 	add_file(f, "governor", "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor");
 	turbo_read(f);

@@ -179,7 +179,8 @@ static bool calls_are_seen(struct finding *f, const char *what, char ret_glibc[3
 	bool is_known = answer_find(answer, "glibc", ret_glibc, 32) &&
 		sscanf(ret_glibc, "%u.%u", &major, &minor) == 2;
 	if (!FUNCTIONS_SUPPORTED)
-		finding_set(f, FINDING_NO, "%s is for x86-64 only", what);
+		finding_set(f, FINDING_NO,
+			"%s is not recorded on " MACHINE_TEXT ", but on x86-64 only", what);
 	else if (!is_known)
 		finding_set(f, FINDING_NO, "there is no glibc here");
 	else if (major < 2 || (major == 2 && minor < 35))
@@ -222,10 +223,11 @@ void check_clock(struct finding *f)
 		sizeof(source));
 	clock_init();
 	if (clock_is_tsc)
-		finding_set(f, FINDING_YES, "the processor's time stamp counter (TSC)");
+		finding_set(f, FINDING_YES, "the processor's counter (" MACHINE_CLOCKSOURCE ")");
 	else
 		finding_set(f, FINDING_PARTLY,
-			"the kernel's clock source is '%s', not 'tsc': a recorded call costs more",
+			"the kernel's clock source is '%s', not '" MACHINE_CLOCKSOURCE
+			"': a recorded call costs more",
 			source);
 }
 

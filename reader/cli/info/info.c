@@ -295,6 +295,9 @@ static void print_session(FILE *out, const struct info *i)
 	fputc('\n', out);
 	print_texts(out, "options:   ", s->options, s->n_options);
 	print_texts(out, "machine:   ", s->facts, s->n_facts);
+	if (contents_tick_ns(&i->c) > 0)
+		fprintf(out, "clock:     a tick is %.3g ns: shorter times are 0 or one tick\n",
+			contents_tick_ns(&i->c));
 }
 
 static void print_count(FILE *out, uint64_t count, const char *of)

@@ -256,6 +256,15 @@ static void print_short_calls(const struct osrt_totals *totals)
 			summed);
 }
 
+/* Print a note if times are coarse: those of a short call tell little, their sum is right. */
+static void note_tick(const char *file, const struct contents *c)
+{
+	double tick_ns = contents_tick_ns(c);
+	if (tick_ns > 0)
+		cli_note("'%s': times are multiples of %.3g ns, the tick of that machine's counter",
+			file, tick_ns);
+}
+
 /* Return whether a report of the list uses this source. */
 static bool list_has(const char *list, enum stats_source source)
 {
@@ -400,6 +409,8 @@ int stats_print(const char *file, const char *list, const struct stats_form *for
 				       : "");
 	if (!error && !was_printed)
 		cli_note_cut_off(&r, &d.contents);
+	if (!error && !was_printed)
+		note_tick(file, &d.contents);
 	if (!error && !strcmp(list, "osrt_sum"))
 		print_short_calls(&d.totals);
 	int status = error ? cli_failed(&r, error) : cli_finish(out, out_name);

@@ -294,6 +294,9 @@ static int session_put(struct sqlite_export *x)
 	const Libtrace__Session *s = x->contents.session;
 	if (!s)
 		return 0;
+	const char *machine = contents_fact(&x->contents, "machine");
+	if (!machine) /* versions without this fact ran on x86-64 only */
+		machine = "x86_64";
 	snprintf(cores, sizeof(cores), "%u", s->cpu_count);
 	if (x->cuda.driver)
 		snprintf(driver, sizeof(driver), "%u", x->cuda.driver);
@@ -301,9 +304,10 @@ static int session_put(struct sqlite_export *x)
 		const char *name;
 		int64_t number;
 		const char *value;
-	} rows[] = {{"CpuCores", 1, cores}, {"CpuArchitecture", 3, "x86_64"},
-		{"CpuDescription", 13, s->processor}, {"IsX86BasedDevice", 506, "1"},
-		{"HardwarePlatform", 600, "x86_64"}, {"CudaDriverVersion", 611, driver},
+	} rows[] = {{"CpuCores", 1, cores}, {"CpuArchitecture", 3, machine},
+		{"CpuDescription", 13, s->processor},
+		{"IsX86BasedDevice", 506, strcmp(machine, "x86_64") ? "0" : "1"},
+		{"HardwarePlatform", 600, machine}, {"CudaDriverVersion", 611, driver},
 		{"SoftwareReleaseVersion", 618, s->kernel}, {"Hostname", 619, s->hostname},
 		{"HasNvtxEvents", 809, "1"}, {"HasCudaEvents", 812, "1"},
 		{"HasOSRuntimeEvents", 815, "1"}};
