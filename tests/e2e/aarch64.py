@@ -1,30 +1,37 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# timeout: 300
-"""Check the aarch64 build (make aarch64) under qemu-user: a program behaves as untraced, its calls and callchains are recorded, signed return addresses and
-signal handlers included, with pages of 4 and 64 KiB, and the trace of this machine reads the report.
+# timeout: 600
+"""Check the aarch64 build (make aarch64) under qemu-user: programs behave as untraced, and have the events, callchains and counts that they have
+on this machine; each machine's command reads the other's reports.
 
-qemu does not start the writer as the kernel does (clone without an exit signal), so the writer is run after the program, as `trace recover` does. What an
-emulator cannot show is in docs/limitations.md.
+qemu does not start the writer as the kernel does (clone without an exit signal), so the writer is run after the program, as `trace recover` does, and
+`trace run` cannot be used. What an emulator cannot show is in docs/limitations.md.
 """
+import collections
+import glob
+import json
 import os
+import re
 import shutil
 import subprocess
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from lib import BUILD, SRC, Report, folder, main, tap  # noqa: E402
+import libdevice as device  # noqa: E402
+from lib import BUILD, LIBRARY as OWN_LIBRARY, SRC, TRACE, Books, Report, clean_env, folder, main, run, spool_folder, tap, traced_env, wait_spool_gone  # noqa: E402
 
 OTHER = os.environ.get("AARCH64") or os.path.join(BUILD, "aarch64")
 ROOT = os.path.join(OTHER, "root")
 LIBRARY, WRITER = (os.path.join(OTHER, "lib/libtrace", name) for name in ("libtrace.so", "libtrace-writer"))
-COMPILER, EMULATOR = "aarch64-linux-gnu-gcc", "qemu-aarch64-static"
+COMPILER, EMULATOR, OBJDUMP = "aarch64-linux-gnu-gcc", "qemu-aarch64-static", "aarch64-linux-gnu-objdump"
 START = ["main", "libc.so.6", "libc.so.6", "_start"]
+TICK_NS = 16  # of qemu's counter
+FOUND_THERE = {"PATH": os.environ["PATH"], "QEMU_LD_PREFIX": os.path.realpath(ROOT)}  # files that programs open, such as the kernel's clock source
 
 
 def missing():
     """Return what this test lacks here, or an empty text."""
-    tools = [tool for tool in (COMPILER, EMULATOR) if not shutil.which(tool)]
+    tools = [tool for tool in (COMPILER, EMULATOR, OBJDUMP) if not shutil.which(tool)]
     return ", ".join([*tools, *([] if os.path.exists(LIBRARY) and os.path.exists(WRITER) else ["the aarch64 build (make aarch64)"])])
 
 
@@ -35,10 +42,13 @@ def built(place, *flags):
 
 
 def emulated(place, argv, page=4096, **environment):
-    """Run a program under the emulator. Return (status, output)."""
-    preload = ["-E", f"LD_PRELOAD={LIBRARY}"] if environment else []
-    env = {"PATH": os.environ["PATH"], "QEMU_PAGESIZE": str(page), "QEMU_LD_PREFIX": os.path.realpath(ROOT), **environment}
-    ran = subprocess.run([EMULATOR, "-cpu", "max", *preload, *argv], cwd=place, env=env, capture_output=True, text=True, timeout=240)
+    """Run a program under the emulator. Return (status, output). Variables of the loader are the program's only."""
+    own = {name: environment.pop(name) for name in ("LD_LIBRARY_PATH",) if name in environment}
+    if environment:
+        own["LD_PRELOAD"] = LIBRARY
+    settings = [word for name, value in own.items() for word in ("-E", f"{name}={value}")]
+    env = {**FOUND_THERE, "QEMU_PAGESIZE": str(page), **environment}
+    ran = subprocess.run([EMULATOR, "-cpu", "max", *settings, *argv], cwd=place, env=env, capture_output=True, text=True, timeout=240)
     return ran.returncode, ran.stdout + ran.stderr
 
 
@@ -46,10 +56,10 @@ def recorded(place, argv, page=4096, **more):
     """Return (status, output, report) of a traced run."""
     spools, report = os.path.join(place, "spools"), os.path.join(place, "run.rep")
     os.mkdir(spools)
-    got = emulated(place, argv, page, LIBTRACE_SPOOL_DIR=spools, LIBTRACE_HELPER="false", LIBTRACE_OUTPUT=report, LIBTRACE_OSRT_THRESHOLD="0",
-                   LIBTRACE_OSRT_BACKTRACE_THRESHOLD="0", **more)
+    got = emulated(place, argv, page, **{"LIBTRACE_SPOOL_DIR": spools, "LIBTRACE_HELPER": "false", "LIBTRACE_OUTPUT": report, "LIBTRACE_OSRT_THRESHOLD": "0",
+                                         "LIBTRACE_OSRT_BACKTRACE_THRESHOLD": "0", **more})
     tree = os.path.join(spools, os.listdir(spools)[0])
-    subprocess.run([EMULATOR, WRITER, "--recover", tree, "-o", report], check=True, capture_output=True, timeout=240)
+    subprocess.run([EMULATOR, WRITER, "--recover", tree, "-o", report], check=True, env=FOUND_THERE, capture_output=True, timeout=240)
     return (*got, Report(report))
 
 
@@ -73,24 +83,36 @@ def check(name, flags, page, *arguments, **more):
     wanted = [["leaf", *["middle"] * (1 + i % 5), *START] for i in range(50)]
     tap.ok([chain for chain in found if "middle" in chain] == wanted, f"{name}: 50 calls by the right callers", found[:3])
     handlers = [chain for chain in found if "handler" in chain]
-    tap.ok(len(handlers) == 1 and handlers[0][:2] == ["leaf", "handler"] and handlers[0][-4:] == START, f"{name}: the callers of an interrupted call", handlers)
+    tap.ok(len(handlers) in (1, 2) and handlers[0][:2] == ["leaf", "handler"] and handlers[0][-4:] == START, f"{name}: the callers of an interrupted call", handlers)
     tap.ok(["leaf", *START] in found, f"{name}: the call of a forked child", found[-3:])
     tap.ok(report.info()["verdict"].startswith("complete"), f"{name}: nothing lost", report.info()["verdict"])
-    return report
+    return report, output, handlers
 
 
 def plain():
-    report = check("plain", [], 4096, LIBTRACE_BACKTRACE="check")
+    """Callchains as libunwind finds them; the clock's resolution is in the report, and commands say what it means."""
+    report, *_ = check("plain", [], 4096, LIBTRACE_BACKTRACE="check")
     told = [line for line in str(report.info()).replace("\\n", "\n").split("callchains compared")[1:]]
     tap.ok(told and all("different: 0," in line for line in told), "plain: libunwind finds the same callers", told)
+    facts = report.info()["session"]["facts"] if "session" in report.info() else report.info()["facts"]
+    tap.ok("machine=aarch64" in facts and f"counter_hz={10**9 // TICK_NS}" in facts, "the report has the machine and the counter's frequency", facts)
+    times = [event["duration_ns"] for event in report.events() if event.get("duration_ns", 10**9) < 10**6]  # of longer ones the clock's rate shows
+    text, note = run([TRACE, "info", report.path]).out.decode(), run([TRACE, "stats", report.path]).err.decode()
+    tap.ok(f"a tick is {TICK_NS} ns" in text and f"multiples of {TICK_NS} ns" in note and times and all(abs(ns - TICK_NS * round(ns / TICK_NS)) <= 1 for ns in times),
+           "info and stats say that durations are multiples of a tick, and they are", (times, text, note))
+    database = report.path + ".sqlite"
+    run([TRACE, "export", "-t", "sqlite", "-o", database, report.path])
+    asked = run([TRACE, "query", database, "SELECT value FROM TARGET_INFO_SYSTEM_ENV WHERE name IN ('CpuArchitecture', 'IsX86BasedDevice')"]).out.decode()
+    tap.ok("aarch64" in asked and "x86" not in asked, "a database for nsys names the machine", asked)
 
 
 def signed():
-    check("signed return addresses", ["-mbranch-protection=standard"], 4096)
+    check("signed return addresses, landing pads", ["-mbranch-protection=standard"], 4096)
     check("signed with key B, leaf functions, too", ["-mbranch-protection=pac-ret+leaf+b-key"], 4096)
 
 
-def large_pages():
+def pages():
+    check("pages of 16 KiB", ["-Wl,-z,max-page-size=65536"], 16384)
     check("pages of 64 KiB", ["-Wl,-z,max-page-size=65536"], 65536)
 
 
@@ -98,9 +120,127 @@ def killed():
     check("killed", [], 4096, "kill")
 
 
+def vectors():
+    """SVE: a handler that is traced leaves all vectors as they were, and callers are found through the larger signal frame."""
+    _, output, handlers = check("vectors", [], 4096, "vectors")
+    tap.ok("vectors lost: 0, 2 handled" in output, "vectors: registers of SVE are kept", output)
+    tap.ok(len(handlers) == 2 and handlers[1][:2] == ["leaf", "handler"] and "vectors_lost" in handlers[1] and handlers[1][-4:] == START,
+           "vectors: the callers of code that uses SVE", handlers)
+
+
+def code():
+    """What must hold of the library's instructions: none of SVE; landing pads; the head of a lane is published by a store with release."""
+    listing = subprocess.run([OBJDUMP, "-d", "--no-show-raw-insn", LIBRARY], check=True, capture_output=True, text=True).stdout
+    tap.ok(not re.search(r"\t[a-z0-9]+\t[^\n]*\b[zp][0-9]+(\.[bhsd]|/[mz])", listing), "the library has no instruction of SVE")
+    notes = subprocess.run(["readelf", "-nW", LIBRARY], check=True, capture_output=True, text=True).stdout
+    tap.ok("BTI" in notes, "the library is marked as having landing pads", notes)
+    wrapper = re.search(r"<read>:\n(.*?)\n\n", listing, re.S)[1]
+    stores = re.findall(r"\t(stlxr|stxr|stlr)\t", wrapper)
+    tap.ok(stores.count("stlxr") == 1 and "\tdmb" not in wrapper, "a wrapper publishes by one store with release, and has no barrier", stores)
+
+
+def shape(event):
+    """Return what an event of another run, on another machine, has in common."""
+    return tuple(str(event.get(key)) for key in ("kind", "function", "name", "text", "domain", "category", "color", "payload", "level", "result", "bytes"))
+
+
+def same_events(name, events, native):
+    mine, wanted = (collections.Counter(map(shape, found)) for found in (events, native))
+    tap.ok(mine == wanted and sum(wanted.values()) > 5, f"{name}: the events that it has on this machine", (mine - wanted, wanted - mine))
+
+
+def native(argv, environment=lambda base: base, **more):
+    """Return the report of a run on this machine."""
+    spool, path = spool_folder(), os.path.join(folder(), "native.rep")
+    ran = run(argv, env=environment(traced_env(path, spool, **more)))
+    wait_spool_gone(spool)
+    return ran, Report(path)
+
+
+def nvtx():
+    for name in ("nvtx_calls", "nvtx_threads"):
+        theirs, ours = (os.path.join(base, "tests/apps", name) for base in (OTHER, BUILD))
+        if not os.path.exists(theirs):
+            tap.skip(f"{name}", "the programs are not built (make ARCH=aarch64 apps)")
+            continue
+        place = folder()
+        status, output, report = recorded(place, [theirs], LIBTRACE_TRACE="nvtx", NVTX_INJECTION64_PATH=LIBRARY)
+        ran, own = native([ours], LIBTRACE_TRACE="nvtx", NVTX_INJECTION64_PATH=OWN_LIBRARY)
+        tap.ok(status == ran.status == 0, f"{name}: runs", (status, output, ran))
+        same_events(name, *([e for e in r.events() if e["kind"].startswith("nvtx")] for r in (report, own)))
+
+
+def threads():
+    program = os.path.join(OTHER, "tests/apps/counter_workload")
+    if not os.path.exists(program):
+        tap.skip("threads", "the programs are not built (make ARCH=aarch64 apps)")
+        return
+    place = folder()
+    books = os.path.join(place, "books")
+    status, output, report = recorded(place, [program, books, "3", "finish", "1"])
+    kept = Books(books)
+    wrong = kept.compare(report)
+    tap.ok(len(kept.threads) == 3 and kept.done() == 3 * 4 * 100 and wrong is None and report.info()["verdict"].startswith("complete"),
+           "three threads: each call is recorded", (status, output, kept.done(), wrong))
+
+
+def simulated_device():
+    sim, program, own = os.path.join(OTHER, "sim/cuda13"), os.path.join(OTHER, "tests/cuda/driver_api"), device.app("driver_api")
+    if not os.path.exists(program) or not os.path.exists(own):
+        tap.skip("simulated device", "it is not built (make ARCH=aarch64 cuda-apps)")
+        return
+    place = folder()
+    status, output, report = recorded(place, [program, "20"], LD_LIBRARY_PATH=sim, LIBTRACE_TRACE="cuda", CUDA_INJECTION64_PATH=LIBRARY)
+    ran, mine = native([own, "20"], lambda base: device.env(base=base), LIBTRACE_TRACE="cuda", CUDA_INJECTION64_PATH=OWN_LIBRARY)
+    tap.ok(status == ran.status == 0, "simulated device: the program's own results are right", (status, output, ran))
+    same_events("simulated device", *([e for e in r.events() if e["kind"].startswith("cuda")] for r in (report, mine)))
+
+
+def refused():
+    """Functions of libraries have no stubs there: nothing is recorded, and the report says why."""
+    place = folder()
+    status, output, report = recorded(place, [built(place)], LIBTRACE_FUNCTIONS="libc.so*:*")
+    told = json.dumps(report.info())
+    tap.ok(status == 3 and "calls of library functions are not recorded on aarch64" in told, "functions of libraries: refused with a reason", (output, told))
+    tap.ok(not [e for e in report.events() if e["kind"] == "function_call"], "functions of libraries: none is recorded")
+
+
+def read_there():
+    """The other machine's command reads a report of this one, with its symbols: the same as this machine's command."""
+    command = os.path.join(OTHER, "bin/trace")
+    if not os.path.exists(command):
+        tap.skip("reading there", "the command is not built (make aarch64)")
+        return
+    _, report = native([os.path.join(BUILD, "tests/apps/machine")], LIBTRACE_OSRT_BACKTRACE_THRESHOLD=0)
+    mine = run([TRACE, "dump", "--json", report.path], env=clean_env()).out
+    theirs = run([EMULATOR, "-cpu", "max", command, "dump", "--json", report.path], env=clean_env(), limit=240)
+    tap.ok(theirs.out == mine and b'"function":"middle"' in mine, "a report of this machine is read there, with symbols", theirs.err)
+
+
+def packages():
+    """Packages of the machine, if they were made: names, and the machine of what is in them; the command of the wheel runs."""
+    made = os.path.join(OTHER, "dist")
+    found = [os.path.basename(path) for path in sorted(glob.glob(os.path.join(made, "*")))]
+    if not found:
+        tap.skip("packages", "they are not made (make ARCH=aarch64 dist)")
+        return
+    ends = ("_arm64.deb", "-arm64.oci.tar", "-linux-aarch64.tar.xz", "-py3-none-manylinux_2_17_aarch64.whl")
+    tap.ok(all(any(name.endswith(end) for name in found) for end in ends), "packages: wheel, archive, Debian package, image", found)
+    place = folder()
+    run(["python3", "-m", "zipfile", "-e", glob.glob(os.path.join(made, "*.whl"))[0], place])
+    programs = [path for path in glob.glob(os.path.join(place, "**"), recursive=True) if os.path.isfile(path) and open(path, "rb").read(4) == b"\x7fELF"]
+    machines = {open(path, "rb").read(20)[18] for path in programs}
+    tap.ok(machines == {183} and len(programs) >= 6, "packages: all programs of the wheel are the machine's", (machines, programs))
+    (command,) = glob.glob(os.path.join(place, "*.data/scripts/trace"))
+    said = run([EMULATOR, command, "--version"])
+    tap.ok(said.status == 0 and b"trace" in said.out + said.err, "packages: the command of the wheel runs", said)
+    control = run(["dpkg-deb", "-f", glob.glob(os.path.join(made, "*.deb"))[0], "Architecture"])
+    tap.ok(control.out.strip() == b"arm64", "packages: the Debian package is for arm64", control)
+
+
 if __name__ == "__main__":
     lacks = missing()
     if lacks:
         print(f"1..0 # SKIP needs {lacks}")
         sys.exit(0)
-    main(plain, signed, large_pages, killed)
+    main(plain, signed, pages, killed, vectors, code, nvtx, threads, simulated_device, refused, read_there, packages)

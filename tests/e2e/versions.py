@@ -80,5 +80,21 @@ def reports_of_released_versions():
         read_like_then(name)
 
 
+def report_of_another_machine():
+    """Read a report of aarch64 (recorded under qemu-user) whose program is not here: callers by the names stored in it, facts, the tick of its counter."""
+    path = os.path.join(REPORTS, "machines/aarch64.rep")
+    report = Report(path)
+    chains = [[frame["function"] for frame in event["callchain"]][:-3] for event in report.events("--kind", "osrt_call") if event.get("callchain") and event["function"] == "read"]
+    wanted = [["leaf", *["middle"] * (1 + i % 5), "main"] for i in range(50)]
+    tap.ok([chain for chain in chains if chain[:2] == wanted[0][:2]] == wanted, "aarch64: callers by the names that are stored in the report", chains[:3])
+    told = trace("info", path).out.decode()
+    tap.ok("machine=aarch64" in told and "a tick is 16 ns" in told and report.info()["verdict"].startswith("complete"), "aarch64: machine, tick and verdict", told)
+    tap.ok(b"multiples of 16 ns" in trace("stats", path).err, "aarch64: stats say how coarse its times are", trace("stats", path))
+    database = os.path.join(folder(), "x.sqlite")
+    trace("export", "-t", "sqlite", "-o", database, path)
+    said = trace("query", database, "SELECT value FROM TARGET_INFO_SYSTEM_ENV WHERE name IN ('CpuArchitecture', 'IsX86BasedDevice')").out.decode().split()
+    tap.ok(said[2:] == ["aarch64", "0"], "aarch64: a database for nsys names the machine", said)
+
+
 if __name__ == "__main__":
-    main(writer_of_another_version, reports_of_released_versions)
+    main(writer_of_another_version, reports_of_released_versions, report_of_another_machine)
