@@ -14,23 +14,21 @@
 #include "reader/cli/database/open.h"
 #include "reader/cli/database/rows.h"
 #include "reader/cli/base/stop.h"
-#include "reader/sql/reports.h"
-#include "reader/sql/views.h"
+#include "reader/sql/path/compute.h"
 
 /* Create the tables that are computed on demand, if the statement names one and the database does
  * not have it. Returns 0 or a negative errno. */
 static int tables_compute(struct sql *s, const char *statement)
 {
-	static const char *const steps[] = {
-		"osrt", "launch_calls", "gpu_work", "openmp", "path", "wait_graph"};
-	const bool graph = strcasestr(statement, "LIBTRACE_WAIT_GRAPH");
-	int has = sql_has(s, graph ? "LIBTRACE_WAIT_GRAPH" : "LIBTRACE_CRITICAL_PATH", NULL);
-	if (has || (!graph && !strcasestr(statement, "LIBTRACE_CRITICAL_PATH")))
-		return has < 0 ? has : 0;
-	int error = views_make(s);
-	for (size_t i = 0; !error && i < sizeof(steps) / sizeof(*steps) - !graph; i++)
-		error = sql_run(s, report_shared(steps[i]), NULL);
-	return error;
+	static const char *const names[] = {"LIBTRACE_CRITICAL_PATH", "LIBTRACE_WAIT_GRAPH"};
+	bool wants[2];
+	for (int i = 0; i < 2; i++) {
+		int has = strcasestr(statement, names[i]) ? sql_has(s, names[i], NULL) : 1;
+		if (has < 0)
+			return has;
+		wants[i] = !has;
+	}
+	return wants[0] || wants[1] ? path_compute(s, wants[0], wants[1]) : 0;
 }
 
 int command_query(const struct options *o)

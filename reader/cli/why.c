@@ -2,7 +2,7 @@
 /*
  * why.c - `trace why`: the critical path of a run, summed up by cause.
  *
- * The path is computed by reader/reports/shared/path.sql and reader/sql/critical_path.h.
+ * The path is computed by reader/reports/shared/path.sql and reader/sql/path/.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -58,16 +58,19 @@ static int sum_row(void *user, const struct sql_value *values, int count)
 static int sums_read(struct sql *s, int64_t ret_sum[SUMS])
 {
 	static const char made[] =
-		"SELECT count(*) FROM temp.sqlite_master WHERE name = 'PATH_SEGMENTS'";
+		"SELECT count(*) FROM temp.sqlite_master WHERE name = 'PATH_CAUSES'";
 	static const char query[] =
-		"SELECT count(DISTINCT goal), count(*), coalesce(sum(ns), 0), "
-		"coalesce(sum(CASE WHEN how = 'unknown' OR kind = 'before' THEN ns END), 0), "
-		"coalesce(sum(CASE WHEN kind = 'between' THEN ns END), 0), "
-		"coalesce(sum(CASE WHEN how = 'unknown' AND (cause GLOB 'sem_*wait' "
-		"OR cause GLOB 'pthread_*lock' OR cause GLOB 'pthread_cond*') THEN ns END), 0), "
-		"count(CASE WHEN how = 'exact' THEN 1 END), "
-		"count(CASE WHEN how = 'likely' THEN 1 END), "
-		"count(CASE WHEN how = 'unknown' THEN 1 END) FROM PATH_SEGMENTS";
+		"SELECT (SELECT count(*) FROM PATH_GOALS AS g JOIN PATH_THREADS AS t ON "
+		"t.globalTid = g.track WHERE g.\"end\" > g.start), "
+		"(SELECT sum(count) + count(DISTINCT segment) FROM PATH_SUMS), "
+		"CAST(round(total(ns)) AS INTEGER), "
+		"CAST(total(CASE WHEN how = 'unknown' OR kind = 'before' THEN ns END) AS INTEGER), "
+		"CAST(total(CASE WHEN kind = 'between' THEN ns END) AS INTEGER), "
+		"CAST(total(CASE WHEN how = 'unknown' AND (name GLOB 'sem_*wait' OR name GLOB "
+		"'pthread_*lock' OR name GLOB 'pthread_cond*') THEN ns END) AS INTEGER), "
+		"coalesce(sum(CASE how WHEN 'exact' THEN count END), 0), "
+		"coalesce(sum(CASE how WHEN 'likely' THEN count END), 0), "
+		"coalesce(sum(CASE how WHEN 'unknown' THEN count END), 0) FROM PATH_SUMS";
 	const struct sql_visitor visitor = {ret_sum, NULL, sum_row};
 	memset(ret_sum, 0, SUMS * sizeof(*ret_sum));
 	int error = sql_run(s, made, &visitor);

@@ -3,10 +3,10 @@
 -- columns: Time (%), Total Time (ns), Segments, Max (ns), PID, TID, Stream, Cause text, Sure text, At text
 -- needs: OSRT_API CUPTI_ACTIVITY_KIND_RUNTIME
 -- data: recorded calls
--- before: osrt launch_calls gpu_work openmp path
+-- before: gpu_work openmp path
 -- arguments: range=GLOB rows=N
 
 -- Sure: of a wait, how sure it is what ended it (shared/path.sql). At: the place of the call, or the function that ran, by CPU samples.
-SELECT 100.0 * sum(s.ns) / sum(sum(s.ns)) OVER (), CAST(sum(s.ns) AS INTEGER), count(*), CAST(max(s.ns) AS INTEGER), s.pid, s.tid, s.stream, s.cause, s.how, s.place
-FROM PATH_PLACES AS s GROUP BY s.pid, s.tid, s.stream, s.cause, s.how, s.place ORDER BY 2 DESC, s.pid, s.tid, s.cause, s.how, s.place
+SELECT 100.0 * sum(ns) / sum(sum(ns)) OVER (), CAST(sum(ns) AS INTEGER), sum(count), CAST(max(longest) AS INTEGER), pid, tid, stream, cause, how, place
+FROM PATH_CAUSES GROUP BY pid, tid, stream, cause, how, place ORDER BY 2 DESC, pid, tid, cause, how, place
 LIMIT coalesce(CAST(argument('rows') AS INTEGER), -1);

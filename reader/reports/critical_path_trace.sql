@@ -3,7 +3,7 @@
 -- columns: Start (ns), Duration (ns), PID, TID, Stream, Cause text, Sure text, At text
 -- needs: OSRT_API CUPTI_ACTIVITY_KIND_RUNTIME
 -- data: recorded calls
--- before: osrt launch_calls gpu_work openmp path
+-- before: gpu_work openmp path path_segments
 -- arguments: range=GLOB rows=N
 
 -- Sure: of a wait, how sure it is what ended it (shared/path.sql). At: the place of the call, or the function that ran, by CPU samples.

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "reader/sql/call_words.h"
-#include "reader/sql/critical_path.h"
+#include "reader/sql/path/tables.h"
 #include "reader/sql/functions.h"
 #include "reader/sql/opencl_names.h"
 #include "reader/sql/range_sweep.h"
@@ -181,7 +181,7 @@ int sql_open(struct sql *s, const char *path)
 		error = functions_add(s);
 		error = error ? error : range_sweep_add(s);
 		error = error ? error : call_words_add(s);
-		error = error ? error : critical_path_add(s);
+		error = error ? error : path_tables_add(s);
 		error = error ? error : opencl_names_add(s);
 	}
 	if (!error) {

@@ -221,3 +221,20 @@ int views_window(struct sql *s, const struct sql_window *window)
 		error = view_make(s, i, window);
 	return error;
 }
+
+static int view_drop(struct sql *s, const char *table)
+{
+	char text[128];
+	snprintf(text, sizeof(text), "DROP VIEW IF EXISTS temp.\"%s\"", table);
+	return sql_run(s, text, NULL);
+}
+
+int views_drop(struct sql *s)
+{
+	int error = 0;
+	for (size_t i = 0; !error && i < sizeof(views) / sizeof(views[0]); i++)
+		error = view_drop(s, views[i].table);
+	for (size_t i = 0; !error && i < sizeof(labels) / sizeof(labels[0]); i++)
+		error = view_drop(s, labels[i]);
+	return error;
+}

@@ -26,4 +26,7 @@ int views_make(struct sql *s);
 /* Set the window, replacing the previous one. Returns 0 or a negative errno. */
 int views_window(struct sql *s, const struct sql_window *window);
 
+/* Drop the views that hide tables of the database. Returns 0 or a negative errno. */
+int views_drop(struct sql *s);
+
 #endif

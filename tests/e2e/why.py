@@ -178,6 +178,22 @@ def files():
     tap.ok(segments and not [s for s in segments if s["Cause"] == "read" and s["Sure"]], "files: nobody is missing who wrote a file for a reader", segments)
 
 
+def exported():
+    """The path is a table for other programs, and other tables keep their columns beside it."""
+    report = recorded([app("waited"), "barrier"])
+    if not report:
+        return
+    path = os.path.join(folder(), "path.sqlite")
+    result = trace("export", "-t", "sqlite", "--critical-path", "-o", path, report.path)
+    rows = sqlite3.connect(path).execute('SELECT start, duration, cause FROM LIBTRACE_CRITICAL_PATH').fetchall() if result.status == 0 else []
+    tap.ok(rows == [(s["Start (ns)"], s["Duration (ns)"], s["Cause"]) for s in path_of(report)] and rows, "export --critical-path: the segments of trace why --path", (result, rows))
+    both = trace("query", "-f", "json", report.path, "SELECT count(*) AS calls, count(DISTINCT o.nestingLevel IS NULL) AS levels, (SELECT count(*) FROM LIBTRACE_CRITICAL_PATH) AS path, "
+                 "(SELECT count(*) FROM LIBTRACE_WAIT_GRAPH WHERE kind <> 'track') AS graph FROM OSRT_API AS o")
+    found = json.loads(both.out or b"[{}]")[0]
+    tap.ok(found.get("path") == len(rows) and found.get("graph") == found.get("calls") and found.get("levels") == 1,
+           "query: path and graph beside a column of nsys that no report of ours reads", (both, found))
+
+
 def semaphores():
     known_path("semaphore", ["third", "second"], {"sem_wait": "exact"}, LIBTRACE_OSRT_LOCKS="all")
 
@@ -238,4 +254,4 @@ def samples():
     tap.ok(refused and refused.status == 2 and b"record with -t osrt" in refused.err and not refused.out, "samples without recorded calls: what to record", refused)
 
 
-main(samples, joins, locks, conditions, barriers, children, pipes, teams, many_tasks, children_without_pid, interrupted, unseen_writes, timeouts, files, semaphores, devices, ranges)
+main(samples, joins, locks, conditions, barriers, children, pipes, teams, many_tasks, children_without_pid, interrupted, unseen_writes, timeouts, files, exported, semaphores, devices, ranges)

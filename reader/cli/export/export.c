@@ -57,6 +57,7 @@ static int export_sqlite(const struct options *o, const char *output)
 		.overwrite = option_is(o, OPT_export_force_overwrite, "true"),
 		.no_symbols = o->value[OPT_export_no_symbols],
 		.symbol_path = o->value[OPT_export_symbol_path],
+		.critical_path = o->value[OPT_export_critical_path],
 		.log_events = o->value[OPT_export_log_events],
 		.nvtx = select_filter(),
 		.sources = sources};

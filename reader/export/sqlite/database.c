@@ -43,6 +43,12 @@ int database_failed(struct database *d)
 	return -ENOSYS;
 }
 
+int database_commit(struct database *d)
+{
+	(void)d;
+	return -ENOSYS;
+}
+
 int database_finish(struct database *d)
 {
 	(void)d;
@@ -247,6 +253,12 @@ int database_row(struct database *d, const char *table, const char *form, ...)
 		error = database_failed(d);
 	sqlite3_reset(s);
 	return error;
+}
+
+int database_commit(struct database *d)
+{
+	int error = run(d, "COMMIT");
+	return error ? error : run(d, "BEGIN");
 }
 
 int database_finish(struct database *d)

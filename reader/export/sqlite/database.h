@@ -57,6 +57,10 @@ int database_row(struct database *d, const char *table, const char *form, ...);
 /* Store the reason of SQLite's last failure in `cause`. Returns the closest negative errno. */
 int database_failed(struct database *d);
 
+/* Commit the rows so far, so that another connection can read them from `temporary`, and go on with
+ * another transaction. Returns 0 or a negative errno. */
+int database_commit(struct database *d);
+
 /* Commit, close, and rename the file to its final name. Returns 0 or a negative errno; -EEXIST if
  * another program has created a file of that name meanwhile. */
 int database_finish(struct database *d);

@@ -10,6 +10,7 @@
 #include "reader/export/sqlite/export_state.h"
 #include "reader/export/sqlite/facts.h"
 #include "reader/export/sqlite/rows.h"
+#include "reader/sql/path/compute.h"
 
 static int visit_block(void *user, const struct report_block *block)
 {
@@ -176,6 +177,65 @@ static int export_begin(struct sqlite_export *x)
 	return error ? error : results_begin(x);
 }
 
+static const char path_columns[] =
+	"pathId INTEGER, segment INTEGER, start INTEGER, end INTEGER, duration INTEGER, kind TEXT, "
+	"pid INTEGER, tid INTEGER, stream INTEGER, cause TEXT, sure TEXT, place TEXT";
+static const char path_rows[] = "SELECT pathId, segment, start, \"end\", duration, kind, pid, tid, "
+				"stream, cause, sure, place "
+				"FROM LIBTRACE_CRITICAL_PATH ORDER BY pathId, segment DESC";
+
+enum path_column {
+	PATH,
+	SEGMENT,
+	START,
+	END,
+	DURATION,
+	KIND,
+	PID,
+	TID,
+	STREAM,
+	CAUSE,
+	SURE,
+	PLACE,
+	COLUMNS
+};
+
+static int path_row_write(void *user, const struct sql_value *v, int count)
+{
+	struct sqlite_export *x = user;
+	return count != COLUMNS
+		? 0
+		: database_row(&x->database, "LIBTRACE_CRITICAL_PATH", "iiiiitooottt",
+			  v[PATH].integer, v[SEGMENT].integer, v[START].integer, v[END].integer,
+			  v[DURATION].integer, v[KIND].text, v[PID].type != SQL_NULL,
+			  v[PID].integer, v[TID].type != SQL_NULL, v[TID].integer,
+			  v[STREAM].type != SQL_NULL, v[STREAM].integer, v[CAUSE].text,
+			  v[SURE].text, v[PLACE].text);
+}
+
+/* Compute the critical path by another connection, from the rows that have been committed; it has
+ * read all of them before the first row is written. */
+static int path_write(struct sqlite_export *x)
+{
+	const struct sql_visitor visitor = {x, NULL, path_row_write};
+	struct database *d = &x->database;
+	struct sql s;
+	int error = database_commit(d);
+	if (!error)
+		error = database_table(d, "LIBTRACE_CRITICAL_PATH", path_columns);
+	if (error)
+		return error;
+	error = sql_open(&s, d->temporary);
+	if (!error)
+		error = path_compute(&s, true, false);
+	if (!error)
+		error = sql_run(&s, path_rows, &visitor);
+	if (error && *s.cause)
+		snprintf(d->cause, sizeof(d->cause), "%.*s", (int)sizeof(d->cause) - 1, s.cause);
+	sql_close(&s);
+	return error;
+}
+
 static int export_end(struct sqlite_export *x)
 {
 	int error = nsys_rows_end(&x->nsys);
@@ -187,6 +247,8 @@ static int export_end(struct sqlite_export *x)
 		error = results_end(&x->results);
 	if (!error)
 		error = common_facts_write(x);
+	if (!error && x->job->critical_path)
+		error = path_write(x);
 	return error ? error : database_finish(&x->database);
 }
 

@@ -36,6 +36,7 @@ struct sqlite_job {
 	bool no_symbols;         /* write callchains as addresses */
 	const char *symbol_path; /* argument of symbols_init() */
 	bool kernels_only;       /* omit metrics, sections and rules of Nsight Compute reports */
+	bool critical_path;      /* add the table LIBTRACE_CRITICAL_PATH */
 	const char *log_events;  /* regular expression for lines of output; NULL = as recorded */
 	const struct nvtx_filter *nvtx; /* results to export; NULL = all */
 	const struct sqlite_source *sources;

@@ -1,0 +1,504 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * graph.c - reading of calls and operations. Each table is read once, in the order of its rows.
+ */
+#include "reader/sql/path/graph.h"
+
+#ifdef HAVE_SQLITE
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/array.h"
+
+#define TIME_MAX (1ll << 61) /* differences of times do not overflow */
+#define NAMES_MAX (1u << 24)
+#define OBJECTS_FIRST 1u
+
+static const char *const role_texts[] = {
+	NULL,
+#define ROLE(name, text) text,
+#include "reader/sql/path/roles.def"
+};
+
+/* Columns of the statements that return calls. */
+enum column { ID, THREAD, START, END, NAME, VALUE, CHAIN, OBJECT, HOLDER, SOURCE };
+
+static const char osrt_calls[] =
+	"SELECT id, globalTid, start, \"end\", nameId, returnValue, callchainId FROM temp.OSRT_API "
+	"WHERE eventClass = 27 ORDER BY id";
+static const char osrt_details[] =
+	"SELECT id, object, holderTid, errno FROM temp.LIBTRACE_OSRT_CALL ORDER BY id";
+static const char cuda_calls[] =
+	"SELECT id, globalTid, start, \"end\", nameId, returnValue, callchainId, correlationId, "
+	"eventClass FROM temp.CUPTI_ACTIVITY_KIND_RUNTIME";
+static const char other_calls[] =
+	"SELECT id, globalTid, start, \"end\", nameId, NULL, chain, NULL, holder, source FROM "
+	"temp.PATH_OTHER_CALLS";
+static const char operations[] =
+	"SELECT process, device, context, stream, start, \"end\", correlation, name FROM "
+	"temp.PATH_OPERATIONS";
+static const char threads[] =
+	"SELECT globalTid, start, \"end\", has_end, parent, parent_time FROM temp.PATH_THREADS";
+
+struct reading {
+	struct path_graph *graph;
+	sqlite3_stmt *details; /* those of the next call that has some, if has_details */
+	bool has_details;
+	uint32_t operations; /* number of rows so far */
+};
+
+int path_rows(
+	sqlite3 *connection, const char *text, void *user, int (*row)(void *user, sqlite3_stmt *in))
+{
+	sqlite3_stmt *in = NULL;
+	int code = sqlite3_prepare_v2(connection, text, -1, &in, NULL);
+	while (!code && (code = sqlite3_step(in)) == SQLITE_ROW)
+		code = row(user, in);
+	sqlite3_finalize(in);
+	return code == SQLITE_DONE ? SQLITE_OK : code;
+}
+
+uint32_t path_graph_track(const struct path_graph *g, int64_t id)
+{
+	return map_get(&g->track_index, (uint64_t)id, 0) - 1; /* not found: PATH_NOWHERE */
+}
+
+/* Return the index of a track, which is added if it is new; PATH_NOWHERE = out of memory. */
+static uint32_t track_of(struct path_graph *g, int64_t id)
+{
+	uint32_t index = path_graph_track(g, id);
+	if (index != PATH_NOWHERE)
+		return index;
+	if (array_room(&g->tracks, g->track_count, &g->track_capacity, sizeof(*g->tracks)) ||
+		map_put(&g->track_index, (uint64_t)id, 0, g->track_count + 1))
+		return PATH_NOWHERE;
+	g->tracks[g->track_count] = (struct path_track){.id = id,
+		.start = INT64_MAX,
+		.end = INT64_MIN,
+		.process = id >> 24,
+		.parent = PATH_NOWHERE};
+	return g->track_count++;
+}
+
+const char *path_role_text(uint8_t role)
+{
+	return role < sizeof(role_texts) / sizeof(*role_texts) ? role_texts[role] : NULL;
+}
+
+static uint8_t role_of(const char *text)
+{
+	for (uint8_t i = 1; text && i < sizeof(role_texts) / sizeof(*role_texts); i++)
+		if (!strcmp(text, role_texts[i]))
+			return i;
+	return ROLE_NONE;
+}
+
+/* Add a name. Returns its index, or PATH_NOWHERE if memory is short. */
+static uint32_t name_add(struct path_graph *g, const char *text, struct path_name name)
+{
+	name.text = pool_text(&g->pool, text ? text : "", text ? strlen(text) : 0);
+	if (!name.text || g->name_count == NAMES_MAX ||
+		array_room(&g->names, g->name_count, &g->name_capacity, sizeof(*g->names)))
+		return PATH_NOWHERE;
+	g->names[g->name_count] = name;
+	return g->name_count++;
+}
+
+/* Find the name of a function, which PATH_NAMES is asked for once. */
+static int name_of(struct path_graph *g, uint8_t source, int64_t id, uint32_t *ret_name)
+{
+	const uint32_t known = map_get(&g->name_index, source, (uint64_t)id);
+	*ret_name = known - 1;
+	if (known)
+		return SQLITE_OK;
+	sqlite3_stmt *find = g->name_find;
+	sqlite3_bind_int(find, 1, source == PATH_UNFINISHED ? PATH_OSRT : source);
+	sqlite3_bind_int64(find, 2, id);
+	struct path_name name = {.source = source};
+	const char *text = NULL;
+	int code = sqlite3_step(find);
+	if (code == SQLITE_ROW) {
+		text = (const char *)sqlite3_column_text(find, 0);
+		name.role = role_of((const char *)sqlite3_column_text(find, 1));
+		name.trait = sqlite3_column_int(find, 2) != 0;
+	}
+	if (code == SQLITE_ROW || code == SQLITE_DONE) {
+		*ret_name = name_add(g, text, name);
+		code = *ret_name == PATH_NOWHERE ||
+				map_put(&g->name_index, source, (uint64_t)id, *ret_name + 1)
+			? SQLITE_NOMEM
+			: SQLITE_OK;
+	}
+	sqlite3_reset(find);
+	return code;
+}
+
+/* Return the number of an object of a process, 0 = none; PATH_NOWHERE if memory is short. */
+static uint32_t object_of(struct path_graph *g, int64_t process, int64_t value)
+{
+	uint32_t number = value ? map_get(&g->object_index, (uint64_t)process, (uint64_t)value) : 0;
+	if (number || !value)
+		return number;
+	if (array_room(&g->objects, g->object_count, &g->object_capacity, sizeof(*g->objects)) ||
+		map_put(&g->object_index, (uint64_t)process, (uint64_t)value, g->object_count))
+		return PATH_NOWHERE;
+	g->objects[g->object_count] = (struct path_object){process, value};
+	return g->object_count++;
+}
+
+static int descriptor_add(struct path_graph *g, const struct path_descriptor *d)
+{
+	if (array_room(&g->descriptors, g->descriptor_count, &g->descriptor_capacity,
+		    sizeof(*g->descriptors)))
+		return SQLITE_NOMEM;
+	g->descriptors[g->descriptor_count++] = *d;
+	return SQLITE_OK;
+}
+
+/* Keep what a call does with descriptors. `object`: of a pair both ends. */
+static int descriptors_add(struct path_graph *g, int64_t process, const struct path_call *c,
+	uint8_t role, int64_t object)
+{
+	struct path_descriptor d = {process, c->end, path_number(g, c), c->value, 0, role};
+	if (role == ROLE_CLOSE && c->value == 0 && object >= 0) {
+		d.time = c->start;
+		d.descriptor = (int32_t)object;
+		return descriptor_add(g, &d);
+	}
+	if (role == ROLE_PAIR && object > 0) {
+		d.descriptor = object & 0xffffff;
+		int code = descriptor_add(g, &d);
+		d.descriptor = object >> 24 & 0xffffff;
+		return code ? code : descriptor_add(g, &d);
+	}
+	d.copied = (int32_t)object;
+	return (role == ROLE_OPEN || role == ROLE_COPY || role == ROLE_CREATE) && c->value >= 0
+		? descriptor_add(g, &d)
+		: SQLITE_OK;
+}
+
+/* Keep the object of a call, as far as its role needs it; -1 = not known. */
+static int object_keep(struct path_graph *g, int64_t process, struct path_call *c, int64_t object)
+{
+	const uint8_t role = path_name_of(g, c)->role;
+	switch (role) {
+	case ROLE_READ:
+	case ROLE_WRITE:
+	case ROLE_POLL:
+		c->object = object >= 0 && object <= INT32_MAX ? (uint32_t)object : UINT32_MAX;
+		return SQLITE_OK;
+	case ROLE_OPEN:
+	case ROLE_PAIR:
+	case ROLE_COPY:
+	case ROLE_CREATE:
+	case ROLE_CLOSE:
+		return descriptors_add(g, process, c, role, object);
+	default:
+		c->object = object_of(g, process, object == -1 ? 0 : object);
+		return c->object == PATH_NOWHERE ? SQLITE_NOMEM : SQLITE_OK;
+	}
+}
+
+/* Read the details of a call, if it has some. */
+static int details_read(struct reading *r, int64_t id, int64_t process, struct path_call *c)
+{
+	int code = SQLITE_ROW;
+	while (r->has_details && sqlite3_column_int64(r->details, 0) < id) {
+		code = sqlite3_step(r->details);
+		r->has_details = code == SQLITE_ROW;
+	}
+	if (code != SQLITE_ROW && code != SQLITE_DONE)
+		return code;
+	const bool found = r->has_details && sqlite3_column_int64(r->details, 0) == id;
+	const int64_t error = found ? sqlite3_column_int64(r->details, 3) : PATH_NO_ERROR_KNOWN;
+	c->error = error >= 0 && error < PATH_NO_ERROR_KNOWN ? (uint8_t)error : PATH_NO_ERROR_KNOWN;
+	c->holder = found ? (uint32_t)sqlite3_column_int64(r->details, 2) & 0xffffff : 0;
+	return object_keep(r->graph, process, c, found ? sqlite3_column_int64(r->details, 1) : -1);
+}
+
+static bool is_time(sqlite3_stmt *in, int column, int64_t *ret_time)
+{
+	if (sqlite3_column_type(in, column) != SQLITE_INTEGER)
+		return false;
+	*ret_time = sqlite3_column_int64(in, column);
+	return *ret_time > -TIME_MAX && *ret_time < TIME_MAX;
+}
+
+static int32_t value_read(sqlite3_stmt *in)
+{
+	const int64_t value = sqlite3_column_int64(in, VALUE);
+	if (sqlite3_column_type(in, VALUE) == SQLITE_NULL)
+		return PATH_NO_VALUE;
+	return value > INT32_MAX ? INT32_MAX : value <= INT32_MIN ? INT32_MIN + 1 : (int32_t)value;
+}
+
+static int call_add(struct path_graph *g, uint32_t track, const struct path_call *c)
+{
+	struct path_track *t = &g->tracks[track];
+	if (array_room(&t->calls, t->count, &t->capacity, sizeof(*t->calls)))
+		return SQLITE_NOMEM;
+	t->calls[t->count++] = *c;
+	t->start = c->start < t->start ? c->start : t->start;
+	t->end = c->end > t->end ? c->end : t->end;
+	return SQLITE_OK;
+}
+
+/* Read what the calls of all sources have. Sets *ret_track to PATH_NOWHERE if it is no call. */
+static int call_read(struct reading *r, sqlite3_stmt *in, uint8_t source, struct path_call *c,
+	uint32_t *ret_track)
+{
+	const int64_t id = sqlite3_column_int64(in, ID);
+	uint32_t name;
+	*ret_track = PATH_NOWHERE;
+	*c = (struct path_call){.id = (uint32_t)id,
+		.value = value_read(in),
+		.chain = (uint32_t)sqlite3_column_int64(in, CHAIN)};
+	if (id < 0 || id > UINT32_MAX || sqlite3_column_type(in, THREAD) != SQLITE_INTEGER ||
+		!is_time(in, START, &c->start) || !is_time(in, END, &c->end))
+		return SQLITE_OK;
+	const int64_t thread = sqlite3_column_int64(in, THREAD);
+	if (thread < 0)
+		return SQLITE_OK;
+	int code = name_of(r->graph, source, sqlite3_column_int64(in, NAME), &name);
+	c->name = name & (NAMES_MAX - 1);
+	*ret_track = code ? PATH_NOWHERE : track_of(r->graph, thread);
+	return code ? code : *ret_track == PATH_NOWHERE ? SQLITE_NOMEM : SQLITE_OK;
+}
+
+static int osrt_row(void *user, sqlite3_stmt *in)
+{
+	struct reading *r = user;
+	struct path_call c;
+	uint32_t track;
+	int code = call_read(r, in, PATH_OSRT, &c, &track);
+	if (code || track == PATH_NOWHERE)
+		return code;
+	code = details_read(r, sqlite3_column_int64(in, ID), r->graph->tracks[track].process, &c);
+	return code ? code : call_add(r->graph, track, &c);
+}
+
+static int cuda_row(void *user, sqlite3_stmt *in)
+{
+	struct reading *r = user;
+	struct path_graph *g = r->graph;
+	struct path_call c;
+	uint32_t track;
+	int code = call_read(r, in, PATH_CUDA, &c, &track);
+	const bool repeated = sqlite3_column_int64(in, SOURCE - 1) == 67;
+	if (code || track == PATH_NOWHERE)
+		return code;
+	c.object = (uint32_t)sqlite3_column_int64(in, OBJECT);
+	c.error = PATH_NO_ERROR_KNOWN;
+	if (c.object &&
+		array_room(
+			&g->launches, g->launch_count, &g->launch_capacity, sizeof(*g->launches)))
+		return SQLITE_NOMEM;
+	if (c.object)
+		g->launches[g->launch_count++] = (struct path_launch){
+			g->tracks[track].process, c.start, c.end, c.object, track, repeated};
+	return repeated ? SQLITE_OK : call_add(g, track, &c);
+}
+
+static int other_row(void *user, sqlite3_stmt *in)
+{
+	struct reading *r = user;
+	struct path_call c;
+	uint32_t track;
+	const int source = sqlite3_column_int(in, SOURCE);
+	if (source < 0 || source >= PATH_WORK)
+		return SQLITE_OK;
+	int code = call_read(r, in, (uint8_t)source, &c, &track);
+	c.holder = (uint32_t)sqlite3_column_int64(in, HOLDER) & 0xffffff;
+	c.error = PATH_NO_ERROR_KNOWN;
+	return code || track == PATH_NOWHERE ? code : call_add(r->graph, track, &c);
+}
+
+/* Return the number of a pair of numbers; 0 = out of memory. */
+static uint32_t pair_number(struct map *m, uint64_t a, uint64_t b)
+{
+	uint32_t number = map_get(m, a, b);
+	if (!number && !map_put(m, a, b, m->count + 1))
+		number = m->count;
+	return number;
+}
+
+/* Return the index of the track of a stream; PATH_NOWHERE = out of memory. */
+static uint32_t stream_of(struct path_graph *g, const struct path_track *stream)
+{
+	const uint32_t device = pair_number(&g->stream_index, (uint64_t)stream->process,
+			       (uint64_t)stream->device),
+		       queue = pair_number(&g->stream_index, (uint64_t)stream->context,
+			       (uint64_t)stream->stream),
+		       number = device && queue ? pair_number(&g->stream_index, device, queue) : 0,
+		       before = g->track_count;
+	const uint32_t track = number ? track_of(g, -(int64_t)number) : PATH_NOWHERE;
+	if (track == before) {
+		struct path_track *t = &g->tracks[track];
+		const int64_t start = t->start, end = t->end, id = t->id;
+		*t = *stream;
+		t->start = start;
+		t->end = end;
+		t->id = id;
+	}
+	return track;
+}
+
+static int operation_row(void *user, sqlite3_stmt *in)
+{
+	struct reading *r = user;
+	struct path_graph *g = r->graph;
+	struct path_track stream = {.process = sqlite3_column_int64(in, 0),
+		.device = sqlite3_column_int64(in, 1),
+		.context = sqlite3_column_int64(in, 2),
+		.stream = sqlite3_column_int64(in, 3),
+		.parent = PATH_NOWHERE,
+		.is_stream = true};
+	struct path_call c = {.id = ++r->operations,
+		.value = PATH_NO_VALUE,
+		.object = (uint32_t)sqlite3_column_int64(in, 6),
+		.error = PATH_NO_ERROR_KNOWN};
+	const char *text = (const char *)sqlite3_column_text(in, 7);
+	if (!is_time(in, 4, &c.start) || !is_time(in, 5, &c.end))
+		return SQLITE_OK;
+	const char *kept = pool_text(&g->pool, text ? text : "", text ? strlen(text) : 0);
+	uint32_t name = map_get(&g->name_index, PATH_WORK, (uint64_t)(uintptr_t)kept);
+	if (kept && !name) {
+		name = name_add(g, kept, (struct path_name){.source = PATH_WORK}) + 1;
+		if (!name || map_put(&g->name_index, PATH_WORK, (uint64_t)(uintptr_t)kept, name))
+			return SQLITE_NOMEM;
+	}
+	c.name = (name - 1) & (NAMES_MAX - 1);
+	const uint32_t track = kept ? stream_of(g, &stream) : PATH_NOWHERE;
+	return track == PATH_NOWHERE ? SQLITE_NOMEM : call_add(g, track, &c);
+}
+
+/* ---- order ---- */
+
+/* Order calls by their start; of those that begin together the longest comes first. */
+static int call_order(const void *one, const void *two)
+{
+	const struct path_call *a = one, *b = two;
+	if (a->start != b->start)
+		return a->start < b->start ? -1 : 1;
+	if (a->end != b->end)
+		return a->end > b->end ? -1 : 1;
+	return (a->id > b->id) - (a->id < b->id);
+}
+
+/* Sort the calls of a track, cut each where an earlier one overlaps it, and move those within
+ * another one behind the others. */
+static int track_sort(struct path_track *t)
+{
+	struct path_call *calls = t->calls, *within = NULL;
+	uint32_t sorted = 1, within_count = 0, capacity = 0;
+	while (sorted < t->count && call_order(&calls[sorted - 1], &calls[sorted]) <= 0)
+		sorted++;
+	if (sorted < t->count)
+		qsort(calls, t->count, sizeof(*calls), call_order);
+	t->outer = 0;
+	for (uint32_t i = 0; i < t->count; i++) {
+		struct path_call c = calls[i];
+		if (t->outer && calls[t->outer - 1].end > c.start)
+			c.start = calls[t->outer - 1].end;
+		if (c.end > c.start) {
+			calls[t->outer++] = c;
+			continue;
+		}
+		if (array_room(&within, within_count, &capacity, sizeof(*within))) {
+			free(within);
+			return SQLITE_NOMEM;
+		}
+		within[within_count++] = calls[i];
+	}
+	if (within_count)
+		memcpy(calls + t->outer, within, within_count * sizeof(*within));
+	free(within);
+	return SQLITE_OK;
+}
+
+/* Read the calls of the OS runtime beside their details. */
+static int osrt_read(struct reading *r, sqlite3 *connection)
+{
+	int code = sqlite3_prepare_v2(connection, osrt_details, -1, &r->details, NULL);
+	if (!code)
+		code = sqlite3_step(r->details);
+	r->has_details = code == SQLITE_ROW;
+	if (code == SQLITE_ROW || code == SQLITE_DONE)
+		code = path_rows(connection, osrt_calls, r, osrt_row);
+	sqlite3_finalize(r->details);
+	return code;
+}
+
+int path_graph_read(struct path_graph *g, sqlite3 *connection)
+{
+	static const char name_find[] =
+		"SELECT name, role, trait FROM temp.PATH_NAMES WHERE source = ?1 AND nameId = ?2";
+	struct reading r = {.graph = g};
+	path_graph_release(g);
+	g->connection = connection;
+	if (array_room(&g->objects, 0, &g->object_capacity, sizeof(*g->objects)))
+		return SQLITE_NOMEM;
+	g->objects[0] = (struct path_object){0};
+	g->object_count = OBJECTS_FIRST;
+	int code = sqlite3_prepare_v2(connection, name_find, -1, &g->name_find, NULL);
+	code = code ? code : osrt_read(&r, connection);
+	code = code ? code : path_rows(connection, cuda_calls, &r, cuda_row);
+	code = code ? code : path_rows(connection, other_calls, &r, other_row);
+	code = code ? code : path_rows(connection, operations, &r, operation_row);
+	sqlite3_finalize(g->name_find);
+	g->name_find = NULL;
+	for (uint32_t i = 0; !code && i < g->track_count; i++)
+		code = track_sort(&g->tracks[i]);
+	if (code)
+		path_graph_release(g);
+	return code;
+}
+
+static int thread_row(void *user, sqlite3_stmt *in)
+{
+	struct path_graph *g = user;
+	const uint32_t index = track_of(g, sqlite3_column_int64(in, 0));
+	int64_t start, end;
+	if (index == PATH_NOWHERE)
+		return SQLITE_NOMEM;
+	struct path_track *t = &g->tracks[index];
+	if (t->is_stream || !is_time(in, 1, &start) || !is_time(in, 2, &end))
+		return SQLITE_OK;
+	t->start = start;
+	t->end = end;
+	t->has_end = sqlite3_column_int(in, 3) != 0;
+	if (sqlite3_column_type(in, 4) != SQLITE_NULL && is_time(in, 5, &t->parent_time))
+		t->parent = path_graph_track(g, sqlite3_column_int64(in, 4));
+	return SQLITE_OK;
+}
+
+int path_graph_threads_read(struct path_graph *g)
+{
+	if (g->has_threads)
+		return SQLITE_OK;
+	/* twice: a parent may come after its child */
+	int code = path_rows(g->connection, threads, g, thread_row);
+	code = code ? code : path_rows(g->connection, threads, g, thread_row);
+	g->has_threads = !code;
+	return code;
+}
+
+void path_graph_release(struct path_graph *g)
+{
+	for (uint32_t i = 0; i < g->track_count; i++)
+		free(g->tracks[i].calls);
+	free(g->tracks);
+	free(g->names);
+	free(g->objects);
+	free(g->descriptors);
+	free(g->launches);
+	map_release(&g->track_index);
+	map_release(&g->name_index);
+	map_release(&g->object_index);
+	map_release(&g->stream_index);
+	pool_release(&g->pool);
+	*g = (struct path_graph){0};
+}
+
+#endif

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * graph.h - recorded calls of threads and operations of streams, in memory, to find out what each
+ * waited for (waits.h) and which of them a run took its time for (walk.h).
+ *
+ * A track is a thread or a stream of a device. The input is the tables of reports, and temporary
+ * tables and views of reader/reports/shared/path.sql:
+ *
+ *   PATH_NAMES        source, nameId, name, role, trait: what the functions do
+ *   PATH_OTHER_CALLS  id, globalTid, start, end, nameId, source: calls of other sources
+ *   PATH_THREADS      globalTid, start, end, has_end, parent (thread that started it), parent_time
+ *   PATH_OTHER_WAITS  number, other, other_time, how: waits that SQL finds
+ *
+ * A call has a number, made of its source and the id of its row. 40 bytes are taken for each. Rows
+ * without a thread or a time, and ids above UINT32_MAX, are left out.
+ *
+ * path_graph_read(); path_graph_threads_read() when PATH_THREADS is filled; path_waits_read(); then
+ * everything else; path_waits_free() and path_graph_release() at the end. Functions return a code
+ * of SQLite. One thread; allocates.
+ */
+#ifndef READER_SQL_PATH_GRAPH_H
+#define READER_SQL_PATH_GRAPH_H
+
+#ifdef HAVE_SQLITE
+
+#include <sqlite3.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "reader/base/map.h"
+#include "reader/base/pool.h"
+
+#define PATH_NOWHERE UINT32_MAX /* index of a track that is not known */
+#define PATH_NO_VALUE INT32_MIN /* the call returned nothing that is known */
+#define PATH_NO_ERROR_KNOWN 255 /* error of a call that has no row of details */
+#define PATH_SHORT_NS 10000     /* a shorter call was not woken up */
+
+enum path_source {
+	PATH_OSRT = 0,
+	PATH_CUDA = 1,
+	PATH_GIL = 2,
+	PATH_UNFINISHED = 3,
+	PATH_BARRIER = 4,
+	PATH_MPI = 5,
+	PATH_IDLE = 8,
+	PATH_WORK = 15 /* operations of streams */
+};
+
+/* What a function does: PATH_NAMES.role. */
+enum path_role {
+	ROLE_NONE,
+#define ROLE(name, text) ROLE_##name,
+#include "reader/sql/path/roles.def"
+};
+
+struct path_name {
+	const char *text;
+	uint8_t source, role;
+	bool trait; /* of a read: its own time; of a write: 0 bytes are a write; of a wait for a
+		       process: for any */
+};
+
+struct path_call {
+	int64_t start, end;
+	uint32_t id;        /* of the row, in its table */
+	int32_t value;      /* what it returned, between INT32_MIN + 1 and INT32_MAX */
+	uint32_t object;    /* of read, write and poll a descriptor; of CUDA the correlation
+			       id; else an index into `objects` */
+	uint32_t chain;     /* id of the callchain; 0 = none */
+	uint32_t name : 24; /* index into `names` */
+	uint32_t error : 8; /* errno */
+	uint32_t holder;    /* thread that held the lock; 0 = not known */
+};
+
+struct path_track {
+	int64_t id; /* a globalTid; below 0: a stream */
+	int64_t start, end, parent_time;
+	int64_t process, device, context, stream; /* process: globalTid >> 24; rest: of a stream */
+	uint32_t parent;                          /* index of a track, or PATH_NOWHERE */
+	bool is_stream, has_end;
+	struct path_call *calls; /* outer ones in order, which do not overlap; then those within */
+	uint32_t outer, count, capacity;
+};
+
+struct path_object {
+	int64_t process, value;
+};
+
+/* A call that opens, copies or closes a descriptor. */
+struct path_descriptor {
+	int64_t process, time;
+	int64_t number; /* of the call */
+	int32_t descriptor;
+	int32_t copied; /* of ROLE_COPY: the descriptor that it copied */
+	uint8_t role;
+};
+
+/* A call by which an operation was launched. */
+struct path_launch {
+	int64_t process, start, end;
+	uint32_t correlation, track;
+	bool repeated; /* a row that repeats a call to add its callchain (class 67) */
+};
+
+struct path_graph {
+	sqlite3 *connection;
+	struct path_track *tracks;
+	struct path_name *names;
+	struct path_object *objects; /* [0]: none */
+	struct path_descriptor *descriptors;
+	struct path_launch *launches;
+	uint32_t track_count, track_capacity, name_count, name_capacity, object_count,
+		object_capacity, descriptor_count, descriptor_capacity, launch_count,
+		launch_capacity, stream_count;
+	struct map track_index, name_index, object_index, stream_index;
+	struct pool pool;         /* texts of names */
+	struct path_waits *waits; /* what waits.c knows */
+	sqlite3_stmt *name_find;
+	bool has_threads; /* PATH_THREADS has been read */
+};
+
+/* Read calls and operations anew. */
+int path_graph_read(struct path_graph *g, sqlite3 *connection);
+/* Read the threads, unless that has been done. */
+int path_graph_threads_read(struct path_graph *g);
+/* Release everything and leave the graph empty. */
+void path_graph_release(struct path_graph *g);
+
+/* Return the index of a track; PATH_NOWHERE = there is none of this id. */
+uint32_t path_graph_track(const struct path_graph *g, int64_t id);
+
+/* Pass each row of a statement to a function until that does not return SQLITE_OK. */
+int path_rows(sqlite3 *connection, const char *text, void *user,
+	int (*row)(void *user, sqlite3_stmt *in));
+
+/* Return the text of a role; NULL for ROLE_NONE. */
+const char *path_role_text(uint8_t role);
+
+/* Return the name of a call. */
+static inline const struct path_name *path_name_of(
+	const struct path_graph *g, const struct path_call *c)
+{
+	return &g->names[c->name];
+}
+
+/* Return the number of a call. */
+static inline int64_t path_number(const struct path_graph *g, const struct path_call *c)
+{
+	return (int64_t)c->id << 4 | g->names[c->name].source;
+}
+
+#endif
+
+#endif

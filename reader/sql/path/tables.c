@@ -1,0 +1,540 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * tables.c - the virtual tables of the critical path. They share one graph per connection, which
+ * lives until it is read anew or the connection is closed.
+ */
+#define _GNU_SOURCE
+#include "reader/sql/path/tables.h"
+
+#ifdef HAVE_SQLITE
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "common/array.h"
+#include "reader/sql/path/sums.h"
+#include "reader/sql/virtual_table.h"
+
+enum table { THREADS, STREAMS, CALLS, SEGMENTS, SUMS, TABLES };
+
+struct goal {
+	int64_t number, start, end;
+	uint32_t track;
+};
+
+struct shared;
+
+/* The user data of a module. */
+struct path_table {
+	struct virtual_kind base;
+	enum table table;
+	struct shared *shared;
+};
+
+struct shared {
+	struct path_graph graph;
+	struct path_table tables[TABLES];
+	uint32_t cursors; /* that are open: the graph is not read anew below another one */
+};
+
+struct path_cursor {
+	sqlite3_vtab_cursor base;
+	struct goal *goals;
+	uint32_t goal_count, goal_capacity, goal;
+	struct path_walk walk;
+	struct path_segment segment;
+	struct path_sums sums;
+	uint32_t track, index; /* where a table of tracks or calls is; the row of a sum */
+	struct path_wait wait;
+	bool ended;
+};
+
+static const char *const names[TABLES] = {
+	"traced_threads", "traced_streams", "traced_calls", "critical_path", "critical_path_sums"};
+
+static const char *const declarations[TABLES] = {"CREATE TABLE x (track, start, \"end\")",
+	"CREATE TABLE x (track, start, process, device, context, stream)",
+	"CREATE TABLE x (number, source, track, start, \"end\", name, role, object, pipe, value, "
+	"chain, other, other_time, how)",
+	"CREATE TABLE x (goal, number, track, start, \"end\", kind, span, wait, how, source, name, "
+	"chain, is_timeout)",
+	"CREATE TABLE x (track, kind, how, source, name, chain, is_timeout, wait_track, "
+	"wait_source, wait_name, wait_chain, sample, segment, ns, count, longest)"};
+
+static const char *const kinds[] = {
+	"span", "between", "wake", "launch", "queue", "begin", "before"};
+static const char *const hows[] = {NULL, "exact", "likely", "unknown"};
+static const struct path_table *table_of(const sqlite3_vtab *table)
+{
+	return (const struct path_table *)((const struct virtual_table *)table)->kind;
+}
+
+static struct path_graph *graph_of(const sqlite3_vtab_cursor *c)
+{
+	return &table_of(c->pVtab)->shared->graph;
+}
+
+/* ---- rows ---- */
+
+static int goal_row(void *user, sqlite3_stmt *in)
+{
+	struct path_cursor *c = user;
+	if (array_room(&c->goals, c->goal_count, &c->goal_capacity, sizeof(*c->goals)))
+		return SQLITE_NOMEM;
+	c->goals[c->goal_count++] = (struct goal){sqlite3_column_int64(in, 0),
+		sqlite3_column_int64(in, 2), sqlite3_column_int64(in, 3),
+		path_graph_track(graph_of(&c->base), sqlite3_column_int64(in, 1))};
+	return SQLITE_OK;
+}
+
+static void goal_begin(struct path_cursor *c)
+{
+	const struct goal *goal = &c->goals[c->goal];
+	path_walk_begin(&c->walk, graph_of(&c->base), goal->track, goal->start, goal->end);
+}
+
+/* Go to the next segment of the goals. */
+static int segment_next(struct path_cursor *c)
+{
+	int code = SQLITE_DONE;
+	while (c->goal < c->goal_count &&
+		(code = path_walk_next(&c->walk, &c->segment)) == SQLITE_DONE)
+		if (++c->goal < c->goal_count)
+			goal_begin(c);
+	c->ended = code != SQLITE_ROW;
+	return code == SQLITE_ROW || code == SQLITE_DONE ? SQLITE_OK : code;
+}
+
+/* Read what waits need, unless that has been done. */
+static int waits_ready(struct path_graph *g)
+{
+	int code = path_graph_threads_read(g);
+	return code ? code : path_waits_read(g);
+}
+
+static int goals_begin(struct path_cursor *c)
+{
+	int code = waits_ready(graph_of(&c->base));
+	if (!code)
+		code = path_rows(graph_of(&c->base)->connection,
+			"SELECT goal, track, start, \"end\" FROM temp.PATH_GOALS ORDER BY goal", c,
+			goal_row);
+	if (!code && c->goal_count)
+		goal_begin(c);
+	return code ? code : segment_next(c);
+}
+
+static int sums_make(struct path_cursor *c)
+{
+	struct path_graph *g = graph_of(&c->base);
+	int code = goals_begin(c);
+	code = code ? code : path_sums_init(&c->sums, g);
+	while (!code && !c->ended) {
+		code = path_sums_add(&c->sums, g, &c->segment);
+		code = code ? code : segment_next(c);
+	}
+	c->ended = code || !c->sums.count;
+	return code;
+}
+
+/* Stop at the track that a table of tracks, or of calls, shows next. */
+static int track_find(struct path_cursor *c)
+{
+	struct path_graph *g = graph_of(&c->base);
+	const enum table table = table_of(c->base.pVtab)->table;
+	for (; c->track < g->track_count; c->track++, c->index = 0) {
+		const struct path_track *t = &g->tracks[c->track];
+		if (table == CALLS ? c->index < t->count : t->is_stream == (table == STREAMS))
+			break;
+	}
+	c->ended = c->track >= g->track_count;
+	if (c->ended || table != CALLS)
+		return SQLITE_OK;
+	const struct path_track *t = &g->tracks[c->track];
+	const struct path_call *call = &t->calls[c->index];
+	const struct path_launch *l = t->is_stream ? path_launch_of(g, c->track, call) : NULL;
+	if (!t->is_stream)
+		return path_wait_find(g, c->track, call, &c->wait);
+	c->wait = l ? (struct path_wait){l->track, l->end, HOW_NONE}
+		    : (struct path_wait){.track = PATH_NOWHERE};
+	return SQLITE_OK;
+}
+
+static int path_filter(sqlite3_vtab_cursor *cursor, int number, const char *text, int count,
+	sqlite3_value **values)
+{
+	struct path_cursor *c = (struct path_cursor *)cursor;
+	const struct virtual_table *t = (const struct virtual_table *)cursor->pVtab;
+	const struct path_table *p = table_of(cursor->pVtab);
+	struct path_graph *g = graph_of(cursor);
+	int code = SQLITE_OK;
+	(void)number, (void)text, (void)count, (void)values;
+	c->goal_count = c->goal = c->track = c->index = 0;
+	path_sums_release(&c->sums);
+	if (!g->connection || (p->table == THREADS && p->shared->cursors == 1)) {
+		path_waits_free(g);
+		code = path_graph_read(g, t->connection);
+	}
+	if (!code && p->table == CALLS)
+		code = waits_ready(g);
+	if (!code)
+		code = p->table == SEGMENTS ? goals_begin(c)
+			: p->table == SUMS  ? sums_make(c)
+					    : track_find(c);
+	return code ? virtual_table_failed(cursor, code) : SQLITE_OK;
+}
+
+static int path_next(sqlite3_vtab_cursor *cursor)
+{
+	struct path_cursor *c = (struct path_cursor *)cursor;
+	int code = SQLITE_OK;
+	switch (table_of(cursor->pVtab)->table) {
+	case SEGMENTS:
+		code = segment_next(c);
+		break;
+	case SUMS:
+		c->ended = ++c->index >= c->sums.count;
+		break;
+	case CALLS:
+		c->index++;
+		code = track_find(c);
+		break;
+	default:
+		c->track++;
+		code = track_find(c);
+	}
+	return code ? virtual_table_failed(cursor, code) : SQLITE_OK;
+}
+
+/* ---- columns ---- */
+
+static void result_text(sqlite3_context *out, const char *text)
+{
+	if (text)
+		sqlite3_result_text(out, text, -1, SQLITE_TRANSIENT);
+}
+
+static void result_track(sqlite3_context *out, const struct path_graph *g, uint32_t track)
+{
+	if (track != PATH_NOWHERE)
+		sqlite3_result_int64(out, g->tracks[track].id);
+}
+
+static void result_name(
+	sqlite3_context *out, const struct path_graph *g, uint32_t name, bool is_source)
+{
+	if (name == PATH_NOWHERE)
+		return;
+	if (is_source)
+		sqlite3_result_int(out, g->names[name].source);
+	else
+		result_text(out, g->names[name].text);
+}
+
+static void result_number(
+	sqlite3_context *out, const struct path_graph *g, const struct path_call *c)
+{
+	if (c)
+		sqlite3_result_int64(out, path_number(g, c));
+}
+
+static void track_column(
+	sqlite3_context *out, const struct path_graph *g, const struct path_track *t, int column)
+{
+	switch (column) {
+	case 0:
+		sqlite3_result_int64(out, t->id);
+		break;
+	case 1:
+		sqlite3_result_int64(out, t->start);
+		break;
+	case 2:
+		sqlite3_result_int64(out, t->is_stream ? t->process : t->end);
+		break;
+	default:
+		sqlite3_result_int64(out,
+			column == 3           ? t->device
+				: column == 4 ? t->context
+					      : t->stream);
+	}
+	(void)g;
+}
+
+/* The object of a call, as far as others can have the same: that of calls of descriptors is their
+ * pipe. */
+static void object_result(
+	sqlite3_context *out, const struct path_graph *g, const struct path_call *c)
+{
+	const struct path_name *name = path_name_of(g, c);
+	const bool has_object = name->role != ROLE_READ && name->role != ROLE_WRITE &&
+		name->role != ROLE_POLL && name->source == PATH_OSRT;
+	if (has_object && c->object)
+		sqlite3_result_int64(out, g->objects[c->object].value);
+}
+
+static void call_column(struct path_cursor *c, sqlite3_context *out, int column)
+{
+	enum { NUMBER, SOURCE, TRACK, START, END, NAME, ROLE, OBJECT, PIPE, VALUE, CHAIN, OTHER };
+	struct path_graph *g = graph_of(&c->base);
+	const struct path_call *call = &g->tracks[c->track].calls[c->index];
+	const struct path_name *name = path_name_of(g, call);
+	const bool moves = name->role == ROLE_READ || name->role == ROLE_WRITE;
+	const int64_t pipe = column == PIPE && moves ? path_pipe_of(g, c->track, call) : 0;
+	const bool has_other = c->wait.track != PATH_NOWHERE;
+	switch (column) {
+	case NUMBER:
+		sqlite3_result_int64(out, path_number(g, call));
+		break;
+	case SOURCE:
+	case NAME:
+		result_name(out, g, call->name, column == SOURCE);
+		break;
+	case TRACK:
+		result_track(out, g, c->track);
+		break;
+	case START:
+		sqlite3_result_int64(out, call->start);
+		break;
+	case END:
+		sqlite3_result_int64(out, call->end);
+		break;
+	case ROLE:
+		result_text(out, path_role_text(name->role));
+		break;
+	case OBJECT:
+		object_result(out, g, call);
+		break;
+	case PIPE:
+		if (pipe)
+			sqlite3_result_int64(out, pipe);
+		break;
+	case VALUE:
+		if (call->value != PATH_NO_VALUE)
+			sqlite3_result_int(out, call->value);
+		break;
+	case CHAIN:
+		if (call->chain)
+			sqlite3_result_int64(out, call->chain);
+		break;
+	case OTHER:
+		result_track(out, g, c->wait.track);
+		break;
+	case OTHER + 1:
+		if (has_other)
+			sqlite3_result_int64(out, c->wait.time);
+		break;
+	default:
+		result_text(out, hows[c->wait.how]);
+	}
+}
+
+static void segment_column(struct path_cursor *c, sqlite3_context *out, int column)
+{
+	enum { GOAL, NUMBER, TRACK, START, END, KIND, SPAN, WAIT, HOW, SOURCE, NAME, CHAIN };
+	const struct path_graph *g = graph_of(&c->base);
+	const struct path_segment *s = &c->segment;
+	switch (column) {
+	case GOAL:
+		sqlite3_result_int64(out, c->goals[c->goal].number);
+		break;
+	case NUMBER:
+		sqlite3_result_int64(out, s->number);
+		break;
+	case TRACK:
+		result_track(out, g, s->track);
+		break;
+	case START:
+		sqlite3_result_int64(out, s->start);
+		break;
+	case END:
+		sqlite3_result_int64(out, s->end);
+		break;
+	case KIND:
+		result_text(out, kinds[s->kind]);
+		break;
+	case SPAN:
+	case WAIT:
+		result_number(out, g, column == SPAN ? s->span : s->wait);
+		break;
+	case HOW:
+		result_text(out, hows[s->how]);
+		break;
+	case SOURCE:
+	case NAME:
+		result_name(out, g, s->span ? s->span->name : PATH_NOWHERE, column == SOURCE);
+		break;
+	case CHAIN:
+		if (s->span && s->span->chain)
+			sqlite3_result_int64(out, s->span->chain);
+		break;
+	default:
+		sqlite3_result_int(out, s->span && path_timed_out(g, s->span));
+	}
+}
+
+static void sum_column(const struct path_cursor *c, sqlite3_context *out, int column)
+{
+	enum {
+		TRACK,
+		KIND,
+		HOW,
+		SOURCE,
+		NAME,
+		CHAIN,
+		TIMEOUT,
+		WAIT_TRACK,
+		WAIT_SOURCE,
+		WAIT_NAME,
+		WAIT_CHAIN,
+		SAMPLE,
+		SEGMENT,
+		NS,
+		COUNT
+	};
+	const struct path_graph *g = graph_of(&c->base);
+	const struct path_sum *s = &c->sums.list[c->index];
+	const uint32_t chain = column == CHAIN ? s->chain : s->wait_chain;
+	switch (column) {
+	case TRACK:
+	case WAIT_TRACK:
+		result_track(out, g, column == TRACK ? s->track : s->wait_track);
+		break;
+	case KIND:
+		result_text(out, kinds[s->kind]);
+		break;
+	case HOW:
+		result_text(out, hows[s->how]);
+		break;
+	case SOURCE:
+	case NAME:
+		result_name(out, g, s->name, column == SOURCE);
+		break;
+	case WAIT_SOURCE:
+	case WAIT_NAME:
+		result_name(out, g, s->wait_name, column == WAIT_SOURCE);
+		break;
+	case CHAIN:
+	case WAIT_CHAIN:
+		if (chain)
+			sqlite3_result_int64(out, chain);
+		break;
+	case TIMEOUT:
+		sqlite3_result_int(out, s->is_timeout);
+		break;
+	case SAMPLE:
+	case SEGMENT:
+		if (s->sample)
+			sqlite3_result_int64(out, column == SAMPLE ? s->sample : s->segment);
+		break;
+	case NS:
+		sqlite3_result_double(out, s->ns);
+		break;
+	default:
+		sqlite3_result_int64(out, column == COUNT ? s->count : s->longest);
+	}
+}
+
+static int path_column(sqlite3_vtab_cursor *cursor, sqlite3_context *out, int column)
+{
+	struct path_cursor *c = (struct path_cursor *)cursor;
+	const struct path_graph *g = graph_of(cursor);
+	switch (table_of(cursor->pVtab)->table) {
+	case CALLS:
+		call_column(c, out, column);
+		break;
+	case SEGMENTS:
+		segment_column(c, out, column);
+		break;
+	case SUMS:
+		sum_column(c, out, column);
+		break;
+	default:
+		track_column(out, g, &g->tracks[c->track], column);
+	}
+	return SQLITE_OK;
+}
+
+/* ---- modules ---- */
+
+static int path_best_index(sqlite3_vtab *table, sqlite3_index_info *info)
+{
+	(void)table;
+	info->estimatedCost = 1e6;
+	info->estimatedRows = 100000;
+	return SQLITE_OK;
+}
+
+static int path_open(sqlite3_vtab *table, sqlite3_vtab_cursor **ret_cursor)
+{
+	int code = virtual_table_open(table, ret_cursor);
+	table_of(table)->shared->cursors += !code;
+	return code;
+}
+
+static int path_close(sqlite3_vtab_cursor *cursor)
+{
+	struct path_cursor *c = (struct path_cursor *)cursor;
+	table_of(cursor->pVtab)->shared->cursors--;
+	path_sums_release(&c->sums);
+	free(c->goals);
+	free(c);
+	return SQLITE_OK;
+}
+
+static int path_eof(sqlite3_vtab_cursor *cursor)
+{
+	return ((const struct path_cursor *)cursor)->ended;
+}
+
+static int path_rowid(sqlite3_vtab_cursor *cursor, sqlite3_int64 *ret_rowid)
+{
+	const struct path_cursor *c = (const struct path_cursor *)cursor;
+	*ret_rowid = (sqlite3_int64)((uint64_t)c->track << 32 | c->index);
+	return SQLITE_OK;
+}
+
+static const sqlite3_module module = {
+	.xConnect = virtual_table_connect,
+	.xDisconnect = virtual_table_disconnect,
+	.xBestIndex = path_best_index,
+	.xOpen = path_open,
+	.xClose = path_close,
+	.xFilter = path_filter,
+	.xNext = path_next,
+	.xEof = path_eof,
+	.xColumn = path_column,
+	.xRowid = path_rowid,
+};
+
+/* Free what the tables share. `table` is the user data of one of them. */
+static void shared_destroy(void *table)
+{
+	struct shared *s = ((const struct path_table *)table)->shared;
+	path_waits_free(&s->graph);
+	path_graph_release(&s->graph);
+	free(s);
+}
+
+int path_tables_add(struct sql *s)
+{
+	struct shared *shared = calloc(1, sizeof(*shared));
+	int code = shared ? SQLITE_OK : SQLITE_NOMEM;
+	/* the last module owns what they share; they all end with the connection */
+	for (int i = 0; !code && i < TABLES; i++) {
+		shared->tables[i] = (struct path_table){
+			{declarations[i], sizeof(struct path_cursor)}, i, shared};
+		code = sqlite3_create_module_v2(s->connection, names[i], &module,
+			&shared->tables[i], i == TABLES - 1 ? shared_destroy : NULL);
+	}
+	return code ? -ENOMEM : 0;
+}
+
+#else
+
+int path_tables_add(struct sql *s)
+{
+	(void)s;
+	return 0;
+}
+
+#endif

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * tables.h - virtual tables of the critical path. Called by connection.c alone.
+ *
+ * The input is what graph.h says, and
+ *
+ *   PATH_GOALS  goal (number), track, start, end: paths to walk, each from `end` back to `start`
+ *
+ *   traced_threads(COLUMNS)   track, start, end: threads with their first and last time. Reading it
+ *                           reads all calls anew, the other tables use what it has read
+ *   traced_streams(COLUMNS)   track (below 0), start, process, device, context, stream
+ *   traced_calls(COLUMNS)     calls and operations, and what they waited for: number, source,
+ * track, start, end, name, role, object, pipe, value, chain, other (track), other_time, how
+ *   critical_path(COLUMNS)  segments of paths: goal, number (counted from the end), track, start,
+ *                           end, kind, span (number of the call; NULL = none), wait (number of the
+ *                           call whose wait led to this track), how, source, name, chain,
+ * is_timeout critical_path_sums(COLUMNS)      segments summed up: track, kind, how, source, name,
+ * chain, is_timeout, wait_track, wait_source, wait_name, wait_chain, sample, segment, ns, count,
+ * longest. A segment between two calls with CPU samples has a row for each sample, with its share;
+ * they have the number `segment`
+ *
+ * kind: span, between, wake, launch, queue, begin, before (walk.h).
+ */
+#ifndef READER_SQL_PATH_TABLES_H
+#define READER_SQL_PATH_TABLES_H
+
+#include "reader/sql/connection.h"
+
+/* Register the tables. Returns 0 or a negative errno. */
+int path_tables_add(struct sql *s);
+
+#endif

@@ -1,0 +1,807 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * waits.c - what ended waits.
+ *
+ * Calls that end waits are kept as references sorted by group (an object, a pipe, a process) and
+ * time, 16 bytes each, so that the last one before a time is found by a binary search.
+ */
+#include "reader/sql/path/waits.h"
+
+#ifdef HAVE_SQLITE
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/array.h"
+
+#define HOPS_MAX 64u /* copies of a descriptor, and generations of processes, that are followed */
+#define ERROR_INTERRUPTED 4
+#define ERROR_TIMED_OUT 110
+
+struct ref {
+	int64_t time;
+	uint32_t group, track;
+};
+
+struct refs {
+	struct ref *list;
+	uint32_t count, capacity;
+	bool complete;
+};
+
+/* What is known of a call or an operation by its correlation id. */
+struct correlated {
+	int64_t process, context, stream;
+	uint32_t correlation;
+	bool has_stream;
+};
+
+struct correlations {
+	struct correlated *list;
+	uint32_t count, capacity;
+	bool complete;
+};
+
+struct known_wait {
+	int64_t number;
+	struct path_wait wait;
+};
+
+struct path_waits {
+	struct refs wakes[ROLE_CLOSE + 1];   /* by role; group: the object */
+	struct refs pipe_writes, pipe_reads; /* group: the pipe */
+	struct refs known_writes;            /* those of pipe_writes in one group */
+	struct refs other_writes;            /* to what is neither a file nor a known pipe */
+	struct refs thread_ends;             /* group: the process */
+	struct refs process_ends;
+	struct map processes, pipes; /* their groups */
+	struct correlations syncs, works;
+	struct known_wait *known; /* by SQL, sorted by number */
+	uint32_t known_count, known_capacity;
+};
+
+/* What a descriptor is. */
+struct file {
+	bool is_file; /* it has no writer that a reader waits for */
+	int64_t pipe; /* number of the call that created it; 0 = none is known */
+};
+
+/* ---- sorted references ---- */
+
+static int ref_order(const void *one, const void *two)
+{
+	const struct ref *a = one, *b = two;
+	if (a->group != b->group)
+		return a->group < b->group ? -1 : 1;
+	if (a->time != b->time)
+		return a->time < b->time ? -1 : 1;
+	return (a->track > b->track) - (a->track < b->track);
+}
+
+static int ref_add(struct refs *r, uint32_t group, int64_t time, uint32_t track)
+{
+	if (array_room(&r->list, r->count, &r->capacity, sizeof(*r->list)))
+		return SQLITE_NOMEM;
+	r->list[r->count++] = (struct ref){time, group, track};
+	return SQLITE_OK;
+}
+
+static void refs_sort(struct refs *r)
+{
+	uint32_t sorted = 1;
+	while (sorted < r->count && ref_order(&r->list[sorted - 1], &r->list[sorted]) <= 0)
+		sorted++;
+	if (sorted < r->count)
+		qsort(r->list, r->count, sizeof(*r->list), ref_order);
+	r->complete = true;
+}
+
+/* Return the last reference of a group after `from` and before `to` that is not of the track; NULL
+ * = none. */
+static const struct ref *ref_last(
+	const struct refs *r, uint32_t group, int64_t from, int64_t to, uint32_t track)
+{
+	const struct ref key = {to, group, 0};
+	uint32_t low = 0, high = r->count;
+	while (low < high) {
+		const uint32_t middle = low + (high - low) / 2;
+		if (ref_order(&r->list[middle], &key) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	while (low && r->list[low - 1].group == group && r->list[low - 1].time > from) {
+		if (r->list[--low].track != track)
+			return &r->list[low];
+	}
+	return NULL;
+}
+
+/* Return the group of a number, a new one for a new number; 0 = out of memory. */
+static uint32_t group_of(struct map *groups, int64_t number)
+{
+	uint32_t group = map_get(groups, (uint64_t)number, 0);
+	if (!group && !map_put(groups, (uint64_t)number, 0, groups->count + 1))
+		group = groups->count;
+	return group;
+}
+
+static bool ref_take(const struct ref *r, enum path_how how, struct path_wait *ret_wait)
+{
+	if (r)
+		*ret_wait = (struct path_wait){r->track, r->time, how};
+	return r;
+}
+
+/* ---- descriptors ---- */
+
+static int descriptor_order(const void *one, const void *two)
+{
+	const struct path_descriptor *a = one, *b = two;
+	if (a->process != b->process)
+		return a->process < b->process ? -1 : 1;
+	if (a->descriptor != b->descriptor)
+		return a->descriptor < b->descriptor ? -1 : 1;
+	if (a->time != b->time)
+		return a->time < b->time ? -1 : 1;
+	return (a->number > b->number) - (a->number < b->number);
+}
+
+/* Return the last call before a time that opened, copied or closed a descriptor; NULL = none. */
+static const struct path_descriptor *descriptor_before(
+	const struct path_graph *g, int64_t process, int32_t descriptor, int64_t time)
+{
+	uint32_t low = 0, high = g->descriptor_count;
+	while (low < high) {
+		const uint32_t middle = low + (high - low) / 2;
+		const struct path_descriptor *d = &g->descriptors[middle];
+		const bool before = d->process != process ? d->process < process
+			: d->descriptor != descriptor     ? d->descriptor < descriptor
+							  : d->time < time;
+		if (before)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	const struct path_descriptor *found = low ? &g->descriptors[low - 1] : NULL;
+	return found && found->process == process && found->descriptor == descriptor ? found : NULL;
+}
+
+/* Return what a descriptor is at a time. A child has the descriptors that its parent had when it
+ * was started. */
+static struct file file_of(
+	const struct path_graph *g, int64_t process, int32_t descriptor, int64_t time)
+{
+	for (uint32_t hops = 0; hops < HOPS_MAX; hops++) {
+		const struct path_descriptor *d =
+			descriptor_before(g, process, descriptor, time + 1);
+		const uint32_t first = path_graph_track(g, process << 24 | (process & 0xffffff));
+		if (d && d->role != ROLE_COPY)
+			return (struct file){
+				d->role == ROLE_OPEN, d->role == ROLE_PAIR ? d->number : 0};
+		if (d) {
+			descriptor = d->copied;
+			time = d->time - 1;
+		} else if (first != PATH_NOWHERE && g->tracks[first].parent != PATH_NOWHERE) {
+			time = g->tracks[first].parent_time;
+			process = g->tracks[g->tracks[first].parent].process;
+		} else {
+			break;
+		}
+	}
+	return (struct file){0};
+}
+
+static struct file file_of_call(
+	const struct path_graph *g, uint32_t track, const struct path_call *c)
+{
+	return c->object <= INT32_MAX
+		? file_of(g, g->tracks[track].process, (int32_t)c->object, c->start)
+		: (struct file){0};
+}
+
+int64_t path_pipe_of(struct path_graph *g, uint32_t track, const struct path_call *c)
+{
+	return file_of_call(g, track, c).pipe;
+}
+
+/* ---- references to calls ---- */
+
+/* Call a function for each call of a role that threads made. */
+static int calls_visit(struct path_graph *g, uint8_t role,
+	int (*visit)(struct path_graph *g, uint32_t track, const struct path_call *c))
+{
+	for (uint32_t i = 0; i < g->track_count; i++) {
+		const struct path_track *t = &g->tracks[i];
+		for (uint32_t k = 0; !t->is_stream && k < t->count; k++) {
+			int code = path_name_of(g, &t->calls[k])->role == role
+				? visit(g, i, &t->calls[k])
+				: SQLITE_OK;
+			if (code)
+				return code;
+		}
+	}
+	return SQLITE_OK;
+}
+
+/* A lock is got when the call ends. */
+static int wake_add(struct path_graph *g, uint32_t track, const struct path_call *c)
+{
+	const uint8_t role = path_name_of(g, c)->role;
+	return c->object ? ref_add(&g->waits->wakes[role], c->object,
+				   role == ROLE_LOCK ? c->end : c->start, track)
+			 : SQLITE_OK;
+}
+
+/* Return the calls of a role that end waits, by their object; NULL = out of memory. */
+static const struct refs *wakes_of(struct path_graph *g, uint8_t role)
+{
+	struct refs *r = &g->waits->wakes[role];
+	if (!r->complete && calls_visit(g, role, wake_add))
+		return NULL;
+	if (!r->complete)
+		refs_sort(r);
+	return r;
+}
+
+static int write_add(struct path_graph *g, uint32_t track, const struct path_call *c)
+{
+	struct path_waits *w = g->waits;
+	const bool wrote = c->value > 0 || (c->value == 0 && path_name_of(g, c)->trait);
+	const struct file f = wrote ? file_of_call(g, track, c) : (struct file){.is_file = true};
+	if (f.is_file)
+		return SQLITE_OK;
+	if (!f.pipe)
+		return ref_add(&w->other_writes, 0, c->start, track);
+	const uint32_t group = group_of(&w->pipes, f.pipe);
+	int code = group ? ref_add(&w->pipe_writes, group, c->start, track) : SQLITE_NOMEM;
+	return code ? code : ref_add(&w->known_writes, 0, c->start, track);
+}
+
+static int writes_collect(struct path_graph *g)
+{
+	struct path_waits *w = g->waits;
+	if (w->other_writes.complete)
+		return SQLITE_OK;
+	int code = calls_visit(g, ROLE_WRITE, write_add);
+	refs_sort(&w->pipe_writes);
+	refs_sort(&w->known_writes);
+	refs_sort(&w->other_writes);
+	return code;
+}
+
+static int read_add(struct path_graph *g, uint32_t track, const struct path_call *c)
+{
+	const struct file f = file_of_call(g, track, c);
+	const uint32_t group = f.pipe ? group_of(&g->waits->pipes, f.pipe) : 0;
+	return !f.pipe  ? SQLITE_OK
+		: group ? ref_add(&g->waits->pipe_reads, group, c->start, track)
+			: SQLITE_NOMEM;
+}
+
+static int reads_collect(struct path_graph *g)
+{
+	struct refs *r = &g->waits->pipe_reads;
+	int code = r->complete ? SQLITE_OK : calls_visit(g, ROLE_READ, read_add);
+	if (!r->complete)
+		refs_sort(r);
+	return code;
+}
+
+/* Collect the ends of threads, and of processes. Without any record of an end, the last call of a
+ * thread counts as its end. */
+static int ends_collect(struct path_graph *g)
+{
+	struct path_waits *w = g->waits;
+	bool any = false;
+	int code = SQLITE_OK;
+	for (uint32_t i = 0; i < g->track_count; i++)
+		any |= g->tracks[i].has_end && !g->tracks[i].is_stream;
+	for (uint32_t i = 0; !code && i < g->track_count; i++) {
+		const struct path_track *t = &g->tracks[i];
+		if (t->is_stream || (any && !t->has_end) || t->end < t->start)
+			continue;
+		const uint32_t group = group_of(&w->processes, t->process);
+		code = group ? ref_add(&w->thread_ends, group, t->end, i) : SQLITE_NOMEM;
+		if (!code && (t->id & 0xffffff) == (t->process & 0xffffff))
+			code = ref_add(&w->process_ends, 0, t->end, i);
+	}
+	refs_sort(&w->thread_ends);
+	refs_sort(&w->process_ends);
+	return code;
+}
+
+/* ---- rules ---- */
+
+/* What a rule looks at. */
+struct wait_of {
+	struct path_graph *g;
+	uint32_t track;
+	const struct path_call *call;
+	const struct path_track *own;
+};
+
+/* pthread_join(): the thread of the process that ended last before the call did; exact if no other
+ * ended meanwhile. */
+static int join_find(const struct wait_of *o, struct path_wait *ret_wait)
+{
+	struct path_waits *w = o->g->waits;
+	const int64_t from = o->call->start, to = o->call->end + 1;
+	const uint32_t group = map_get(&w->processes, (uint64_t)o->own->process, 0);
+	const struct ref *r = ref_last(&w->thread_ends, group, from, to, o->track);
+	const struct ref *before = r;
+	while (before && before > w->thread_ends.list && before[-1].group == group &&
+		before[-1].time > from && before[-1].track == o->track)
+		before--;
+	const bool several = before && before > w->thread_ends.list && before[-1].group == group &&
+		before[-1].time > from;
+	ref_take(r, several ? HOW_LIKELY : HOW_EXACT, ret_wait);
+	return SQLITE_OK;
+}
+
+/* waitpid() and its kin: the process that it returned, of the same report first; system() and
+ * pclose(): the one that ended last before the call did. */
+static int process_find(const struct wait_of *o, struct path_wait *ret_wait)
+{
+	const struct refs *ends = &o->g->waits->process_ends;
+	const struct ref *found = NULL, *elsewhere = NULL;
+	int64_t to = o->call->end + 1;
+	const struct ref *r;
+	while (!found && (r = ref_last(ends, 0, o->call->start, to, o->track))) {
+		const struct path_track *t = &o->g->tracks[r->track];
+		const bool is_child = (t->id & 0xffffff) == o->call->value;
+		const bool fits = t->process != o->own->process &&
+			(is_child || path_name_of(o->g, o->call)->trait);
+		if (fits && t->id >> 48 == o->own->id >> 48)
+			found = r;
+		else if (fits && !elsewhere)
+			elsewhere = r;
+		to = r->time;
+	}
+	found = found ? found : elsewhere;
+	if (found)
+		ref_take(found,
+			(o->g->tracks[found->track].id & 0xffffff) == o->call->value ? HOW_EXACT
+										     : HOW_LIKELY,
+			ret_wait);
+	return SQLITE_OK;
+}
+
+/* Locks: the thread that got the lock last while this one waited, else the one that held it when
+ * the wait began. It was released just before the wait ended. */
+static int lock_find(const struct wait_of *o, struct path_wait *ret_wait)
+{
+	const struct path_call *c = o->call;
+	const struct refs *wakes = c->holder && c->object ? wakes_of(o->g, ROLE_LOCK) : NULL;
+	if (!c->holder)
+		return SQLITE_OK;
+	if (c->object && !wakes)
+		return SQLITE_NOMEM;
+	const struct ref *r = wakes ? ref_last(wakes, c->object, c->start, c->end, o->track) : NULL;
+	const uint32_t holder = r
+		? r->track
+		: path_graph_track(o->g, (o->own->id & ~(int64_t)0xffffff) + c->holder);
+	if (holder != PATH_NOWHERE)
+		*ret_wait = (struct path_wait){holder, c->end,
+			path_name_of(o->g, c)->source == PATH_GIL ? HOW_LIKELY : HOW_EXACT};
+	return SQLITE_OK;
+}
+
+/* Conditions, semaphores and barriers: the last call on the same object before the wait ended. All
+ * leave a barrier when the last one comes, which does not wait itself. */
+static int object_find(const struct wait_of *o, struct path_wait *ret_wait)
+{
+	const struct path_call *c = o->call;
+	const uint8_t role = path_name_of(o->g, c)->role;
+	if (c->error || !c->object || path_timed_out(o->g, c))
+		return SQLITE_OK;
+	const struct refs *wakes = wakes_of(o->g,
+		role == ROLE_CONDITION           ? ROLE_SIGNAL
+			: role == ROLE_SEMAPHORE ? ROLE_POST
+						 : ROLE_BARRIER);
+	if (!wakes)
+		return SQLITE_NOMEM;
+	ref_take(ref_last(wakes, c->object, c->start, c->end, o->track), HOW_EXACT, ret_wait);
+	return SQLITE_OK;
+}
+
+/* Interrupted by a signal when a child of the process had ended: that was SIGCHLD. */
+static void interrupted_find(const struct wait_of *o, struct path_wait *ret_wait)
+{
+	const struct refs *ends = &o->g->waits->process_ends;
+	int64_t to = o->call->end + 1;
+	const struct ref *r;
+	while ((r = ref_last(ends, 0, o->call->start, to, o->track))) {
+		const uint32_t parent = o->g->tracks[r->track].parent;
+		if (parent != PATH_NOWHERE && o->g->tracks[parent].process == o->own->process) {
+			ref_take(r, HOW_LIKELY, ret_wait);
+			return;
+		}
+		to = r->time;
+	}
+}
+
+/* Return the later of two references, which may be NULL. */
+static const struct ref *later(const struct ref *a, const struct ref *b)
+{
+	return !b || (a && a->time >= b->time) ? a : b;
+}
+
+/* The last end of a process that is not the own one. */
+static const struct ref *other_end(const struct wait_of *o)
+{
+	const struct refs *ends = &o->g->waits->process_ends;
+	int64_t to = o->call->end + 1;
+	const struct ref *r;
+	while ((r = ref_last(ends, 0, o->call->start, to, o->track)) &&
+		o->g->tracks[r->track].process == o->own->process)
+		to = r->time;
+	return r;
+}
+
+/* Reading, and waiting until something can be read: the last write of another thread to the pipe
+ * before the call returned. If it is not known which pipe that is, the last write to something that
+ * is not a file. Without a write, the last end of another process: that closes its descriptors,
+ * after it has written what stdio held. */
+static int data_find(const struct wait_of *o, struct path_wait *ret_wait)
+{
+	const struct path_call *c = o->call;
+	const bool reads = path_name_of(o->g, c)->role == ROLE_READ;
+	const struct file f = file_of_call(o->g, o->track, c);
+	struct path_waits *w = o->g->waits;
+	int code = f.is_file ? SQLITE_OK : writes_collect(o->g);
+	if (code || f.is_file)
+		return code;
+	if (c->value > 0) {
+		const uint32_t group = reads && f.pipe ? group_of(&w->pipes, f.pipe) : 0;
+		if (reads && f.pipe &&
+			ref_take(ref_last(&w->pipe_writes, group, c->start, c->end, o->track),
+				HOW_EXACT, ret_wait))
+			return SQLITE_OK;
+		const struct ref *r = ref_last(&w->other_writes, 0, c->start, c->end, o->track);
+		if (!f.pipe)
+			r = later(r, ref_last(&w->known_writes, 0, c->start, c->end, o->track));
+		if (ref_take(r, HOW_LIKELY, ret_wait))
+			return SQLITE_OK;
+	}
+	if (c->error == 0 && (c->value > 0 || (reads && c->value == 0)))
+		ref_take(other_end(o), HOW_LIKELY, ret_wait);
+	return SQLITE_OK;
+}
+
+/* Writing to a pipe that is full: the last read of the pipe by another thread. */
+static int room_find(const struct wait_of *o, struct path_wait *ret_wait)
+{
+	const struct path_call *c = o->call;
+	const int64_t pipe = path_pipe_of(o->g, o->track, c);
+	int code = pipe ? reads_collect(o->g) : SQLITE_OK;
+	const uint32_t group = pipe ? map_get(&o->g->waits->pipes, (uint64_t)pipe, 0) : 0;
+	if (!code && group && (c->value > 0 || (c->value == 0 && path_name_of(o->g, c)->trait)))
+		ref_take(ref_last(&o->g->waits->pipe_reads, group, c->start, c->end, o->track),
+			HOW_EXACT, ret_wait);
+	return code;
+}
+
+/* ---- the device ---- */
+
+static int correlated_order(const void *one, const void *two)
+{
+	const struct correlated *a = one, *b = two;
+	if (a->process != b->process)
+		return a->process < b->process ? -1 : 1;
+	if (a->correlation != b->correlation)
+		return a->correlation < b->correlation ? -1 : 1;
+	if (a->context != b->context)
+		return a->context < b->context ? -1 : 1;
+	return (a->stream > b->stream) - (a->stream < b->stream);
+}
+
+static int correlated_add(struct correlations *all, const struct correlated *one)
+{
+	if (array_room(&all->list, all->count, &all->capacity, sizeof(*all->list)))
+		return SQLITE_NOMEM;
+	all->list[all->count++] = *one;
+	return SQLITE_OK;
+}
+
+static void correlations_sort(struct correlations *all)
+{
+	if (all->count)
+		qsort(all->list, all->count, sizeof(*all->list), correlated_order);
+	all->complete = true;
+}
+
+/* Return the last entry of a correlation id; NULL = none. */
+static const struct correlated *correlated_find(
+	const struct correlations *all, int64_t process, uint32_t correlation)
+{
+	uint32_t low = 0, high = all->count;
+	while (low < high) {
+		const uint32_t middle = low + (high - low) / 2;
+		const struct correlated *at = &all->list[middle];
+		if (at->process != process ? at->process < process : at->correlation <= correlation)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	const struct correlated *found = low ? &all->list[low - 1] : NULL;
+	return found && found->process == process && found->correlation == correlation ? found
+										       : NULL;
+}
+
+static int sync_row(void *user, sqlite3_stmt *in)
+{
+	struct path_graph *g = user;
+	const struct correlated one = {.process = sqlite3_column_int64(in, 0),
+		.correlation = (uint32_t)sqlite3_column_int64(in, 1),
+		.context = sqlite3_column_int64(in, 2),
+		.stream = sqlite3_column_int64(in, 3),
+		.has_stream = sqlite3_column_type(in, 3) != SQLITE_NULL};
+	return correlated_add(&g->waits->syncs, &one);
+}
+
+/* Collect the streams of operations by the correlation ids of their calls. */
+static int works_collect(struct path_graph *g)
+{
+	struct correlations *works = &g->waits->works;
+	for (uint32_t i = 0; !works->complete && i < g->track_count; i++) {
+		const struct path_track *t = &g->tracks[i];
+		for (uint32_t k = 0; t->is_stream && k < t->count; k++) {
+			const struct correlated one = {
+				t->process, t->context, t->stream, t->calls[k].object, true};
+			if (one.correlation && correlated_add(works, &one))
+				return SQLITE_NOMEM;
+		}
+	}
+	if (!works->complete)
+		correlations_sort(works);
+	return SQLITE_OK;
+}
+
+/* Return the last operation of a stream that ended before a time; NULL = none. */
+static const struct path_call *ended_before(const struct path_track *t, int64_t time)
+{
+	uint32_t low = 0, high = t->outer;
+	while (low < high) {
+		const uint32_t middle = low + (high - low) / 2;
+		if (t->calls[middle].end <= time)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low ? &t->calls[low - 1] : NULL;
+}
+
+/* Calls that wait for the device: the operation that ended last before the call did, of the stream
+ * or context that it waits for. */
+static int device_find(const struct wait_of *o, struct path_wait *ret_wait)
+{
+	const struct path_graph *g = o->g;
+	const struct path_call *c = o->call;
+	const struct correlated *of =
+		c->object ? correlated_find(&g->waits->syncs, o->own->process, c->object) : NULL;
+	int code = of ? SQLITE_OK : works_collect(o->g);
+	if (!of && !code && c->object)
+		of = correlated_find(&g->waits->works, o->own->process, c->object);
+	for (uint32_t i = 0; !code && i < g->track_count; i++) {
+		const struct path_track *t = &g->tracks[i];
+		if (!t->is_stream || t->process != o->own->process ||
+			(of && t->context != of->context) ||
+			(of && of->has_stream && t->stream != of->stream))
+			continue;
+		const struct path_call *work = ended_before(t, c->end);
+		if (work && work->end > c->start && (!ret_wait->how || work->end > ret_wait->time))
+			*ret_wait = (struct path_wait){i, work->end, of ? HOW_EXACT : HOW_LIKELY};
+	}
+	return code;
+}
+
+static int launch_order(const void *one, const void *two)
+{
+	const struct path_launch *a = one, *b = two;
+	if (a->process != b->process)
+		return a->process < b->process ? -1 : 1;
+	if (a->correlation != b->correlation)
+		return a->correlation < b->correlation ? -1 : 1;
+	if (a->repeated != b->repeated)
+		return a->repeated ? 1 : -1;
+	if (a->start != b->start)
+		return a->start < b->start ? -1 : 1;
+	return (a->end < b->end) - (a->end > b->end);
+}
+
+static void launches_sort(struct path_graph *g)
+{
+	struct path_launch *l = g->launches;
+	uint32_t sorted = 1;
+	while (sorted < g->launch_count && launch_order(&l[sorted - 1], &l[sorted]) <= 0)
+		sorted++;
+	if (sorted < g->launch_count)
+		qsort(l, g->launch_count, sizeof(*l), launch_order);
+}
+
+const struct path_launch *path_launch_of(
+	struct path_graph *g, uint32_t track, const struct path_call *c)
+{
+	const int64_t process = g->tracks[track].process;
+	uint32_t low = 0, high = c->object ? g->launch_count : 0;
+	while (low < high) {
+		const uint32_t middle = low + (high - low) / 2;
+		const struct path_launch *l = &g->launches[middle];
+		if (l->process != process ? l->process < process : l->correlation < c->object)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	const struct path_launch *l = &g->launches[low];
+	return c->object && low < g->launch_count && l->process == process &&
+			l->correlation == c->object
+		? l
+		: NULL;
+}
+
+/* ---- all of them ---- */
+
+bool path_timed_out(const struct path_graph *g, const struct path_call *c)
+{
+	switch (path_name_of(g, c)->role) {
+	case ROLE_POLL:
+		return c->value == 0;
+	case ROLE_CONDITION:
+		return c->value == ERROR_TIMED_OUT;
+	case ROLE_SEMAPHORE:
+		return c->error == ERROR_TIMED_OUT;
+	default:
+		return false;
+	}
+}
+
+static int known_order(const void *one, const void *two)
+{
+	const struct known_wait *a = one, *b = two;
+	return (a->number > b->number) - (a->number < b->number);
+}
+
+static int known_row(void *user, sqlite3_stmt *in)
+{
+	struct path_graph *g = user;
+	struct path_waits *w = g->waits;
+	const char *how = (const char *)sqlite3_column_text(in, 3);
+	const bool has_other = sqlite3_column_type(in, 1) != SQLITE_NULL;
+	if (array_room(&w->known, w->known_count, &w->known_capacity, sizeof(*w->known)))
+		return SQLITE_NOMEM;
+	w->known[w->known_count++] = (struct known_wait){sqlite3_column_int64(in, 0),
+		{has_other ? path_graph_track(g, sqlite3_column_int64(in, 1)) : PATH_NOWHERE,
+			sqlite3_column_int64(in, 2),
+			!how || !strcmp(how, "unknown") ? HOW_UNKNOWN
+				: !strcmp(how, "exact") ? HOW_EXACT
+							: HOW_LIKELY}};
+	return SQLITE_OK;
+}
+
+int path_waits_read(struct path_graph *g)
+{
+	static const char syncs[] =
+		"SELECT process, correlation, context, stream FROM temp.GPU_SYNCS WHERE context IS "
+		"NOT NULL";
+	static const char known[] =
+		"SELECT number, other, other_time, how FROM temp.PATH_OTHER_WAITS";
+	if (g->waits)
+		return SQLITE_OK;
+	g->waits = calloc(1, sizeof(*g->waits));
+	if (!g->waits)
+		return SQLITE_NOMEM;
+	if (g->descriptor_count)
+		qsort(g->descriptors, g->descriptor_count, sizeof(*g->descriptors),
+			descriptor_order);
+	launches_sort(g);
+	int code = ends_collect(g);
+	code = code ? code : path_rows(g->connection, syncs, g, sync_row);
+	code = code ? code : path_rows(g->connection, known, g, known_row);
+	correlations_sort(&g->waits->syncs);
+	if (g->waits->known_count)
+		qsort(g->waits->known, g->waits->known_count, sizeof(*g->waits->known),
+			known_order);
+	return code;
+}
+
+void path_waits_free(struct path_graph *g)
+{
+	struct path_waits *w = g->waits;
+	g->waits = NULL;
+	if (!w)
+		return;
+	for (uint32_t i = 0; i < sizeof(w->wakes) / sizeof(*w->wakes); i++)
+		free(w->wakes[i].list);
+	free(w->pipe_writes.list);
+	free(w->pipe_reads.list);
+	free(w->known_writes.list);
+	free(w->other_writes.list);
+	free(w->thread_ends.list);
+	free(w->process_ends.list);
+	map_release(&w->processes);
+	map_release(&w->pipes);
+	free(w->syncs.list);
+	free(w->works.list);
+	free(w->known);
+	free(w);
+}
+
+/* Return whether a call waited for somebody, where nobody is known. Who sleeps, until a timeout,
+ * too, or reads a file, waits for nobody; nor does pthread_join() for a thread that had ended, or
+ * who comes last to a barrier of OpenMP. */
+static bool waits_for_unknown(const struct wait_of *o)
+{
+	const struct path_call *c = o->call;
+	const struct path_name *name = path_name_of(o->g, c);
+	switch (name->role) {
+	case ROLE_PROCESS:
+	case ROLE_LOCK:
+	case ROLE_CONDITION:
+	case ROLE_SEMAPHORE:
+	case ROLE_BARRIER:
+	case ROLE_POLL:
+	case ROLE_DEVICE:
+	case ROLE_WAIT:
+		return !path_timed_out(o->g, c);
+	case ROLE_READ:
+		return !name->trait && (c->value >= 0 || c->value == PATH_NO_VALUE) &&
+			!file_of_call(o->g, o->track, c).is_file;
+	default:
+		return false;
+	}
+}
+
+static int rule_apply(const struct wait_of *o, struct path_wait *ret_wait)
+{
+	switch (path_name_of(o->g, o->call)->role) {
+	case ROLE_JOIN:
+		return join_find(o, ret_wait);
+	case ROLE_PROCESS:
+		return process_find(o, ret_wait);
+	case ROLE_LOCK:
+		return lock_find(o, ret_wait);
+	case ROLE_CONDITION:
+	case ROLE_SEMAPHORE:
+	case ROLE_BARRIER:
+		return object_find(o, ret_wait);
+	case ROLE_READ:
+	case ROLE_POLL:
+		return data_find(o, ret_wait);
+	case ROLE_WRITE:
+		return room_find(o, ret_wait);
+	case ROLE_DEVICE:
+		return device_find(o, ret_wait);
+	default:
+		return SQLITE_OK;
+	}
+}
+
+int path_wait_find(
+	struct path_graph *g, uint32_t track, const struct path_call *c, struct path_wait *ret_wait)
+{
+	const struct wait_of o = {g, track, c, &g->tracks[track]};
+	const struct path_waits *w = g->waits;
+	const struct path_name *name = path_name_of(g, c);
+	const struct known_wait key = {.number = path_number(g, c)};
+	*ret_wait = (struct path_wait){.track = PATH_NOWHERE};
+	if (name->role == ROLE_NONE)
+		return SQLITE_OK;
+	const struct known_wait *known = w->known_count
+		? bsearch(&key, w->known, w->known_count, sizeof(*w->known), known_order)
+		: NULL;
+	const bool is_short = c->end - c->start < PATH_SHORT_NS;
+	if (known)
+		*ret_wait = known->wait;
+	if (known || (is_short && name->role != ROLE_LOCK && name->role != ROLE_BARRIER))
+		return SQLITE_OK;
+	int code = rule_apply(&o, ret_wait);
+	if (!code && !ret_wait->how && c->error == ERROR_INTERRUPTED &&
+		(name->role == ROLE_POLL || name->role == ROLE_WAIT))
+		interrupted_find(&o, ret_wait);
+	if (!code && !ret_wait->how && !is_short && waits_for_unknown(&o))
+		ret_wait->how = HOW_UNKNOWN;
+	return code;
+}
+
+#endif

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * waits.h - what ended the wait of a call: which track, when, and how sure that is.
+ *
+ * The rules are in waits.c, one function for each role. What they look up is sorted when it is
+ * needed first. Functions return a code of SQLite. One thread; allocates.
+ */
+#ifndef READER_SQL_PATH_WAITS_H
+#define READER_SQL_PATH_WAITS_H
+
+#ifdef HAVE_SQLITE
+
+#include "reader/sql/path/graph.h"
+
+/* exact: by object and order, or by the id of the process; likely: by time alone; unknown: the call
+ * waited, and nobody is known to have ended that; none: it waited for nobody. */
+enum path_how { HOW_NONE, HOW_EXACT, HOW_LIKELY, HOW_UNKNOWN };
+
+struct path_wait {
+	uint32_t track; /* index, or PATH_NOWHERE */
+	int64_t time;
+	enum path_how how;
+};
+
+/* Read what the database says of waits, when the threads have been read, unless that has been done.
+ */
+int path_waits_read(struct path_graph *g);
+/* Free what was read, before the graph is released. */
+void path_waits_free(struct path_graph *g);
+
+/* Find what ended the wait of a call of a thread. */
+int path_wait_find(struct path_graph *g, uint32_t track, const struct path_call *c,
+	struct path_wait *ret_wait);
+
+/* Return whether a call ended because its timeout did, like a sleep. */
+bool path_timed_out(const struct path_graph *g, const struct path_call *c);
+
+/* Return the number of the pipe that a call reads or writes; 0 = none that is known. */
+int64_t path_pipe_of(struct path_graph *g, uint32_t track, const struct path_call *c);
+
+/* Return the call that launched an operation; NULL = none is known. */
+const struct path_launch *path_launch_of(
+	struct path_graph *g, uint32_t track, const struct path_call *c);
+
+#endif
+
+#endif

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* walk.c - steps of a walk; each finds what ended one wait. */
+#include "reader/sql/path/walk.h"
+
+#ifdef HAVE_SQLITE
+
+void path_walk_begin(
+	struct path_walk *w, struct path_graph *g, uint32_t track, int64_t start, int64_t end)
+{
+	*w = (struct path_walk){.graph = g, .start = start, .time = end, .track = track};
+}
+
+/* Return the last call of a track that begins before the walk's time; NULL = none. */
+static const struct path_call *call_before(const struct path_walk *w)
+{
+	const struct path_track *t = &w->graph->tracks[w->track];
+	uint32_t low = 0, high = t->outer;
+	while (low < high) {
+		const uint32_t middle = low + (high - low) / 2;
+		if (t->calls[middle].start < w->time)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low ? &t->calls[low - 1] : NULL;
+}
+
+/* Move back to `start`, and return the segment from there, unless it is empty. */
+static bool segment_end(struct path_walk *w, int64_t start, enum path_kind kind,
+	const struct path_call *span, struct path_segment *ret_segment)
+{
+	const int64_t from = start > w->start ? start : w->start;
+	if (from >= w->time)
+		return false;
+	*ret_segment = (struct path_segment){
+		w->number++, from, w->time, w->track, kind, HOW_NONE, span, w->wait, w->wait_track};
+	w->time = from;
+	w->visits = 0;
+	return true;
+}
+
+/* Return whether the walk may go on with a track: it has not been there at this time. */
+static bool may_visit(const struct path_walk *w, uint32_t track)
+{
+	for (uint32_t i = 0; i < w->visits; i++)
+		if (w->visited[i] == track)
+			return false;
+	return track != PATH_NOWHERE && track != w->track && w->visits < PATH_VISITS_MAX;
+}
+
+/* Go on with another track, of which may_visit() is true unless the walk has moved. */
+static void visit(struct path_walk *w, uint32_t from, uint32_t track)
+{
+	w->visited[w->visits++] = from;
+	w->track = track;
+}
+
+/* Go through a call of a thread that the walk is in: to what ended its wait, else to its start. */
+static int call_leave(struct path_walk *w, const struct path_call *c,
+	struct path_segment *ret_segment, bool *ret_has)
+{
+	struct path_wait wait;
+	int code = path_wait_find(w->graph, w->track, c, &wait);
+	if (code)
+		return code;
+	const bool follows = wait.track != PATH_NOWHERE && wait.time > c->start &&
+		wait.time <= w->time && (wait.time < w->time || may_visit(w, wait.track));
+	const uint32_t track = w->track;
+	*ret_has = segment_end(
+		w, follows ? wait.time : c->start, follows ? KIND_WAKE : KIND_SPAN, c, ret_segment);
+	if (follows || wait.how == HOW_UNKNOWN)
+		ret_segment->how = *ret_has ? wait.how : HOW_NONE;
+	if (follows) {
+		visit(w, track, wait.track);
+		w->wait = c;
+		w->wait_track = track;
+	}
+	return SQLITE_OK;
+}
+
+/* Go on from the start of an operation of a stream: to the operation before, or the launch. */
+static bool operation_leave(struct path_walk *w, struct path_segment *ret_segment)
+{
+	const struct path_call *c = w->operation, *before = call_before(w);
+	const struct path_launch *launch = path_launch_of(w->graph, w->track, c);
+	const uint32_t track = w->track;
+	w->operation = NULL;
+	if (!launch || (before && before->end >= launch->end) || !may_visit(w, launch->track))
+		return segment_end(w, before ? before->end : w->start, KIND_QUEUE, c, ret_segment);
+	const bool has = segment_end(w, launch->end, KIND_LAUNCH, c, ret_segment);
+	visit(w, track, launch->track);
+	return has;
+}
+
+/* Go from the start of a track to the one that started it. */
+static bool track_leave(struct path_walk *w, struct path_segment *ret_segment)
+{
+	const struct path_track *t = &w->graph->tracks[w->track];
+	const uint32_t track = w->track;
+	if (!may_visit(w, t->parent))
+		return segment_end(w, w->start, KIND_BEFORE, NULL, ret_segment);
+	const bool has = segment_end(w, t->parent_time, KIND_BEGIN, NULL, ret_segment);
+	visit(w, track, t->parent);
+	w->wait = NULL;
+	return has;
+}
+
+/* Go one step back. Sets *ret_has if that made a segment. */
+static int step_back(struct path_walk *w, struct path_segment *ret_segment, bool *ret_has)
+{
+	const struct path_track *t = &w->graph->tracks[w->track];
+	const struct path_call *c = call_before(w);
+	if (!t->is_stream && t->start >= w->time) {
+		*ret_has = track_leave(w, ret_segment);
+		return SQLITE_OK;
+	}
+	if (c && c->end >= w->time && !t->is_stream)
+		return call_leave(w, c, ret_segment, ret_has);
+	if (w->operation) {
+		*ret_has = operation_leave(w, ret_segment);
+	} else if (c && c->end >= w->time) {
+		*ret_has = segment_end(w, c->start, KIND_SPAN, c, ret_segment);
+		w->operation = c;
+	} else if (t->is_stream) {
+		*ret_has = segment_end(
+			w, c ? c->end : w->start, c ? KIND_QUEUE : KIND_BEFORE, NULL, ret_segment);
+	} else {
+		*ret_has = segment_end(w, c && c->end > t->start ? c->end : t->start, KIND_BETWEEN,
+			NULL, ret_segment);
+	}
+	return SQLITE_OK;
+}
+
+int path_walk_next(struct path_walk *w, struct path_segment *ret_segment)
+{
+	bool has = false;
+	int code = SQLITE_OK;
+	while (!code && !has && w->track != PATH_NOWHERE && w->time > w->start)
+		code = step_back(w, ret_segment, &has);
+	return code ? code : has ? SQLITE_ROW : SQLITE_DONE;
+}
+
+#endif
