@@ -15,6 +15,7 @@
 
 #define STO_CUDA_ENTRY 0x10 /* flag of st_other: a kernel */
 #define KERNELS_MAX 65536u  /* of a module; more have no rows */
+#define HASHED_MAX 2u /* times the bytes of the cubin: code and names that overlap end there */
 
 /* Hashes whole words, since a cubin may have megabytes. */
 uint64_t cuda_code_hash(const uint8_t *code, size_t bytes)
@@ -33,6 +34,7 @@ uint64_t cuda_code_hash(const uint8_t *code, size_t bytes)
 struct cubin {
 	const uint8_t *data;
 	uint64_t bytes, hash;
+	uint64_t left; /* bytes that may still be hashed */
 	Elf64_Ehdr header;
 };
 
@@ -52,10 +54,10 @@ static bool section_at(const struct cubin *c, uint32_t index, Elf64_Shdr *s)
 }
 
 /* Hash a name. Return 0 if it is empty or has no end in its table. */
-static uint64_t name_hash(const struct cubin *c, const Elf64_Shdr *names, uint32_t offset)
+static uint64_t name_hash(struct cubin *c, const Elf64_Shdr *names, uint32_t offset)
 {
 	uint64_t hash = FNV_EMPTY;
-	for (uint64_t i = offset; i < names->sh_size; i++) {
+	for (uint64_t i = offset; i < names->sh_size && c->left; i++, c->left--) {
 		uint8_t letter = c->data[names->sh_offset + i];
 		if (!letter)
 			return i > offset ? hash : 0;
@@ -65,7 +67,7 @@ static uint64_t name_hash(const struct cubin *c, const Elf64_Shdr *names, uint32
 }
 
 static void kernel_put(
-	struct thread *t, const struct cubin *c, const Elf64_Shdr *names, const Elf64_Sym *symbol)
+	struct thread *t, struct cubin *c, const Elf64_Shdr *names, const Elf64_Sym *symbol)
 {
 	uint64_t values[CUDA_COLUMNS_MAX + 1] = {0};
 	Elf64_Shdr code;
@@ -76,6 +78,9 @@ static void kernel_put(
 	uint64_t bytes = symbol->st_size;
 	if (!bytes || bytes > code.sh_size - offset)
 		bytes = code.sh_size - offset;
+	if (bytes > c->left)
+		return;
+	c->left -= bytes;
 	values[COLUMN_CUDA_KERNEL_CODE_NAME_HASH] = name_hash(c, names, symbol->st_name);
 	values[COLUMN_CUDA_KERNEL_CODE_CODE_HASH] =
 		cuda_code_hash(c->data + code.sh_offset + offset, bytes);
@@ -86,7 +91,8 @@ static void kernel_put(
 
 void cuda_kernel_code_put(struct thread *t, const uint8_t *data, size_t bytes, uint64_t hash)
 {
-	struct cubin c = {.data = data, .bytes = bytes, .hash = hash};
+	struct cubin c = {
+		.data = data, .bytes = bytes, .hash = hash, .left = HASHED_MAX * (uint64_t)bytes};
 	Elf64_Shdr symbols = {.sh_type = SHT_NULL}, names;
 	if (!copy_at(&c, 0, &c.header, sizeof(c.header)) ||
 		c.header.e_ident[EI_CLASS] != ELFCLASS64 || c.header.e_machine != EM_CUDA)
