@@ -149,8 +149,9 @@ $(GEN)/%.pb-c.h: $(GEN)/%.pb-c.c ;
 # The SQL of the reports, built into the command. The file depends on the folders, too, so that it is built again after an SQL file was deleted.
 REPORT_FILES := $(wildcard reader/reports/*.sql reader/reports/*/*.sql)
 LIBRARY_FILES := $(wildcard common/schema/libraries/*.def)
-$(GEN)/reports_sql.h: scripts/gen-reports $(REPORT_FILES) $(sort $(dir $(REPORT_FILES))) scripts/gen-library-reports reader/reports/library_sum.sql.in $(LIBRARY_FILES)
-	$(call say,SQL)mkdir -p $(@D) && scripts/gen-library-reports reader/reports/library_sum.sql.in $(GEN)/reports $(LIBRARY_FILES) && \
+REPORT_TEMPLATES := $(wildcard reader/reports/*.sql.in)
+$(GEN)/reports_sql.h: scripts/gen-reports $(REPORT_FILES) $(sort $(dir $(REPORT_FILES))) scripts/gen-template-reports $(REPORT_TEMPLATES) $(LIBRARY_FILES)
+	$(call say,SQL)mkdir -p $(@D) && scripts/gen-template-reports $(GEN)/reports $(LIBRARY_FILES) $(REPORT_TEMPLATES) && \
 		scripts/gen-reports $$(printf '%s\n' $(REPORT_FILES) $(GEN)/reports/*.sql | awk -F/ '{ print $$NF, $$0 }' | LC_ALL=C sort | cut -d' ' -f2) >$@
 
 # The names of the kernel's system calls, by the headers of the machine that builds.
