@@ -107,3 +107,14 @@ uint32_t range_paths_find(const struct range_paths *p, uint32_t process, uint32_
 	}
 	return 0;
 }
+
+uint32_t range_paths_names(
+	const struct range_paths *p, uint32_t path, const char *names[RANGE_NAMES_MAX])
+{
+	uint32_t count = 0;
+	for (uint32_t at = path; at && count < RANGE_NAMES_MAX; at = p->rows[at - 1].parent)
+		count++;
+	for (uint32_t n = count; n-- > 0; path = p->rows[path - 1].parent)
+		names[n] = p->rows[path - 1].name;
+	return count;
+}

@@ -10,6 +10,8 @@
 #include "reader/base/map.h"
 #include "reader/stats/nvtx_ranges.h"
 
+#define RANGE_NAMES_MAX 64u /* names of a path that are written */
+
 /* A name below another path. */
 struct range_path {
 	uint32_t parent;  /* number of the path around it; 0 = none */
@@ -37,5 +39,10 @@ void range_paths_release(struct range_paths *p);
  * several domains may overlap without nesting: then the path has those around the last one that
  * began. `process`: Process.id. */
 uint32_t range_paths_find(const struct range_paths *p, uint32_t process, uint32_t tid, uint64_t ns);
+
+/* Store the names of a path, the outermost first; of a longer path, those of the RANGE_NAMES_MAX
+ * innermost ranges. Returns their number. */
+uint32_t range_paths_names(
+	const struct range_paths *p, uint32_t path, const char *names[RANGE_NAMES_MAX]);
 
 #endif

@@ -27,8 +27,6 @@ enum { STRING_VALUE = 1, INT_VALUE = 3, ARRAY_VALUE = 5 }; /* of AnyValue */
 /* Tables of the dictionary: their fields. */
 enum table { MAPPINGS = 1, LOCATIONS, FUNCTIONS, LINKS, STRINGS, ATTRIBUTE_ROWS, STACKS, TABLES };
 
-#define RANGES_MAX 64u /* NVTX ranges of a sample */
-
 /* Values of attributes are texts of the pool, numbers, and paths of ranges. */
 enum attribute { PID, EXECUTABLE, TID, THREAD, RANK, RANGES, ATTRIBUTES_COUNT };
 static const char *const attribute_names[] = {[PID] = "process.pid",
@@ -127,18 +125,16 @@ static void frame_put(struct otlp *x, const struct profile_frame *f)
 	proto_close(d, message);
 }
 
-/* Append the AnyValue of a path of ranges: of a longer path, the RANGES_MAX innermost. */
+/* Append the AnyValue of a path of ranges. */
 static void ranges_put(struct otlp *x, uint32_t path)
 {
 	struct proto *d = &x->dictionary;
-	const char *names[RANGES_MAX];
-	uint32_t count = 0;
-	for (uint32_t at = path; at && count < RANGES_MAX; at = x->p->ranges->rows[at - 1].parent)
-		names[count++] = x->p->ranges->rows[at - 1].name;
+	const char *names[RANGE_NAMES_MAX];
+	const uint32_t count = range_paths_names(x->p->ranges, path, names);
 	size_t array = proto_open(d, ARRAY_VALUE);
-	while (count--) {
+	for (uint32_t n = 0; n < count; n++) {
 		size_t value = proto_open(d, 1);
-		proto_clean(d, STRING_VALUE, names[count], strlen(names[count]));
+		proto_clean(d, STRING_VALUE, names[n], strlen(names[n]));
 		proto_close(d, value);
 	}
 	proto_close(d, array);

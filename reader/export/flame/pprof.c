@@ -19,14 +19,12 @@
 enum { SAMPLE_TYPE = 1, SAMPLE, MAPPING, LOCATION, FUNCTION, STRING_TABLE };
 enum { TIME_NANOS = 9, DURATION_NANOS = 10, DEFAULT_SAMPLE_TYPE = 14 };
 
-#define RANGES_MAX 64u /* labels of a sample for NVTX ranges */
-
 /* The texts of the labels of a thread. */
 struct labels {
 	uint32_t root; /* root node that the texts belong to; 0 = none */
 	uint32_t process_key, thread_key, rank_key, range_key, process, thread;
-	uint32_t rank;                            /* 0 = none */
-	uint32_t ranges[RANGES_MAX], range_count; /* of NVTX, the outermost first */
+	uint32_t rank;                                 /* 0 = none */
+	uint32_t ranges[RANGE_NAMES_MAX], range_count; /* of NVTX, the outermost first */
 };
 
 struct pprof {
@@ -108,17 +106,13 @@ static void frame_put(struct pprof *x, uint32_t number)
 	proto_close(&x->proto, message);
 }
 
-/* Set the texts of a path of ranges; of a longer path, the RANGES_MAX innermost. */
+/* Set the texts of a path of ranges. */
 static void ranges_of(struct pprof *x, struct labels *l, uint32_t path)
 {
-	l->range_count = 0;
-	for (uint32_t at = path; at && l->range_count < RANGES_MAX; l->range_count++)
-		at = x->p->ranges->rows[at - 1].parent;
-	for (uint32_t n = l->range_count; n-- > 0;) {
-		const struct range_path *row = &x->p->ranges->rows[path - 1];
-		l->ranges[n] = text_of(x, row->name);
-		path = row->parent;
-	}
+	const char *names[RANGE_NAMES_MAX];
+	l->range_count = range_paths_names(x->p->ranges, path, names);
+	for (uint32_t n = 0; n < l->range_count; n++)
+		l->ranges[n] = text_of(x, names[n]);
 }
 
 static void labels_of(struct pprof *x, struct labels *l, uint32_t node)
