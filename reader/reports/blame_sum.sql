@@ -8,7 +8,7 @@
 
 -- Waits on the critical path, and what the thread or stream did meanwhile that ended them: it was that which took the time.
 SELECT 100.0 * sum(s.ns) / (SELECT sum(ns) FROM PATH_SUMS), CAST(sum(s.ns) AS INTEGER), sum(s.count), s.wait_name, c.place, s.wait_track & 0xffffff,
-       s.pid, s.tid, s.stream, s.cause, s.place
+       s.process & 0xffffff, s.tid, s.stream, s.cause, s.place
 FROM PATH_CAUSES AS s LEFT JOIN PATH_CHAINS AS c ON c.source = (s.wait_source = 1) AND c.id = s.wait_chain
 WHERE s.kind <> 'wake' AND s.wait_name IS NOT NULL
-GROUP BY s.wait_name, c.place, s.wait_track, s.pid, s.tid, s.stream, s.cause, s.place ORDER BY 2 DESC, 4, 5, 6, 7, 8, 10, 11;
+GROUP BY s.wait_name, c.place, s.wait_track, s.process, s.tid, s.stream, s.cause, s.place ORDER BY 2 DESC, 4, 5, 6, 7, 8, 10, 11;

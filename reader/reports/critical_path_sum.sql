@@ -7,6 +7,6 @@
 -- arguments: range=GLOB rows=N
 
 -- Sure: of a wait, how sure it is what ended it (shared/path.sql). At: the place of the call, or the function that ran, by CPU samples.
-SELECT 100.0 * sum(ns) / sum(sum(ns)) OVER (), CAST(sum(ns) AS INTEGER), sum(count), CAST(max(longest) AS INTEGER), pid, tid, stream, cause, how, place
-FROM PATH_CAUSES GROUP BY pid, tid, stream, cause, how, place ORDER BY 2 DESC, pid, tid, cause, how, place
+SELECT 100.0 * sum(ns) / sum(sum(ns)) OVER (), CAST(sum(ns) AS INTEGER), sum(count), CAST(max(longest) AS INTEGER), process & 0xffffff, tid, stream, cause, how, place
+FROM PATH_CAUSES GROUP BY process, tid, stream, cause, how, place ORDER BY 2 DESC, process, tid, cause, how, place
 LIMIT coalesce(CAST(argument('rows') AS INTEGER), -1);

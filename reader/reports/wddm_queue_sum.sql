@@ -8,16 +8,16 @@
 
 -- The time in which a queue had a packet, as a part of the time from the first packet of the process to its last.
 WITH packets AS (
-  SELECT *, globalTid >> 24 & 0xffffff AS pid FROM WDDM_PACKETS),
+  SELECT *, globalTid >> 24 AS process FROM WDDM_PACKETS),
 ordered AS (
-  SELECT *, max("end") OVER (PARTITION BY pid, queueType, gpu, context, engineType ORDER BY start, "end" ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before
+  SELECT *, max("end") OVER (PARTITION BY process, queueType, gpu, context, engineType ORDER BY start, "end" ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before
   FROM packets),
 queues AS (
   SELECT sum(max(0, "end" - max(start, coalesce(before, start)))) AS busy, count(*) AS count, avg("end" - start) AS avg, median("end" - start) AS med,
-         min("end" - start) AS min, max("end" - start) AS max, stddev("end" - start) AS stddev, queueType, queueName, pid, gpu, context, engineType
-  FROM ordered GROUP BY pid, queueType, gpu, context, engineType),
+         min("end" - start) AS min, max("end" - start) AS max, stddev("end" - start) AS stddev, queueType, queueName, process, gpu, context, engineType
+  FROM ordered GROUP BY process, queueType, gpu, context, engineType),
 spans AS (
-  SELECT pid, max("end") - min(start) AS ns FROM packets GROUP BY pid),
+  SELECT process, max("end") - min(start) AS ns FROM packets GROUP BY process),
 -- As in nsys, one context has the count of all.
 children AS (
   SELECT context, count(*) AS count FROM WDDM_HW_QUEUE_EVENTS),
@@ -28,10 +28,10 @@ SELECT 100.0 * q.busy / s.ns, q.count, q.avg, q.med, q.min, q.max, q.stddev,
             WHEN q.engineType <> 0 THEN e.name
             WHEN i.friendlyName <> '' THEN i.friendlyName
             ELSE 'Other' END,
-       q.queueType, q.queueName, q.pid, q.gpu, q.context, q.engineType, coalesce(i.nodeOrdinal, 0)
-FROM queues AS q JOIN spans AS s ON s.pid = q.pid
+       q.queueType, q.queueName, q.process & 0xffffff, q.gpu, q.context, q.engineType, coalesce(i.nodeOrdinal, 0)
+FROM queues AS q JOIN spans AS s ON s.process = q.process
      LEFT JOIN TARGET_INFO_WDDM_CONTEXTS AS i ON i.context = q.context
      LEFT JOIN WDDM_HW_QUEUE_EVENTS AS h ON h.parentDxgHwQueue = q.context
      LEFT JOIN children AS c ON c.context = q.context
      LEFT JOIN engines AS e ON e.id = q.engineType
-ORDER BY 1 DESC, q.pid, q.queueType, q.gpu, q.context;
+ORDER BY 1 DESC, q.process, q.queueType, q.gpu, q.context;

@@ -605,7 +605,7 @@ static void import_append(struct to_report *w, const char *name, uint64_t bytes)
 
 static int convert(struct to_report *w, const char *name, uint64_t bytes)
 {
-	static const char *const before[] = {"nvtx", "osrt", "graphics"};
+	static const char *const before[] = {"nvtx", "osrt", "graphics", "devices"};
 	const struct sql_visitor session = {w, NULL, session_take};
 	int error = w->rows && w->batch && w->batch_unknown ? 0 : -ENOMEM;
 	for (size_t i = 0; !error && i < sizeof(before) / sizeof(before[0]); i++)

@@ -121,6 +121,10 @@ def equal_pids():
     d = made.Made(path)
     d.db.execute("CREATE TABLE CUDA_GPU_MEMORY_USAGE_EVENTS (start INTEGER, globalPid INTEGER, deviceId INTEGER, memKind INTEGER, address INTEGER, bytes INTEGER, "
                  "localMemoryPoolAddress INTEGER, correlationId INTEGER, memoryOperationType INTEGER)")
+    d.db.execute("CREATE TABLE LIBTRACE_CUDA_DEVICE (globalTid INTEGER, deviceId INTEGER, uuidId INTEGER)")
+    d.db.execute("ALTER TABLE TARGET_INFO_GPU ADD COLUMN uuid TEXT")
+    for table in ("WDDM_DMA_PACKET_START_EVENTS", "WDDM_DMA_PACKET_STOP_EVENTS"):
+        d.db.execute(f"CREATE TABLE {table} ({made.GRAPHICS[table]})")
     for rank, (allocate, copy) in enumerate((("cudaMalloc", "cudaMemcpyAsync"), ("cudaMallocManaged", "cudaMemcpy"))):
         pid, at = (rank + 1) << 48 | 77 << 24, 1000 * rank
         d.api(at + 100, at + 200, pid | 77, allocate, 1)
@@ -130,6 +134,14 @@ def equal_pids():
         d.copy(at + 350, at + 390, pid, 2, 8, 1, 0, 2)
         d.api(at + 500, at + 510, pid | 77, "cudaLaunchKernel", 3)
         d.kernel(at + 600, at + 700, pid, 3, "k", "k")
+        d.nvtx(at + 20000, at + 120000, pid | 77, "work")
+        d.osrt(at + 30000, at + 90000, pid | 77, "usleep")
+        d.row("LIBTRACE_CUDA_DEVICE", globalTid=pid | 77, deviceId=0, uuidId=d.text(f"aa0{rank}"))
+        d.row("TARGET_INFO_GPU", vmId=pid, id=rank, name=f"GPU {rank}", uuid=f"aa-0{rank}")
+        d.row("TARGET_INFO_CUDA_DEVICE", gpuId=rank, cudaId=0, pid=77)
+        for start, number in ((at, 1), (at + 200, 2)):
+            d.row("WDDM_DMA_PACKET_START_EVENTS", start=start, globalTid=pid | 77, gpu=0, context=rank, engineType=1, uliSubmissionId=number)
+            d.row("WDDM_DMA_PACKET_STOP_EVENTS", start=start + 100, globalTid=pid | 77, gpu=0, context=rank, uliCompletionId=number)
     d.finish()
     live = sorted((r["API Name"], r["NVTX Range"]) for r in lib_merge.rows("cuda_memory_live", path))
     tap.ok(live == [("cudaMalloc", "rank0"), ("cudaMallocManaged", "rank1")], "each allocation has the call and range of its process", live)
@@ -139,6 +151,12 @@ def equal_pids():
     tap.ok(result.out.count(b"cudaMemcpyAsync") == 1, "a synchronous copy has no asynchronous call", result)
     result = trace("analyze", "-r", "gpu_gaps:gap=0.0001", "-f", "json", path)
     tap.ok(result.out.count(b"210") and not result.out.count(b"650"), "a device waits between operations of one process, not of two", result)
+    gpus = {(r["Name"], r["Device"]) for r in lib_merge.rows("cuda_gpu_trace", path) if r["Name"] == "k"}
+    tap.ok(gpus == {("k", "GPU 0 (0)"), ("k", "GPU 1 (0)")}, "device 0 of each process is the GPU of its machine", gpus)
+    queues = [(r["PID"], r["Context"], r["Instances"], r["Utilization (%)"]) for r in lib_merge.rows("wddm_queue_sum", path)]
+    tap.ok(sorted(queues) == [("77", "0", "2", "66.7"), ("77", "1", "2", "66.7")], "queues are busy for a part of the time of their process", queues)
+    calls = [(r["PID"], r["Segments"]) for r in lib_merge.rows("critical_path_sum:range=work", path) if r["Cause"] == "usleep"]
+    tap.ok(calls == [("77", "1")] * 2, "segments of critical paths are summed by process", calls)
     report = recorded(["sh", "-c", "sleep 0.1; true"])
     place = folder()
     a, b, target = (os.path.join(place, n) for n in ("a.rep", "b.rep", "both.rep"))

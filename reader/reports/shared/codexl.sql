@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Rows that 'trace export -t atp', 'csv' and 'occupancy' write, in order of their row ids: calls of each thread and
 -- kernels, both in order of their start, and perf markers. Tables of calls contain only numbers, and each name is
--- stored once, because they are in a temporary file.
+-- stored once, because they are in a temporary file. Needs shared/devices.sql.
 
 -- Arguments of CUDA calls, as far as they were recorded.
 CREATE TEMP TABLE CODEXL_LAUNCHES (process, correlationId, arguments, PRIMARY KEY (process, correlationId)) WITHOUT ROWID;
@@ -78,9 +78,8 @@ FROM CUPTI_ACTIVITY_KIND_KERNEL AS k
      LEFT JOIN StringIds AS whole ON whole.id = k.demangledName
      LEFT JOIN StringIds AS short ON short.id = k.shortName
      LEFT JOIN CODEXL_THREADS AS t ON t.process = k.globalPid >> 24 AND t.correlationId = k.correlationId
-     LEFT JOIN (SELECT * FROM TARGET_INFO_GPU GROUP BY id) AS g
-     ON g.id = coalesce((SELECT d.gpuId FROM TARGET_INFO_CUDA_DEVICE AS d WHERE d.cudaId = k.deviceId AND d.pid = k.globalPid >> 24 & 0xffffff LIMIT 1),
-                        k.deviceId)
+     LEFT JOIN PROCESS_DEVICES AS d ON d.process = k.globalPid >> 24 AND d.device = k.deviceId
+     LEFT JOIN (SELECT * FROM TARGET_INFO_GPU GROUP BY id) AS g ON g.id = coalesce(d.gpu, k.deviceId)
 WHERE k."end" >= k.start
 ORDER BY k.start, k."end";
 

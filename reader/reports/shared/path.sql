@@ -208,7 +208,7 @@ WHERE s.sample IS NOT NULL GROUP BY s.segment, p.place;
 DROP VIEW IF EXISTS temp.PATH_CAUSES;
 CREATE TEMP VIEW PATH_CAUSES AS
 SELECT s.ns, s.count, s.longest, s.kind, s.how, s.wait_track, s.wait_source, s.wait_name, s.wait_chain, s.place,
-       CASE WHEN s.track > 0 THEN s.track >> 24 & 0xffffff ELSE t.process & 0xffffff END AS pid, CASE WHEN s.track > 0 THEN s.track & 0xffffff END AS tid, t.stream,
+       CASE WHEN s.track > 0 THEN s.track >> 24 ELSE t.process END AS process, CASE WHEN s.track > 0 THEN s.track & 0xffffff END AS tid, t.stream,
        CASE s.kind
          WHEN 'between' THEN 'computing'
          WHEN 'begin' THEN 'start of ' || CASE WHEN s.track >> 24 & 0xffffff = s.track & 0xffffff THEN 'process' ELSE 'thread' END

@@ -150,7 +150,7 @@ SELECT 0 AS cuda_overhead, globalTid >> 24 AS process, globalTid & 0xffffff AS t
 FROM CUPTI_ACTIVITY_KIND_OVERHEAD WHERE overheadType BETWEEN 2 AND 8 ORDER BY start;
 
 -- The devices of each process that used one.
-SELECT 0 AS cuda_device, p.process, 0 AS tid, 0 AS time_ns, coalesce(c.cudaId, g.id) AS device_id, g.name, lower(replace(g.uuid, '-', '')) AS uuid,
+SELECT 0 AS cuda_device, p.process, 0 AS tid, 0 AS time_ns, coalesce(c.device, g.id) AS device_id, g.name, lower(replace(g.uuid, '-', '')) AS uuid,
        g.memoryBandwidth / 1000 AS global_memory_bandwidth, g.totalMemory AS global_memory_size, g.constantMemory AS constant_memory_size,
        g.l2CacheSize AS l2_cache_size, g.threadsPerWarp AS threads_per_warp, g.clockRate / 1000 AS core_clock_rate,
        g.asyncEngines AS memcpy_engines, g.smCount AS multiprocessors, g.maxIPC AS max_ipc, g.maxWarpsPerSm AS max_warps_per_multiprocessor,
@@ -162,7 +162,7 @@ FROM (SELECT globalPid >> 24 AS process FROM CUPTI_ACTIVITY_KIND_KERNEL WHERE gl
       UNION SELECT globalPid >> 24 FROM CUPTI_ACTIVITY_KIND_MEMCPY WHERE globalPid IS NOT NULL
       UNION SELECT globalPid >> 24 FROM CUPTI_ACTIVITY_KIND_MEMSET WHERE globalPid IS NOT NULL) AS p
      CROSS JOIN TARGET_INFO_GPU AS g
-     LEFT JOIN TARGET_INFO_CUDA_DEVICE AS c ON c.gpuId = g.id AND c.pid = p.process & 0xffffff;
+     LEFT JOIN PROCESS_DEVICES AS c ON c.gpu = g.id AND c.process = p.process;
 
 SELECT 0 AS thread_name, t.globalTid >> 24 AS process, t.globalTid & 0xffffff AS tid, 0 AS time_ns, s.value AS name
 FROM ThreadNames AS t JOIN StringIds AS s ON s.id = t.nameId
