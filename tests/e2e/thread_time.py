@@ -108,11 +108,13 @@ def threads():
     slept = next(slept for name, _, _, _, _, slept, _ in facts if name == "sleeps")
     row = a.of(sleeper)
     tap.ok(row and row["Blocked"] + row["Runnable"] >= 0.98 * slept and row["Blocked"] > 0, "a sleeper is blocked, or waits for a CPU", (row, slept))
-    names = {r["Name"]: int(r["Total Time (ns)"]) for r in a.rows("offcpu_sum")}
+    waits = a.rows("offcpu_sum")
+    tap.ok(all(int(r["Max (ns)"] or 0) <= int(r["Total Time (ns)"]) for r in waits), "no call waited longer than all calls of its function", waits)
+    names = {r["Name"]: int(r["Total Time (ns)"]) for r in waits}
     whole = sum(int(r["Life (ns)"]) - int(r["Running (ns)"]) for r in a.rows())
     tap.ok(abs(sum(names.values()) - whole) <= 0.001 * whole and {"nanosleep", "pthread_mutex_lock", "pthread_join"} <= set(names),
            "stats -r offcpu_sum names all the time off the CPUs", (names, whole))
-    chains = [r["Callchain"] for r in a.rows("offcpu_sum")]
+    chains = [r["Callchain"] for r in waits]
     tap.ok(any(chain.split(" < ")[1:2] == ["sleeps"] or " < main" in chain for chain in chains), "callchains have names of functions", chains[:5])
     sched = {int(r["TID"]): r for r in a.rows("sched_sum")}
     tap.ok(sleeper in sched and int(sched[sleeper]["Voluntary Switches"]) >= 20 and int(sched[sleeper]["Minor Faults"]) < 200, "stats -r sched_sum counts switches", sched.get(sleeper))
