@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_reader_sql_work.c - tests that the reports of NVTX ranges and of CUDA calls take time in
- * proportion to the size of the database.
+ * test_reader_sql_work.c - tests that the reports of NVTX ranges and of CUDA calls, and the
+ * timeline of the HTML page, take time in proportion to the size of the database.
  *
  * Counted are the steps of SQLite's virtual machine, and the open ranges that a sweep visits. The
  * rows must equal those of a join of all pairs.
@@ -45,7 +45,8 @@ static int step_count(void *user)
 }
 
 /* Add `count` steps, alternately to two threads: each has ranges four deep, three launches with
- * kernels, and a start/end range that crosses that of the thread's previous step. */
+ * kernels, and a start/end range that crosses that of the thread's previous step. Add as many
+ * processes with one call each. */
 static const char rows[] =
 	"INSERT INTO StringIds VALUES (1, 'cudaLaunchKernel'), (2, 'kernel');"
 	"CREATE TEMP TABLE n AS WITH RECURSIVE c(x) AS (SELECT 0 UNION ALL SELECT x + 1 FROM c "
@@ -59,7 +60,11 @@ static const char rows[] =
 	"(1 << 48) + (1000 << 24) + tid, 4 * x + l, 1 FROM n, "
 	"(SELECT 1 AS l UNION SELECT 2 UNION SELECT 9);"
 	"INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL SELECT start + 60, start + 90, correlationId, "
-	"(1 << 48) + (1000 << 24), 2, 2, 0 FROM CUPTI_ACTIVITY_KIND_RUNTIME;";
+	"(1 << 48) + (1000 << 24), 2, 2, 0 FROM CUPTI_ACTIVITY_KIND_RUNTIME;"
+	"INSERT INTO LIBTRACE_PROCESS SELECT (1 << 48) + (2000 + x << 24), t, t + 900 FROM n;"
+	"INSERT INTO LIBTRACE_THREAD_START SELECT start, globalPid + 1 FROM LIBTRACE_PROCESS;"
+	"INSERT INTO OSRT_API SELECT start + 10, start + 50, 27, globalPid + 1, 1 FROM "
+	"LIBTRACE_PROCESS;";
 
 static const char tables[] =
 	"CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT);"
@@ -68,7 +73,11 @@ static const char tables[] =
 	"CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start INTEGER, \"end\" INTEGER, eventClass "
 	"INTEGER, globalTid INTEGER, correlationId INTEGER, nameId INTEGER);"
 	"CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INTEGER, \"end\" INTEGER, correlationId "
-	"INTEGER, globalPid INTEGER, demangledName INTEGER, shortName INTEGER, deviceId INTEGER);";
+	"INTEGER, globalPid INTEGER, demangledName INTEGER, shortName INTEGER, deviceId INTEGER);"
+	"CREATE TABLE LIBTRACE_PROCESS (globalPid INTEGER, start INTEGER, \"end\" INTEGER);"
+	"CREATE TABLE LIBTRACE_THREAD_START (timestamp INTEGER, globalTid INTEGER);"
+	"CREATE TABLE OSRT_API (start INTEGER, \"end\" INTEGER, eventClass INTEGER, globalTid "
+	"INTEGER, nameId INTEGER);";
 
 static bool database_open(struct sql *s, int count)
 {
@@ -135,6 +144,29 @@ static void work_grows_as_rows_do(void)
 	}
 }
 
+/* Return the steps that the tables of the timeline take, or 0 if they fail. */
+static uint64_t timeline_work(int count)
+{
+	static const char *const files[] = {
+		"nvtx", "osrt", "graphics", "thread_time", "thread_states", "timeline"};
+	struct sql s;
+	int error = !database_open(&s, count);
+	steps = 0;
+	sqlite3_progress_handler(s.connection, STEPS_COUNTED, step_count, NULL);
+	for (size_t i = 0; !error && i < sizeof(files) / sizeof(files[0]); i++)
+		error = sql_run(&s, report_shared(files[i]), NULL);
+	sql_close(&s);
+	return error ? 0 : steps;
+}
+
+static void timeline_grows_as_processes_do(void)
+{
+	const uint64_t few = timeline_work(SMALL), many = timeline_work(TIMES * SMALL);
+	check(few && (double)many <= GROWTH * TIMES * (double)few,
+		"timeline: %" PRIu64 " steps, %" PRIu64 " for %d times the processes", few, many,
+		TIMES);
+}
+
 static int number_take(void *user, const struct sql_value *values, int count)
 {
 	(void)count;
@@ -194,6 +226,7 @@ int main(void)
 	if (!mkdtemp(folder))
 		return 1;
 	work_grows_as_rows_do();
+	timeline_grows_as_processes_do();
 	sweep_visits_what_is_open();
 	rmdir(folder);
 	return tap_done();

@@ -345,9 +345,9 @@ static int details_print(struct timeline *t)
 	return error;
 }
 
-#define THREAD_NAME                                                                              \
-	"coalesce((SELECT s.value FROM ThreadNames AS t JOIN StringIds AS s ON s.id = t.nameId " \
-	"WHERE t.globalTid = l.process << 24 | l.tid ORDER BY t.priority DESC LIMIT 1), '') "
+#define THREAD_NAME                                                         \
+	"coalesce((SELECT n.name FROM THREAD_NAMES AS n WHERE n.globalTid " \
+	"= l.process << 24 | l.tid), '') "
 
 int page_timeline(FILE *out, struct sql *s, size_t bytes_most)
 {

@@ -22,10 +22,12 @@ FROM (SELECT globalTid, min(start) AS start, max("end") AS "end" FROM OSRT_API W
       UNION ALL SELECT globalTid, timestamp, timestamp FROM LIBTRACE_THREAD_END)
 GROUP BY globalTid;
 
+-- The name of each thread: that of the highest priority.
 DROP TABLE IF EXISTS temp.THREAD_NAMES;
-CREATE TEMP TABLE THREAD_NAMES AS
-SELECT t.globalTid, s.value AS name FROM ThreadNames AS t JOIN StringIds AS s ON s.id = t.nameId;
-CREATE INDEX temp.THREAD_NAMES_ORDER ON THREAD_NAMES (globalTid);
+CREATE TEMP TABLE THREAD_NAMES (globalTid INTEGER PRIMARY KEY, name);
+INSERT OR IGNORE INTO THREAD_NAMES
+SELECT t.globalTid, s.value FROM ThreadNames AS t JOIN StringIds AS s ON s.id = t.nameId
+WHERE typeof(t.globalTid) = 'integer' ORDER BY t.priority DESC;
 
 -- Frames of callchains as texts; a frame without a name is shown with its module.
 DROP VIEW IF EXISTS temp.FRAMES;

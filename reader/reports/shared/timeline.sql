@@ -138,10 +138,11 @@ CREATE INDEX temp.PAGE_ROWS_ORDER ON PAGE_ROWS (level, track, row, start);
 
 -- Lifetimes: of a process (tid 0) until it ended, of a thread from its first to its last known moment. A thread of a
 -- traced process without a recorded end lived until the process ended.
+CREATE TEMP TABLE PAGE_ENDS (process INTEGER PRIMARY KEY, start, "end");
+INSERT INTO PAGE_ENDS
+SELECT globalPid >> 24, min(start) - o.ns, max("end") - o.ns FROM LIBTRACE_PROCESS, PAGE_ORIGIN AS o WHERE typeof(globalPid) = 'integer' GROUP BY 1;
 CREATE TEMP TABLE PAGE_LIFETIMES AS
-WITH ends (process, start, "end") AS MATERIALIZED (
-     SELECT globalPid >> 24, min(start) - o.ns, max("end") - o.ns FROM LIBTRACE_PROCESS, PAGE_ORIGIN AS o GROUP BY 1),
-lives (process, tid, start, "end") AS (
+WITH lives (process, tid, start, "end") AS (
      SELECT globalTid >> 24, globalTid & 0xffffff, start - o.ns, "end" - o.ns FROM THREAD_LIFETIMES, PAGE_ORIGIN AS o
      UNION ALL
      SELECT l.process, l.tid, min(r.start), max(r."end")
@@ -149,10 +150,10 @@ lives (process, tid, start, "end") AS (
      WHERE l.what IN ('nvtx', 'api', 'mpi') AND l.tid <> 0 GROUP BY l.id
      UNION ALL
      SELECT t.globalTid >> 24, t.globalTid & 0xffffff, e."end", e."end"
-     FROM LIBTRACE_THREAD_START AS t JOIN ends AS e ON e.process = t.globalTid >> 24
+     FROM LIBTRACE_THREAD_START AS t CROSS JOIN PAGE_ENDS AS e ON e.process = t.globalTid >> 24
      WHERE t.globalTid NOT IN (SELECT globalTid FROM LIBTRACE_THREAD_END WHERE globalTid IS NOT NULL) AND e."end" > t.timestamp
      UNION ALL
-     SELECT process, 0, start, "end" FROM ends)
+     SELECT process, 0, start, "end" FROM PAGE_ENDS)
 SELECT process, tid, max(min(start), 0) AS start, max("end") AS "end"
 FROM lives WHERE typeof(start) = 'integer' AND typeof("end") = 'integer' AND "end" >= start AND start > -0x1000000000000000 AND "end" < 0x1000000000000000
 GROUP BY process, tid HAVING max("end") > 0;
