@@ -5,6 +5,8 @@
  *     libtrace-host nvml                        properties of GPUs as "name=value", one per line
  *     libtrace-host machine [LIBRARY...]        version of the C library, loadable libraries
  *     libtrace-host cuda [LIBCUPTI]             versions of driver and CUPTI
+ *     libtrace-host metrics LIBCUPTI [CHIP [METRIC,...]]
+ *                                               hardware metrics of GPU chips (gpu_metrics.h)
  *     libtrace-host sample gpus|infiniband|host [NVML [ROOT]]
  *                                               samples of the machine, as records for the writer
  *     libtrace-host debuginfo|executable HEX    path of the file with that build-id, by debuginfod
@@ -24,6 +26,7 @@
 #include <sys/prctl.h>
 
 #include "common/cupti_names.h"
+#include "reader/host/gpu_metrics.h"
 #include "reader/host/library.h"
 #include "reader/host/nvml.h"
 #include "reader/host/sample.h"
@@ -57,8 +60,9 @@ static void cuda_driver_print(void)
 }
 
 /* Print the version and path of a CUPTI library. Returns false if it cannot be loaded. */
-static bool cupti_print(const char *path)
+static bool cupti_print(const char *path, const void *unused)
 {
+	(void)unused;
 	uint32_t number = 0;
 	int (*version)(uint32_t *) = NULL;
 	Dl_info info;
@@ -73,28 +77,42 @@ static bool cupti_print(const char *path)
 	return true;
 }
 
-/* Print `given`, else the first CUPTI that can be loaded of those that the tracer looks for. */
-static void cupti_find(const char *given)
+/* Call print() for `given`, else for the CUPTIs that the tracer looks for, until it returns true.
+ * Return false if it never did. */
+static bool cupti_find(
+	const char *given, bool (*print)(const char *path, const void *user), const void *user)
 {
 	static const char *const names[] = {CUPTI_NAMES}, *const folders[] = {CUPTI_FOLDERS};
 	char path[256];
-	if (given) {
-		cupti_print(given);
-		return;
-	}
+	if (given && *given)
+		return print(given, user);
 	for (size_t f = 0; f < sizeof(folders) / sizeof(*folders); f++)
 		for (size_t n = 0; n < sizeof(names) / sizeof(*names); n++) {
 			snprintf(path, sizeof(path), "%s%s", folders[f], names[n]);
-			if (cupti_print(path))
-				return;
+			if (print(path, user))
+				return true;
 		}
+	return false;
 }
 
 static int cuda(const char *cupti)
 {
 	cuda_driver_print();
-	cupti_find(cupti);
+	cupti_find(cupti, cupti_print, NULL);
 	return fflush(stdout) != 0;
+}
+
+static bool metrics_print(const char *path, const void *question)
+{
+	return gpu_metrics_print(path, question);
+}
+
+/* metrics LIBCUPTI [CHIP [METRIC,...]]: empty texts are as if they were missing. */
+static int metrics(int argc, char **argv)
+{
+	const struct gpu_metrics_question question = {.chip = argc > 1 && *argv[1] ? argv[1] : NULL,
+		.metrics = argc > 2 ? argv[2] : NULL};
+	return !cupti_find(argv[0], metrics_print, &question) || fflush(stdout);
 }
 
 /* ---- this machine ---- */
@@ -173,6 +191,8 @@ int main(int argc, char **argv)
 		return nvml_print();
 	if (argc >= 2 && !strcmp(argv[1], "machine"))
 		return machine_print(argv + 2);
+	if (argc >= 3 && argc <= 5 && !strcmp(argv[1], "metrics"))
+		return metrics(argc - 2, argv + 2);
 	if (argc >= 3 && argc <= 5 && !strcmp(argv[1], "sample"))
 		return sample(argc - 2, argv + 2);
 	if ((argc == 2 || argc == 3) && !strcmp(argv[1], "cuda"))
@@ -180,6 +200,7 @@ int main(int argc, char **argv)
 	if (argc == 3 && (!strcmp(argv[1], "debuginfo") || !strcmp(argv[1], "executable")))
 		return debuginfod(argv[1], argv[2]);
 	fputs("usage: libtrace-host nvml | machine [LIBRARY...] | cuda [LIBCUPTI] | "
+	      "metrics LIBCUPTI [CHIP [METRIC,...]] | "
 	      "sample gpus|infiniband|host [NVML [ROOT]] | debuginfo BUILD-ID | "
 	      "executable BUILD-ID\n",
 		stderr);

@@ -20,6 +20,7 @@
 
 /* clang-format off */
 #define what_if what-if /* a hyphen cannot be in an identifier */
+#define gpu_metrics gpu-metrics
 /* clang-format on */
 #define WORD_OF(name) #name
 #define COMMAND(name, arguments, title, text) {WORD_OF(name), arguments, title, text},

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * gpu_metrics.c - `trace gpu-metrics`: hardware metrics of GPU chips, and the passes that
+ * collecting them takes. CUPTI, which libtrace-host loads, knows them without a GPU.
+ */
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <string.h>
+
+#include "reader/base/companion.h"
+#include "reader/cli/base/message.h"
+#include "reader/cli/commands.h"
+
+#define ANSWER_BYTES (8u << 20) /* a chip has some 4,000 metrics, with a line of 150 bytes each */
+#define PATIENCE_MS 60000
+
+static int refused(const char *chip, const char *error)
+{
+	cli_error("CUPTI does not know the metrics of '%s' (CUptiResult %s); 'trace gpu-metrics' "
+		  "lists the chips that it knows",
+		chip ? chip : "any chip", error);
+	return STATUS_FAILED;
+}
+
+static void metric_print(char *line)
+{
+	const char *words[5] = {"", "", "", "", ""};
+	for (size_t i = 0; i < 5 && line; i++)
+		words[i] = strsep(&line, "\t");
+	printf("%-60s %-10s %-12s %-8s %s\n", words[0], words[1], words[2], words[3], words[4]);
+}
+
+/* Print a line of the answer. Return an exit status. */
+static int line_print(char *line, const char *chip)
+{
+	char *value = strchr(line, '=');
+	if (!value)
+		return 0;
+	*value++ = 0;
+	if (!strcmp(line, "error"))
+		return refused(chip, value);
+	if (!strcmp(line, "unknown")) {
+		cli_error("%s has no metric '%s'; metrics need a suffix, such as .sum or .avg",
+			chip, value);
+		return STATUS_FAILED;
+	}
+	if (!strcmp(line, "metric"))
+		metric_print(value);
+	else if (!strcmp(line, "chip"))
+		puts(value);
+	else
+		printf("%s: %s\n", strcmp(line, "passes") ? "bytes of the configuration" : line,
+			value);
+	return 0;
+}
+
+int command_gpu_metrics(const struct options *o)
+{
+	static char answer[ANSWER_BYTES];
+	const char *chip = o->argc ? o->argv[0] : "", *metrics = o->value[OPT_gpu_metrics_metrics];
+	const char *cupti = o->value[OPT_gpu_metrics_cupti];
+	const char *arguments[] = {"metrics", cupti ? cupti : "", chip, metrics, NULL};
+	int status = 0;
+	if (metrics && !*chip) {
+		cli_error("--metrics needs a chip, such as GH100");
+		return STATUS_FAILED;
+	}
+	if (!companion_ask(arguments, PATIENCE_MS, answer, sizeof(answer))) {
+		cli_error(
+			"cannot list metrics: there is no CUPTI of CUDA 12.6 or later; see 'trace "
+			"doctor', or name it by '--cupti FILE'");
+		return STATUS_FAILED;
+	}
+	for (char *next = answer, *line; (line = strsep(&next, "\n"));) {
+		const int failed = line_print(line, chip);
+		status = failed ? failed : status;
+	}
+	return status;
+}

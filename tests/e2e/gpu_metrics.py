@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Hardware metrics of GPU chips by the real libcupti, which needs no GPU (trace gpu-metrics)."""
+import glob
+import os
+
+import lib
+from lib import tap, trace
+
+CUPTI = next((path for pattern in ("/usr/local/cuda*/lib*/libcupti.so.13", "/usr/local/cuda*/extras/CUPTI/lib64/libcupti.so.13", os.path.join(lib.BUILD, "cuda/lib/libcupti.so.13"))
+              for path in sorted(glob.glob(pattern))), None)
+
+
+def asked(*arguments):
+    return trace("gpu-metrics", "--cupti", CUPTI, *arguments)
+
+
+def passes(chip, metrics):
+    result = asked(chip, "--metrics", metrics)
+    words = dict(line.split(": ") for line in result.out.decode().splitlines())
+    return result.status, int(words.get("passes", 0)), int(words.get("bytes of the configuration", 0))
+
+
+def lists():
+    chips = asked().out.decode().split()
+    tap.ok({"TU102", "GA100", "GA102", "GH100", "AD102", "GB202"} <= set(chips), "chips of five generations are listed", chips)
+    for chip in ("TU102", "GA100", "GH100"):
+        result = asked(chip)
+        rows = {line.split()[0]: line.split() for line in result.out.decode().splitlines()}
+        tap.ok(result.status == 0 and len(rows) > 1000 and rows["sm__cycles_active"][1:] == "counter gpc_cycle sm # of cycles with at least one warp in flight".split()
+               and rows["sm__throughput"][1] == "throughput" and {row[1] for row in rows.values()} == {"counter", "ratio", "throughput"},
+               f"{chip}: metrics with type, unit, hardware unit and description", (len(rows), rows.get("sm__cycles_active")))
+
+
+def plans():
+    status, one, small = passes("GH100", "sm__cycles_active.avg")
+    tap.ok((status, one) == (0, 1) and small > 0, "one metric is collected in one pass", (status, one, small))
+    many = ("sm__cycles_active.avg,sm__throughput.avg.pct_of_peak_sustained_elapsed,dram__bytes.sum,l1tex__t_sector_hit_rate.pct,"
+            "smsp__inst_executed.sum,lts__t_sectors_op_read.sum,sm__warps_active.avg.pct_of_peak_sustained_active")
+    status, more, large = passes("GH100", many)
+    tap.ok(status == 0 and more > 1 and large > small, "metrics of many units take several passes", (status, more, large))
+    result = asked("GH100", "--metrics", "sm__cycles_active.avg,bogus__metric.sum,dram__bytes.sum")
+    tap.ok(result.status == 2 and not result.out and result.err.count(b"\n") == 1 and b"GH100 has no metric 'bogus__metric.sum'" in result.err, "an unknown metric is named, and no other", result.err)
+
+
+def refusals():
+    result = asked("XX100")
+    tap.ok(result.status == 2 and b"does not know the metrics of 'XX100'" in result.err, "an unknown chip is refused", result.err)
+    result = trace("gpu-metrics", "--cupti", "/nonexistent/libcupti.so")
+    tap.ok(result.status == 2 and b"no CUPTI of CUDA 12.6" in result.err, "without CUPTI it says so", result.err)
+    result = asked("--metrics", "sm__cycles_active.avg")
+    tap.ok(result.status == 2 and b"needs a chip" in result.err, "metrics need a chip", result.err)
+
+
+if not CUPTI:
+    tap.skip("trace gpu-metrics", "no libcupti.so.13")
+    tap.finish()
+lib.main(lists, plans, refusals)
