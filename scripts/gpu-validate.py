@@ -58,6 +58,7 @@ LIMIT_S = 120  # time limit of one command
 ARCHIVED_BYTES = 4 << 20  # largest file that is archived
 GOAL_NS = 1500  # per launch, API and kernels traced, no callchains
 GOAL_OF = "tracer, API and kernels, no callchains"
+SAMPLE_REPORTS = ("gpu_metric_sum", "gpu_clock_sum", "host_sum")
 
 Json = Dict[str, Any]  # an object that a program printed
 Traced = Tuple[str, str, Sequence[str], Sequence[str]]  # a row of TRACED
@@ -722,6 +723,63 @@ def rest_cost(machine: Machine, with_cuda: bool, section: Section) -> None:
     section.table(("program", "", "ms, median", "ms of processors", "ratio of the times to no tool"), rows)
 
 
+# ---- samples of the machine ----
+
+
+def nvml_of(machine: Machine) -> str | None:
+    """Return the NVML to load: "" is that of the system, for the simulated device the stand-in of the tests with one
+    GPU; None if that is not built."""
+    if not machine.sim:
+        return ""
+    built, path = os.path.join(BUILD, "tests/apps/libnvml.so"), os.path.join(machine.out, "libnvml.so")
+    if not os.path.exists(built):
+        return None
+    shutil.copy(built, path)
+    with open(path + ".txt", "w", encoding="ascii") as file:
+        file.write("NVML_GPUS=1\n")
+    return path
+
+
+def sampling_cost(machine: Machine, nvml: str) -> float | None:
+    """Return the processor time that NVML and its sampler take, in ms per second."""
+    seconds = 1 if machine.quick else 5
+    host = os.path.join(BUILD, "lib/libtrace/libtrace-host")
+    with subprocess.Popen([host, "sample", "gpus", nvml], stdout=subprocess.DEVNULL, env=machine.env()) as process:
+        time.sleep(seconds)
+        used = read_file(f"/proc/{process.pid}/schedstat").split()
+        process.kill()
+    return int(used[0]) / 1e6 / seconds if used else None
+
+
+def samples(machine: Machine, section: Section) -> None:
+    """Sample the machine while a program runs, and compare the number of GPUs with nvidia-smi's."""
+    report, nvml = os.path.join(machine.out, "samples.rep"), nvml_of(machine)
+    section.add("### Samples of the machine", "")
+    if nvml is None:
+        section.add("Not run: no stand-in for NVML is built (`make apps`).", "")
+        return
+    argv = [TRACE, "run", "-f", "true", "--machine-samples", "always", "-o", report, "--"]
+    argv += [os.path.join(APPS, "launch_loop"), "20", "500" if machine.quick else "3000"]
+    status, _ = machine.run(argv, LIBTRACE_NVML=nvml)
+    found = [machine.run([TRACE, "stats", "-r", name, "-f", "json", report])[1] for name in SAMPLE_REPORTS]
+    metrics, clocks, host = (json.loads(text) if text.strip() else [] for text in found)
+    gpus = {row["GPU"] for row in metrics}
+    wanted = machine.run(["nvidia-smi", "--list-gpus"])[1].count("GPU ") if shutil.which("nvidia-smi") else None
+    if status != 0 or not gpus or not host or (wanted is not None and not machine.sim and len(gpus) != wanted):
+        section.fail(f"samples: exit status {status}, {len(gpus)} GPUs with samples, nvidia-smi lists {wanted}")
+    section.table(
+        ("metric", "GPU", "samples", "mean", "least", "most"),
+        ((row["Metric"], row["GPU"], row["Samples"], row["Avg"], row["Min"], row["Max"]) for row in metrics),
+    )
+    cost = sampling_cost(machine, nvml)
+    section.add(
+        f"Processor time of sampling the GPUs: {cost:.2f} ms per second." if cost else "Its cost is not known.", ""
+    )
+    section.data["samples"] = {"metrics": metrics, "clocks": clocks, "host": host, "cost ms/s": cost}
+    for name in ("libnvml.so", "libnvml.so.txt") if machine.sim else ():
+        os.unlink(os.path.join(machine.out, name))
+
+
 # ---- 5: recordings ----
 
 
@@ -788,6 +846,7 @@ def main() -> int:
         ("overhead", lambda: overhead(machine, with_cuda, section)),
         ("results and code", lambda: check_code(machine, with_cuda, section)),
         ("cost without launches", lambda: rest_cost(machine, with_cuda, section)),
+        ("samples", lambda: samples(machine, section)),
     )
     for name, step in steps:
         note(name)

@@ -36,6 +36,8 @@ def test_all_right():
     tap.ok(len(costs) >= 8 and all(None not in ns and min(ns) > 0 for ns in costs.values()), "each variant of the launch loop has its figures", costs)
     tap.ok(data.get("goal", {}).get("met") in (True, False) and len(data.get("rest", {})) == 8 and all(None not in runs for runs in data["rest"].values()),
            "the goal is judged, and there are figures without launches", (data.get("goal"), data.get("rest")))
+    sampled = data.get("samples", {})
+    tap.ok(len(sampled.get("metrics", [])) == 12 and sampled["host"] and sampled["cost ms/s"], "a stand-in for NVML is sampled, with its cost", sampled)
     with tarfile.open(os.path.join(out, "buffers.tar.gz")) as archive:
         sizes = {member.name: member.size for member in archive.getmembers() if member.name.endswith(".bin")}
     tap.ok(len(sizes) >= 4 and all(sizes.values()), "recorded buffers are kept", sizes)
