@@ -11,6 +11,7 @@ import sqlite3
 import struct
 import subprocess
 
+import _page
 import lib
 import libdevice as device
 from lib import tap, trace
@@ -113,6 +114,13 @@ def views(path, samples):
     tap.ok("Throttled GPU" in said and "1,290.0" in said and "1,410.0" in said, "analyze warns of a throttled GPU", said)
     metric = {(r["GPU"], r["Metric"]): r for r in json.loads(trace("stats", "-r", "gpu_metric_sum", "-f", "json", path).out)}
     tap.ok(metric[1, "NVML power [mW]"]["Avg"] == 250001 and metric[0, "NVML SM clock [MHz]"]["Samples"] == total, "gpu_metric_sum: each metric of each GPU", metric)
+    (content,) = _page.write(path + ".html", path).content["reports"]
+    timeline = content["timeline"]
+    texts = {number: text for number, _, text, _ in timeline["names"]}
+    track = {row[0] for row in timeline["tracks"] if row[3] == "machine" and (row[4], row[5]) == (0, 1)}
+    got = [texts[row.name] for row in sorted(_page.level_rows(timeline["levels"][0])) if row.track in track]
+    states = ["up to 100 % busy" + (", throttled by power" if s["throttle_reasons"] else "") for s in samples[0]]
+    tap.ok(len(track) == 1 and got == [s for n, s in enumerate(states) if not n or states[n - 1] != s], "the page has a track for each GPU, with the times in which it was throttled", got)
     chrome = path + ".json"
     trace("export", "-t", "chrome", "-o", chrome, path)
     with open(chrome, encoding="utf-8") as file:

@@ -2,7 +2,7 @@
 -- The timeline of 'trace report --html': tracks, names, and the events of each track, in rows in which events do not
 -- overlap. A process is globalTid >> 24. Every event has a track (kind, process, thread or device) and a name (text and
 -- detail). An event's number is the id of its row << 4 plus its source: 0 NVTX, 1 CUDA API, 2 OS runtime, 3 kernel, 4
--- copy, 5 memory set, 6 graph, 7 to 10 MPI, 11 state or memory, 12 sample, 13 GIL, 14 OpenMP and graphics, 15 output.
+-- copy, 5 memory set, 6 graph, 7 to 10 MPI, 11 state, memory or machine, 12 sample, 13 GIL, 14 OpenMP and graphics, 15 output.
 
 CREATE TEMP TABLE PAGE_TRACKS (id INTEGER PRIMARY KEY, process, tid, what, device, stream, UNIQUE (process, tid, what, device, stream));
 CREATE TEMP TABLE PAGE_NAMES (id INTEGER PRIMARY KEY, class, text, detail, kind, UNIQUE (class, text, detail));
@@ -25,6 +25,32 @@ SELECT row_number() OVER () AS id, globalPid, deviceId, time AS start, max(until
        CASE WHEN level <= 0 THEN 'nothing in use'
             ELSE printf('up to %.1f MiB in use%s', peak * level / 16 / 1048576.0, CASE WHEN level >= 16 THEN ' (peak)' ELSE '' END) END AS text
 FROM levels;
+
+-- States of the machine by its samples: runs of samples of a GPU, or of the CPUs, with the same text, which end where
+-- samples are missing; what interfaces sent and received. Streams: 1 GPU, 2 network, 3 CPUs. Needs shared/gpu_clocks.sql.
+CREATE TEMP VIEW PAGE_MACHINE AS
+WITH samples AS (
+  SELECT globalTid >> 24 AS process, 1 AS stream, gpu AS device, timestamp AS time, isHeld,
+         CASE WHEN utilization IS NULL THEN 'utilization not known' WHEN utilization = 0 THEN 'idle'
+              ELSE 'up to ' || ((utilization + 24) / 25 * 25) || ' % busy' END ||
+         CASE WHEN isHeld IS NOT 1 THEN '' WHEN reasons & 0x60 THEN ', throttled by temperature' WHEN reasons & 0x284 THEN ', throttled by power'
+              ELSE ', throttled by hardware' END AS text
+  FROM GPU_SAMPLES
+  UNION ALL
+  SELECT globalTid >> 24, 3, 0, timestamp, 0, 'up to ' || ((busyPermille + 124) / 125 * 12.5) || ' % busy' FROM LIBTRACE_HOST_SAMPLE WHERE reported & 1),
+marked AS (
+  SELECT *, text IS NOT lag(text) OVER so_far OR time - lag(time) OVER so_far > 300000000 AS isNew, lead(time) OVER so_far AS next
+  FROM samples WINDOW so_far AS (PARTITION BY process, stream, device ORDER BY time)),
+runs AS (SELECT *, sum(isNew) OVER (PARTITION BY process, stream, device ORDER BY time ROWS UNBOUNDED PRECEDING) AS run FROM marked)
+SELECT process, stream, device, min(time) AS start, max(CASE WHEN next - time <= 300000000 THEN next ELSE time END) AS "end", text,
+       CASE WHEN max(isHeld) THEN 'throttled' ELSE 'machine' END AS class
+FROM runs GROUP BY process, stream, device, run
+UNION ALL
+SELECT s.globalTid >> 24, 2, s.nameId, s.start, s.start + s.duration,
+       n.value || CASE WHEN s.port THEN ' port ' || s.port ELSE '' END || ': ' ||
+       CASE WHEN s.rxBytes + s.txBytes = 0 THEN 'nothing' WHEN s.bytesPerMs < 1000 THEN 'less than 1 MB/s' WHEN s.bytesPerMs < 100000 THEN '1 to 100 MB/s'
+            WHEN s.bytesPerMs < 1000000 THEN '0.1 to 1 GB/s' ELSE '1 GB/s or more' END, 'machine'
+FROM (SELECT *, 1000000.0 * (rxBytes + txBytes) / duration AS bytesPerMs FROM LIBTRACE_NIC_SAMPLE WHERE duration > 0) AS s JOIN StringIds AS n ON n.id = s.nameId;
 
 CREATE TEMP VIEW PAGE_EVENTS AS
 SELECT e.id << 4 AS event, e.start, coalesce(e."end", e.start) AS "end", e.globalTid >> 24 AS process,
@@ -70,6 +96,8 @@ SELECT id << 4 | 11, start, "end", globalTid >> 24, globalTid & 0xffffff, 'state
 UNION ALL
 SELECT id << 4 | 11, start, "end", globalPid >> 24, 0, 'memory', deviceId, 0, 'memory', text, '' FROM PAGE_MEMORY
 UNION ALL
+SELECT row_number() OVER () << 4 | 11, start, "end", process, 0, 'machine', device, stream, class, text, '' FROM PAGE_MACHINE
+UNION ALL
 -- The innermost function that the callchain has.
 SELECT c.id << 4 | 12, c.start, c.start, c.globalTid >> 24, c.globalTid & 0xffffff, 'sample', 0, 0, 'sample',
        coalesce((SELECT s.value FROM SAMPLING_CALLCHAINS AS f JOIN StringIds AS s ON s.id = f.symbol WHERE f.id = c.id AND f.specialEntry IS NOT 1
@@ -104,7 +132,7 @@ FROM LIBTRACE_STREAM_WRITE AS w JOIN StringIds AS s ON s.id = w.textId WHERE w.g
 
 INSERT INTO PAGE_TRACKS (process, tid, what, device, stream)
 SELECT DISTINCT process, tid, what, device, stream FROM PAGE_EVENTS
-ORDER BY process, what NOT IN ('gpu', 'memory'), tid, CASE what WHEN 'nvtx' THEN 0 WHEN 'state' THEN 1 WHEN 'sample' THEN 2 WHEN 'gil' THEN 3 ELSE 4 END, what, device, stream;
+ORDER BY process, what NOT IN ('gpu', 'memory', 'machine'), tid, CASE what WHEN 'nvtx' THEN 0 WHEN 'state' THEN 1 WHEN 'sample' THEN 2 WHEN 'gil' THEN 3 ELSE 4 END, what, device, stream;
 
 INSERT INTO PAGE_NAMES (class, text, detail)
 SELECT DISTINCT class, text, detail FROM PAGE_EVENTS;

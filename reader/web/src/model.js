@@ -284,6 +284,7 @@ const TITLES = {
 function trackTitle(what, tid, device, stream, thread, api, ranges) {
 	if (what === 'gpu') return `GPU ${device}, stream ${stream}`;
 	if (what === 'memory') return `GPU ${device}, memory`;
+	if (what === 'machine') return ['', `GPU ${device} by NVML`, 'network', 'CPUs of the machine'][stream];
 	if (what === 'nvtx' && !tid) return `${ranges} start/end`;
 	const of = thread ? `${thread} (${tid})` : `thread ${tid}`;
 	const titles = { ...TITLES, api: `${api} API`, nvtx: ranges };
@@ -295,6 +296,8 @@ const HUES = {
 	memcpy: 30,
 	memset: 52,
 	memory: 265,
+	machine: 200,
+	throttled: 0,
 	graph: 110,
 	api: 215,
 	sync: 320,
@@ -323,6 +326,8 @@ export const KINDS = {
 	memcpy: 'copies',
 	memset: 'memory sets',
 	memory: 'GPU memory in use',
+	machine: 'samples of the machine',
+	throttled: 'throttled GPU',
 	graph: 'graphs',
 	api: 'GPU API',
 	sync: 'GPU API calls that wait',

@@ -7,5 +7,15 @@ export const WAITS = new Set(['lock', 'wait', 'sync', 'gil', 'blocked']);
 export const WAITING = new Set([...WAITS, 'io', 'net', 'mpi', 'nvtx']);
 // Kinds that describe time which other events have, too: they count in no sum.
 export const STATES = new Set(['running', 'runnable', 'blocked', 'stopped', 'unknown']);
-export const OVERLAYS = new Set([...STATES, 'sample', 'gil', 'nvtx', 'openmp', 'output', 'memory']);
+export const OVERLAYS = new Set([
+	...STATES,
+	'sample',
+	'gil',
+	'nvtx',
+	'openmp',
+	'output',
+	'memory',
+	'machine',
+	'throttled',
+]);
 export const isBusy = (kind) => !WAITING.has(kind) && !OVERLAYS.has(kind);
