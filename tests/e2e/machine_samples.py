@@ -190,6 +190,24 @@ def killed():
     tap.ok(started and gone, "the processes that sample end with a killed writer", (started, processes(library)))
 
 
+def hostile():
+    """Whatever a sampler writes, the report is sound, and at most 256 records wait for their rows."""
+    home = lib.folder()
+    for name in ("libtrace.so", "libtrace-writer"):
+        shutil.copy(os.path.join(os.path.dirname(lib.LIBRARY), name), home)
+    marker = os.path.join(home, "marker")
+    kinds = b"".join(RECORD.pack(2**64 - 1, 2**64 - 1, kind, 2**32 - 1, 2**64 - 1, *[2**64 - 1] * 12, *[b"\xff" * 64] * 3) for kind in (0, 1, 2, 3, 4, 5, 6, 2**32 - 1))
+    for name, written in (("random bytes", "head -c 1000003 /dev/urandom"), ("half a record", "head -c 100 /dev/zero"), ("impossible records", f"cat {marker}")):
+        with open(os.path.join(home, "libtrace-host"), "w", encoding="ascii") as file:
+            file.write(f"#!/bin/sh\n[ $2 = gpus ] || exit 1\nfor n in 1 2 3 4 5 6 7 8; do {written}; done\nexec sleep 1000 {marker}\n")
+        os.chmod(os.path.join(home, "libtrace-host"), 0o755)
+        with open(marker, "wb") as file:
+            file.write(kinds * 100)
+        path, result = recorded(marker, "sleep", "0.7", env=lib.clean_env(LIBTRACE_HOME=home))
+        tap.ok(result.status == 0 and is_complete(path), f"a sampler that writes {name}: the report is sound", (result.err, trace("check", path).out))
+        tap.ok(lib.wait_until(lambda: not processes(marker), 10), f"a sampler that writes {name}: it is ended", processes(marker))
+
+
 # ---- the kernel's counts ----
 
 RECORD = struct.Struct("=QQIIQ12Q64s64s64s")
@@ -322,4 +340,4 @@ def real_network():
     tap.ok(any(r["Metric"] == "Eth: Bytes sent" and r["Interface"] in names and r["Total"] for r in stats), "nic_metric_sum: totals by interface", stats)
 
 
-lib.main(of_gpus, when, hangs, lies, killed, of_network, clocks, real_network)
+lib.main(of_gpus, when, hangs, lies, killed, hostile, of_network, clocks, real_network)
