@@ -38,6 +38,7 @@ enum path_sum {
 	NS,
 	UNKNOWN_NS,
 	COMPUTING_NS,
+	IS_SCHEDULED,
 	LOCKS_NS,
 	EXACT,
 	LIKELY,
@@ -66,6 +67,7 @@ static int sums_read(struct sql *s, int64_t ret_sum[SUMS])
 		"CAST(round(total(ns)) AS INTEGER), "
 		"CAST(total(CASE WHEN how = 'unknown' OR kind = 'before' THEN ns END) AS INTEGER), "
 		"CAST(total(CASE WHEN kind = 'between' THEN ns END) AS INTEGER), "
+		"EXISTS (SELECT 1 FROM PATH_FACTS), "
 		"CAST(total(CASE WHEN how = 'unknown' AND (name GLOB 'sem_*wait' OR name GLOB "
 		"'pthread_*lock' OR name GLOB 'pthread_cond*') THEN ns END) AS INTEGER), "
 		"coalesce(sum(CASE how WHEN 'exact' THEN count END), 0), "
@@ -97,6 +99,9 @@ static void sum_print(const int64_t sum[SUMS])
 		sum[SEGMENTS], sum[PATHS], sum[PATHS] == 1 ? "" : "s", (double)sum[NS] / 1e9,
 		share(sum[UNKNOWN_NS], sum[NS]), share(sum[COMPUTING_NS], sum[NS]), sum[EXACT],
 		sum[LIKELY], sum[UNKNOWN]);
+	if (share(sum[COMPUTING_NS], sum[NS]) >= 1 && !sum[IS_SCHEDULED])
+		printf("Whether threads had a CPU while they computed is not known: record with "
+		       "--thread-time process-tree\n");
 	if (share(sum[LOCKS_NS], sum[NS]) >= 1)
 		printf("Who ended waits for locks, conditions and semaphores of %.6f s is not "
 		       "known: record with --osrt-locks all and --osrt-threshold 0, so that short "

@@ -178,6 +178,37 @@ def files():
     tap.ok(segments and not [s for s in segments if s["Cause"] == "read" and s["Sure"]], "files: nobody is missing who wrote a file for a reader", segments)
 
 
+def gap(name, table, rows):
+    """Return the path of a thread that makes no call for 100 ms, by a table that says what it did meanwhile: (cause, sure, ms); and what trace why prints."""
+    path, tid = os.path.join(folder(), name), 1 << 48 | 1000 << 24 | 1000
+    d = sqlite3.connect(path)
+    d.executescript(f"""
+        CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT);
+        CREATE TABLE OSRT_API (start INTEGER, end INTEGER, eventClass INTEGER, globalTid INTEGER, nameId INTEGER, returnValue INTEGER, callchainId INTEGER);
+        CREATE TABLE LIBTRACE_PROCESS (globalPid INTEGER, pid INTEGER, parentPid INTEGER, start INTEGER, end INTEGER);
+        CREATE TABLE LIBTRACE_THREAD_TIME (timestamp INTEGER, globalTid INTEGER, which INTEGER, cpuTime INTEGER, runDelay INTEGER);
+        CREATE TABLE SCHED_EVENTS (start INTEGER, cpu INTEGER, isSchedIn INTEGER, globalTid INTEGER, threadState INTEGER);
+        INSERT INTO StringIds VALUES (1, 'fsync');
+        INSERT INTO OSRT_API VALUES (0, 1000000, 27, {tid}, 1, 0, 0), (101000000, 102000000, 27, {tid}, 1, 0, 0);
+        INSERT INTO LIBTRACE_PROCESS VALUES ({tid & ~0xffffff}, 1000, 1, 0, 102000000);""")
+    d.executemany(f"INSERT INTO {table} VALUES ({', '.join('?' * len(rows[0]))})", [[tid if value == "tid" else value for value in row] for row in rows])
+    d.commit()
+    d.close()
+    segments = json.loads(trace("why", "--path", "-f", "json", path).out or b"[]")
+    return [(s["Cause"], s["Sure"], s["Duration (ns)"] / 1e6) for s in segments if s["Cause"] != "fsync"], gapless(segments), trace("why", path).out
+
+
+def processors():
+    """The time between two calls is split by what the kernel's counters, or context switches, say of it."""
+    found, apart, _ = gap("counters.sqlite", "LIBTRACE_THREAD_TIME", [(1_000_000, "tid", 4, 0, 0), (101_000_000, "tid", 4, 60_000_000, 30_000_000)])
+    tap.ok(found == [("computing", None, 60), ("runnable, no CPU", "likely", 30), ("off the CPU, in no recorded call", "unknown", 10)] and not apart,
+           "counters: how long a thread ran, waited for a CPU, and did neither", (found, apart))
+    found, apart, _ = gap("switches.sqlite", "SCHED_EVENTS", [(1_000_000, 0, 1, "tid", None), (41_000_000, 0, 0, "tid", 1), (61_000_000, 0, 1, "tid", None), (101_000_000, 0, 0, "tid", 1)])
+    tap.ok(found == [("computing", None, 40), ("runnable, no CPU", "exact", 20), ("computing", None, 40)] and not apart, "switches: when a thread had no CPU", (found, apart))
+    found, _, said = gap("nothing.sqlite", "StringIds", [(2, "x")])
+    tap.ok(found == [("computing", None, 100)] and b"had a CPU while they computed is not known" in said, "neither: trace why says that it is not known", (found, said))
+
+
 def exported():
     """The path is a table for other programs, and other tables keep their columns beside it."""
     report = recorded([app("waited"), "barrier"])
@@ -254,4 +285,4 @@ def samples():
     tap.ok(refused and refused.status == 2 and b"record with -t osrt" in refused.err and not refused.out, "samples without recorded calls: what to record", refused)
 
 
-main(samples, joins, locks, conditions, barriers, children, pipes, teams, many_tasks, children_without_pid, interrupted, unseen_writes, timeouts, files, exported, semaphores, devices, ranges)
+main(samples, joins, locks, conditions, barriers, children, pipes, teams, many_tasks, children_without_pid, interrupted, unseen_writes, timeouts, files, processors, exported, semaphores, devices, ranges)

@@ -132,6 +132,22 @@ FROM (SELECT c.number, c.globalTid, c.start, c."end", (SELECT l.rowid FROM PATH_
      JOIN PATH_ARRIVALS AS l ON l.rowid = c.found
 WHERE l.globalTid <> c.globalTid AND l.start > c.start AND l.start < c."end";
 
+-- Times in which it is known how long a thread ran (`cpu`) and was runnable without a CPU (`delay`): between two context switches, else between
+-- two readings of the kernel's counters.
+DROP VIEW IF EXISTS temp.PATH_FACTS;
+CREATE TEMP VIEW PATH_FACTS AS
+SELECT globalTid, start, following AS "end", CASE WHEN isSchedIn THEN following - start ELSE 0 END AS cpu,
+       CASE WHEN NOT isSchedIn AND (how & 1 OR threadState = 1) THEN following - start ELSE 0 END AS delay, 1 AS is_exact
+FROM (SELECT i.*, l.how, lead(i.start) OVER (PARTITION BY i.globalTid ORDER BY i.start, i.isSchedIn) AS following
+      FROM SCHED_EVENTS AS i LEFT JOIN LIBTRACE_SCHED_SWITCH AS l ON l.id = i.id)
+WHERE following > start
+UNION ALL
+SELECT globalTid, before, timestamp, cpuTime - cpu_before, max(0, runDelay - delay_before), 0
+FROM (SELECT globalTid, timestamp, cpuTime, runDelay, lag(timestamp) OVER following AS before, lag(cpuTime) OVER following AS cpu_before, lag(runDelay) OVER following AS delay_before
+      FROM LIBTRACE_THREAD_TIME WHERE which & 4 AND globalTid NOT IN (SELECT globalTid FROM SCHED_EVENTS WHERE globalTid IS NOT NULL)
+      WINDOW following AS (PARTITION BY globalTid ORDER BY timestamp))
+WHERE timestamp > before AND cpuTime >= cpu_before;
+
 -- The paths to walk: with the argument `range`, that of each NVTX range with such a name, on the thread that ended it. Without it, that of the
 -- first process, else of the thread that ended last.
 DROP TABLE IF EXISTS temp.PATH_GOALS;
@@ -211,6 +227,8 @@ SELECT s.ns, s.count, s.longest, s.kind, s.how, s.wait_track, s.wait_source, s.w
        CASE WHEN s.track > 0 THEN s.track >> 24 ELSE t.process END AS process, CASE WHEN s.track > 0 THEN s.track & 0xffffff END AS tid, t.stream,
        CASE s.kind
          WHEN 'between' THEN 'computing'
+         WHEN 'runnable' THEN 'runnable, no CPU'
+         WHEN 'off' THEN 'off the CPU, in no recorded call'
          WHEN 'begin' THEN 'start of ' || CASE WHEN s.track >> 24 & 0xffffff = s.track & 0xffffff THEN 'process' ELSE 'thread' END
          WHEN 'before' THEN 'before the first event'
          WHEN 'wake' THEN 'waking up from ' || s.name

@@ -3,10 +3,12 @@
 
 DROP TABLE IF EXISTS temp.PATH_SEGMENTS;
 CREATE TEMP TABLE PATH_SEGMENTS AS
-SELECT s.goal, s.number, s.start, s."end", s."end" - s.start AS ns, s.kind, s.track, s.how, s.source, s.chain,
+SELECT s.goal, s.number, s.start, s."end", s."end" - s.start AS ns, s.kind, s.track, s.how, s.source, s.chain, s.gap_start, s.gap_end,
        CASE WHEN s.track > 0 THEN s.track >> 24 & 0xffffff ELSE t.process & 0xffffff END AS pid, CASE WHEN s.track > 0 THEN s.track & 0xffffff END AS tid, t.stream,
        CASE s.kind
          WHEN 'between' THEN 'computing'
+         WHEN 'runnable' THEN 'runnable, no CPU'
+         WHEN 'off' THEN 'off the CPU, in no recorded call'
          WHEN 'begin' THEN 'start of ' || CASE WHEN s.track >> 24 & 0xffffff = s.track & 0xffffff THEN 'process' ELSE 'thread' END
          WHEN 'before' THEN 'before the first event'
          WHEN 'wake' THEN 'waking up from ' || s.name
@@ -20,7 +22,7 @@ DROP TABLE IF EXISTS temp.PATH_SAMPLES;
 CREATE TEMP TABLE PATH_SAMPLES AS
 WITH found AS MATERIALIZED (
   SELECT s.rowid AS segment, p.place, sum(coalesce(l.cpuTime, 1)) AS weight
-  FROM PATH_SEGMENTS AS s JOIN COMPOSITE_EVENTS AS c ON c.globalTid = s.track AND c.start > s.start AND c.start <= s."end"
+  FROM PATH_SEGMENTS AS s JOIN COMPOSITE_EVENTS AS c ON c.globalTid = s.track AND c.start > s.gap_start AND c.start <= s.gap_end
        LEFT JOIN LIBTRACE_CPU_SAMPLE AS l ON l.id = c.id LEFT JOIN PATH_SAMPLED AS p ON p.sample = c.id
   WHERE s.kind = 'between' AND coalesce(l.cpuTime, 1) > 0 GROUP BY s.rowid, p.place)
 SELECT segment, place, 1.0 * weight / sum(weight) OVER (PARTITION BY segment) AS part FROM found;

@@ -11,7 +11,6 @@
 
 #include "common/array.h"
 
-#define TIME_MAX (1ll << 61) /* differences of times do not overflow */
 #define NAMES_MAX (1u << 24)
 #define OBJECTS_FIRST 1u
 
@@ -222,7 +221,7 @@ static bool is_time(sqlite3_stmt *in, int column, int64_t *ret_time)
 	if (sqlite3_column_type(in, column) != SQLITE_INTEGER)
 		return false;
 	*ret_time = sqlite3_column_int64(in, column);
-	return *ret_time > -TIME_MAX && *ret_time < TIME_MAX;
+	return *ret_time > -PATH_TIME_MAX && *ret_time < PATH_TIME_MAX;
 }
 
 static int32_t value_read(sqlite3_stmt *in)

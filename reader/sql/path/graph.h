@@ -30,10 +30,11 @@
 #include "reader/base/map.h"
 #include "reader/base/pool.h"
 
-#define PATH_NOWHERE UINT32_MAX /* index of a track that is not known */
-#define PATH_NO_VALUE INT32_MIN /* the call returned nothing that is known */
-#define PATH_NO_ERROR_KNOWN 255 /* error of a call that has no row of details */
-#define PATH_SHORT_NS 10000     /* a shorter call was not woken up */
+#define PATH_NOWHERE UINT32_MAX   /* index of a track that is not known */
+#define PATH_NO_VALUE INT32_MIN   /* the call returned nothing that is known */
+#define PATH_NO_ERROR_KNOWN 255   /* error of a call that has no row of details */
+#define PATH_TIME_MAX (1ll << 61) /* differences of times do not overflow */
+#define PATH_SHORT_NS 10000       /* a shorter call was not woken up */
 
 enum path_source {
 	PATH_OSRT = 0,
@@ -115,6 +116,7 @@ struct path_graph {
 	struct map track_index, name_index, object_index, stream_index;
 	struct pool pool;         /* texts of names */
 	struct path_waits *waits; /* what waits.c knows */
+	struct path_facts *facts; /* what shares.c knows; it owns that */
 	sqlite3_stmt *name_find;
 	bool has_threads; /* PATH_THREADS has been read */
 };

@@ -82,8 +82,8 @@ static int samples_add(
 	const struct path_sample *end = s->samples + s->sample_count, *first, *at;
 	double weight = 0;
 	int code = SQLITE_OK;
-	first = s->sample_count ? sample_after(s, p->track, p->start) : end;
-	for (at = first; at < end && at->track == p->track && at->time <= p->end; at++)
+	first = s->sample_count ? sample_after(s, p->track, p->gap_start) : end;
+	for (at = first; at < end && at->track == p->track && at->time <= p->gap_end; at++)
 		weight += at->weight;
 	*ret_any = at > first;
 	sum.segment = ++s->segments;

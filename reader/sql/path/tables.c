@@ -57,12 +57,12 @@ static const char *const declarations[TABLES] = {"CREATE TABLE x (track, start, 
 	"CREATE TABLE x (number, source, track, start, \"end\", name, role, object, pipe, value, "
 	"chain, other, other_time, how)",
 	"CREATE TABLE x (goal, number, track, start, \"end\", kind, span, wait, how, source, name, "
-	"chain, is_timeout)",
+	"chain, is_timeout, gap_start, gap_end)",
 	"CREATE TABLE x (track, kind, how, source, name, chain, is_timeout, wait_track, "
 	"wait_source, wait_name, wait_chain, sample, segment, ns, count, longest)"};
 
 static const char *const kinds[] = {
-	"span", "between", "wake", "launch", "queue", "begin", "before"};
+	"span", "between", "wake", "launch", "queue", "begin", "runnable", "off", "before"};
 static const char *const hows[] = {NULL, "exact", "likely", "unknown"};
 static const struct path_table *table_of(const sqlite3_vtab *table)
 {
@@ -109,7 +109,8 @@ static int segment_next(struct path_cursor *c)
 static int waits_ready(struct path_graph *g)
 {
 	int code = path_graph_threads_read(g);
-	return code ? code : path_waits_read(g);
+	code = code ? code : path_waits_read(g);
+	return code ? code : path_facts_read(g);
 }
 
 static int goals_begin(struct path_cursor *c)
@@ -173,6 +174,7 @@ static int path_filter(sqlite3_vtab_cursor *cursor, int number, const char *text
 	path_sums_release(&c->sums);
 	if (!g->connection || (p->table == THREADS && p->shared->cursors == 1)) {
 		path_waits_free(g);
+		path_facts_free(g);
 		code = path_graph_read(g, t->connection);
 	}
 	if (!code && p->table == CALLS)
@@ -330,7 +332,22 @@ static void call_column(struct path_cursor *c, sqlite3_context *out, int column)
 
 static void segment_column(struct path_cursor *c, sqlite3_context *out, int column)
 {
-	enum { GOAL, NUMBER, TRACK, START, END, KIND, SPAN, WAIT, HOW, SOURCE, NAME, CHAIN };
+	enum {
+		GOAL,
+		NUMBER,
+		TRACK,
+		START,
+		END,
+		KIND,
+		SPAN,
+		WAIT,
+		HOW,
+		SOURCE,
+		NAME,
+		CHAIN,
+		TIMEOUT,
+		GAP_START
+	};
 	const struct path_graph *g = graph_of(&c->base);
 	const struct path_segment *s = &c->segment;
 	switch (column) {
@@ -367,8 +384,11 @@ static void segment_column(struct path_cursor *c, sqlite3_context *out, int colu
 		if (s->span && s->span->chain)
 			sqlite3_result_int64(out, s->span->chain);
 		break;
-	default:
+	case TIMEOUT:
 		sqlite3_result_int(out, s->span && path_timed_out(g, s->span));
+		break;
+	default:
+		sqlite3_result_int64(out, column == GAP_START ? s->gap_start : s->gap_end);
 	}
 }
 
@@ -511,6 +531,7 @@ static void shared_destroy(void *table)
 {
 	struct shared *s = ((const struct path_table *)table)->shared;
 	path_waits_free(&s->graph);
+	path_facts_free(&s->graph);
 	path_graph_release(&s->graph);
 	free(s);
 }

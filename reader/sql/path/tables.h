@@ -19,7 +19,7 @@
  * longest. A segment between two calls with CPU samples has a row for each sample, with its share;
  * they have the number `segment`
  *
- * kind: span, between, wake, launch, queue, begin, before (walk.h).
+ * kind: span, between, wake, launch, queue, begin, runnable, off, before (walk.h).
  */
 #ifndef READER_SQL_PATH_TABLES_H
 #define READER_SQL_PATH_TABLES_H

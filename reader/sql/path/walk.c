@@ -32,8 +32,16 @@ static bool segment_end(struct path_walk *w, int64_t start, enum path_kind kind,
 	const int64_t from = start > w->start ? start : w->start;
 	if (from >= w->time)
 		return false;
-	*ret_segment = (struct path_segment){
-		w->number++, from, w->time, w->track, kind, HOW_NONE, span, w->wait, w->wait_track};
+	*ret_segment = (struct path_segment){.number = w->number++,
+		.start = from,
+		.end = w->time,
+		.gap_start = from,
+		.gap_end = w->time,
+		.track = w->track,
+		.kind = kind,
+		.span = span,
+		.wait = w->wait,
+		.wait_track = w->wait_track};
 	w->time = from;
 	w->visits = 0;
 	return true;
@@ -105,6 +113,38 @@ static bool track_leave(struct path_walk *w, struct path_segment *ret_segment)
 	return has;
 }
 
+/* Go back through the time between two calls, down to `start`. Where the kernel's counters or
+ * context switches cover it, it has parts, whose order within the time is not known: running,
+ * without a CPU, off the CPU. */
+static bool between_leave(struct path_walk *w, int64_t start, struct path_segment *ret_segment)
+{
+	struct path_share share;
+	bool has;
+	if (!w->is_split) {
+		start = start > w->start ? start : w->start;
+		path_share_find(w->graph, w->track, start, w->time, &share);
+		w->running = share.start + share.running;
+		w->runnable = w->running + share.runnable;
+		w->split_start = share.start;
+		w->split_end = w->time;
+		w->split_how = share.is_exact ? HOW_EXACT : HOW_LIKELY;
+	}
+	w->is_split = true;
+	if (w->time > w->runnable) {
+		has = segment_end(w, w->runnable, KIND_OFF, NULL, ret_segment);
+		ret_segment->how = HOW_UNKNOWN;
+	} else if (w->time > w->running) {
+		has = segment_end(w, w->running, KIND_RUNNABLE, NULL, ret_segment);
+		ret_segment->how = w->split_how;
+	} else {
+		has = segment_end(w, w->split_start, KIND_BETWEEN, NULL, ret_segment);
+	}
+	ret_segment->gap_start = w->split_start;
+	ret_segment->gap_end = w->split_end;
+	w->is_split = w->time > w->split_start;
+	return has;
+}
+
 /* Go one step back. Sets *ret_has if that made a segment. */
 static int step_back(struct path_walk *w, struct path_segment *ret_segment, bool *ret_has)
 {
@@ -125,8 +165,8 @@ static int step_back(struct path_walk *w, struct path_segment *ret_segment, bool
 		*ret_has = segment_end(
 			w, c ? c->end : w->start, c ? KIND_QUEUE : KIND_BEFORE, NULL, ret_segment);
 	} else {
-		*ret_has = segment_end(w, c && c->end > t->start ? c->end : t->start, KIND_BETWEEN,
-			NULL, ret_segment);
+		*ret_has =
+			between_leave(w, c && c->end > t->start ? c->end : t->start, ret_segment);
 	}
 	return SQLITE_OK;
 }

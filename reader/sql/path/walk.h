@@ -11,23 +11,27 @@
 
 #ifdef HAVE_SQLITE
 
+#include "reader/sql/path/shares.h"
 #include "reader/sql/path/waits.h"
 
 #define PATH_VISITS_MAX 64u /* tracks that a walk visits without moving in time */
 
 enum path_kind {
-	KIND_SPAN,    /* a call or operation */
-	KIND_BETWEEN, /* a thread between two calls */
-	KIND_WAKE,    /* from what ended a wait to the end of the wait */
-	KIND_LAUNCH,  /* from the end of the launch to the start of the operation */
-	KIND_QUEUE,   /* from the operation before to the start of the next */
-	KIND_BEGIN,   /* from the call that started a track to its start */
-	KIND_BEFORE   /* before the first track began */
+	KIND_SPAN,     /* a call or operation */
+	KIND_BETWEEN,  /* a thread between two calls */
+	KIND_WAKE,     /* from what ended a wait to the end of the wait */
+	KIND_LAUNCH,   /* from the end of the launch to the start of the operation */
+	KIND_QUEUE,    /* from the operation before to the start of the next */
+	KIND_BEGIN,    /* from the call that started a track to its start */
+	KIND_RUNNABLE, /* as KIND_BETWEEN, but without a CPU */
+	KIND_OFF,      /* as KIND_BETWEEN, but neither running nor runnable */
+	KIND_BEFORE    /* before the first track began */
 };
 
 struct path_segment {
 	int64_t number; /* counted from the end */
 	int64_t start, end;
+	int64_t gap_start, gap_end; /* of the time between two calls that it is a part of */
 	uint32_t track;
 	enum path_kind kind;
 	enum path_how how;
@@ -45,6 +49,11 @@ struct path_walk {
 	const struct path_call *operation; /* the walk is at its start, and leaves it */
 	const struct path_call *wait;
 	uint32_t wait_track;
+	int64_t split_start, split_end, running,
+		runnable; /* where parts of the time between two calls begin that come
+		next, from its end: off a CPU, without one, running */
+	bool is_split;
+	enum path_how split_how;
 	uint32_t visited[PATH_VISITS_MAX], visits; /* tracks at this time */
 };
 
