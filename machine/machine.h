@@ -40,7 +40,7 @@
  * MACHINE_SAMPLES    cpu_entry(), the handler of tracer/cpu/sample.c; cpu_return(), the return from
  *                    it. machine_registers_of(): the registers of a signal's context, by DWARF
  *                    number.
- * MACHINE_CALLING    For tracer/functions/call.c, which itself uses general registers only.
+ * MACHINE_CALLING    For tracer/functions/, whose hot path uses general registers only.
  *                    machine_can_save_vectors(). struct machine_vectors: room for the registers of
  *                    vectors and floats; machine_vectors_save(), machine_vectors_restore().
  *

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * calling.h - the registers that hold vectors and floats, x86-64. Included by
- * tracer/functions/call.c alone; the contracts are in machine/machine.h.
+ * calling.h - the registers that hold vectors and floats, x86-64. Included by tracer/functions/
+ * alone; the contracts are in machine/machine.h.
  */
 #ifndef MACHINE_X86_64_CALLING_H
 #define MACHINE_X86_64_CALLING_H

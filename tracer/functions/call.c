@@ -348,14 +348,4 @@ void function_leave(struct function_frame *f)
 	THREAD_BARRIER();
 	f->stack->depth = level;
 }
-
-bool function_can_save_vectors(void)
-{
-	return machine_can_save_vectors();
-}
-#else
-bool function_can_save_vectors(void)
-{
-	return false;
-}
 #endif

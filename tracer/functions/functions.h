@@ -157,9 +157,6 @@ void function_leave(struct function_frame *f) __attribute__((visibility("hidden"
 /* Call the hook of a call before or after it; `end_tick` 0 = before. */
 void function_hook_slow(struct function_frame *f, uint64_t end_tick);
 
-/* Return whether the registers can be saved that hold vectors and floats. */
-bool function_can_save_vectors(void);
-
 /* The slow paths of both, which may use all registers, since these are saved around them.
  * function_begin_slow() returns false if the call is not recorded. */
 bool function_begin_slow(struct function_frame *f);

@@ -13,6 +13,9 @@
 #include "tracer/base/libc.h"
 #include "tracer/core/diagnostic.h"
 #include "unwind/rules.h"
+#if MACHINE_FUNCTIONS
+#include MACHINE_CALLING
+#endif
 
 struct function_tables *function_tables;
 struct function_counts function_counts;
@@ -386,6 +389,18 @@ static void refuse(const char *why)
 	function_tables = NULL;
 }
 
+#if MACHINE_FUNCTIONS
+static bool can_save_vectors(void)
+{
+	return machine_can_save_vectors();
+}
+#else
+static bool can_save_vectors(void)
+{
+	return false;
+}
+#endif
+
 void functions_start(void)
 {
 	static void *place;
@@ -394,7 +409,7 @@ void functions_start(void)
 	if (!is_asked && !call_hooks[CALL_HOOKS_OPENMP])
 		return;
 	*(void **)(void *)&function_find_object = libc.dlsym(RTLD_DEFAULT, "_dl_find_object");
-	if (!function_stubs_begin || !function_find_object || !function_can_save_vectors() ||
+	if (!function_stubs_begin || !function_find_object || !can_save_vectors() ||
 		!(rules_cache || rules_open())) {
 		refuse(is_asked ? "calls of library functions are not recorded on " MACHINE_TEXT
 				  " with this C library: they need x86-64 and glibc 2.35 or later"
