@@ -81,9 +81,10 @@ static int flame_print(const struct memory *m, struct sql *s)
 	char arguments[40];
 	snprintf(arguments, sizeof(arguments), "at=%s", m->at);
 	s->arguments = arguments;
-	int error = sql_run(s, report_shared("cuda_memory_use"), NULL);
-	if (!error)
-		error = sql_run(s, report_shared("cuda_memory"), NULL);
+	static const char *const steps[] = {"nvtx", "cuda_memory_use", "cuda_memory"};
+	int error = 0;
+	for (size_t i = 0; !error && i < sizeof(steps) / sizeof(*steps); i++)
+		error = sql_run(s, report_shared(steps[i]), NULL);
 	s->arguments = NULL;
 	return error ? error : sql_run(s, query, &visitor);
 }

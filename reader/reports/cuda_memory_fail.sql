@@ -3,7 +3,7 @@
 -- columns: Time (ns), PID, TID, Requested Bytes, Live Bytes, API Name text, NVTX Range text, Callchain text
 -- needs: CUPTI_ACTIVITY_KIND_RUNTIME
 -- data: failed CUDA allocation
--- before: cuda_memory_use cuda_memory
+-- before: nvtx cuda_memory_use cuda_memory
 -- arguments: rows
 
 -- Live: device memory of the process on all devices at that time.

@@ -3,7 +3,7 @@
 -- columns: Memory (%), Bytes, Allocations, Time (ns), PID, TID, Device ID, Kind text, Allocator text, API Name text, NVTX Range text, Callchain text
 -- needs: CUDA_GPU_MEMORY_USAGE_EVENTS LIBTRACE_CUDA_MAPPING
 -- data: CUDA memory usage
--- before: cuda_memory_use cuda_memory
+-- before: nvtx cuda_memory_use cuda_memory
 -- arguments: rows at (peak, oom, end or ns)
 
 SELECT 100.0 * sum(l.bytes) / nullif(sum(sum(l.bytes)) OVER (PARTITION BY l.globalPid, l.deviceId), 0), sum(l.bytes), count(*),

@@ -6,10 +6,11 @@
  * Run it with devices of 16 MiB (SIM_DEVICE=memory_mib=16). In order: an array of 1 MiB (leaked), a
  * request for an array of 64 MiB that fails; segments of 4 and 2 MiB that are created, mapped and
  * released (in range virtual; with 1 MiB and the leaked segment the peak: 9 MiB), one of 2 MiB that
- * is released but never unmapped (leaked); a request for 32 MiB that fails. Then both segments are
- * unmapped by one call, which frees the first; the second has a reference more, released last. At
- * the end memory of 3 MiB is shared with a second process, which this program starts with the
- * handle as argument; it opens the memory twice and closes it once.
+ * is released but never unmapped (leaked; in a range of the domain of RMM, an allocator); a request
+ * for 32 MiB that fails. Then both segments are unmapped by one call, which frees the first; the
+ * second has a reference more, released last. At the end memory of 3 MiB is shared with a second
+ * process, which this program starts with the handle as argument; it opens the memory twice and
+ * closes it once.
  */
 #include "tests/cuda/did.h"
 
@@ -52,8 +53,15 @@ PLACE void leak_segment(void)
 {
 	CUmemGenericAllocationHandle handle;
 	CUdeviceptr address;
+	nvtxDomainHandle_t domain = nvtxDomainCreateA("librmm");
+	nvtxEventAttributes_t attributes = {.version = NVTX_VERSION,
+		.size = NVTX_EVENT_ATTRIB_STRUCT_SIZE,
+		.messageType = NVTX_MESSAGE_TYPE_ASCII,
+		.message = {.ascii = "allocate"}};
 	CHECK(cuMemAddressReserve(&address, 2 * MIB, 0, 0, 0));
+	nvtxDomainRangePushEx(domain, &attributes);
 	CHECK(segment_create(&handle, 2 * MIB));
+	nvtxDomainRangePop(domain);
 	segment_map(address, 2 * MIB, handle);
 	RIGHT(segment_create(&handle, 32 * MIB) == CUDA_ERROR_OUT_OF_MEMORY);
 }

@@ -87,11 +87,14 @@ def other_kinds():
     def holders(at):
         return {(r["NVTX Range"], " < ".join(r["Callchain"].split(" < ")[:2]), r["Kind"], int(r["Bytes"])) for r in rows("stats", "-r", f"cuda_memory_live:at={at}", "-f", "csv", report)}
     totals = rows("stats", "-r", "cuda_memory_sum", "-f", "csv", report)
-    array, leaked = ("", "keep_array < main", "Array", MIB), ("", "segment_create < leak_segment", "Device", 2 * MIB)
+    array, leaked = ("", "keep_array < main", "Array", MIB), ("allocate", "segment_create < leak_segment", "Device", 2 * MIB)
     tap.ok([(int(r["Peak Bytes"]), int(r["Never Released Bytes"])) for r in totals if r["Peak Bytes"]] == [(9 * MIB, 3 * MIB)], "peak and leaks", totals)
     tap.ok(holders("peak") == {array, leaked, ("virtual", "segment_create < use_segments", "Device", 6 * MIB)}, "the peak has segments by where they were created", holders("peak"))
+    tap.ok({r["Allocator"] for r in rows("stats", "-r", "cuda_memory_live", "-f", "csv", report) if r["NVTX Range"] == "allocate"} == {"RMM"}, "an allocator is told by its NVTX domain")
     shared = ("", "open_shared < main", "IPC", 3 * MIB)
     tap.ok(holders("end") == {array, leaked, shared}, "a segment is free when it has neither references nor mappings; memory of another process has its size", holders("end"))
+    query = "SELECT max(used) AS peak, (SELECT sum(bytes) FROM CUDA_MEMORY_LIVE) AS live, (SELECT count(*) FROM CUDA_ALLOCATIONS WHERE kind = 'IPC') AS shared FROM CUDA_MEMORY_USE"
+    tap.ok(rows("query", "-f", "csv", report, query) == [{"peak": str(9 * MIB), "live": str(9 * MIB), "shared": "2"}], "the tables can be queried in SQL")
     failed = [int(r["Requested Bytes"]) for r in rows("stats", "-r", "cuda_memory_fail", "-f", "csv", report)]
     tap.ok(failed == [64 * MIB, 32 * MIB], "failed allocations of an array and a segment have their sizes", failed)
 

@@ -6,9 +6,9 @@
 -- Databases of nsys do not have the bytes that these wanted.
 DROP TABLE IF EXISTS temp.CUDA_ALLOCATION_CALLS;
 CREATE TEMP TABLE CUDA_ALLOCATION_CALLS (process INTEGER, correlationId INTEGER, globalTid INTEGER, start INTEGER, "end" INTEGER, name TEXT, chain INTEGER,
-                                         failed INTEGER, bytes INTEGER, ranges TEXT, PRIMARY KEY (process, correlationId)) WITHOUT ROWID;
+                                         failed INTEGER, bytes INTEGER, ranges TEXT, allocator TEXT, PRIMARY KEY (process, correlationId)) WITHOUT ROWID;
 INSERT OR IGNORE INTO CUDA_ALLOCATION_CALLS
-SELECT r.globalTid >> 24, r.correlationId, r.globalTid, r.start, r."end", r.name, nullif(r.callchainId, 0), r.returnValue = 2, nullif(f.bytes, 0), NULL
+SELECT r.globalTid >> 24, r.correlationId, r.globalTid, r.start, r."end", r.name, nullif(r.callchainId, 0), r.returnValue = 2, nullif(f.bytes, 0), NULL, NULL
 FROM API_CALLS AS r
      LEFT JOIN LIBTRACE_CUDA_ALLOCATION_FAILED AS f ON r.returnValue = 2 AND f.globalTid = r.globalTid AND f.correlationId = r.correlationId
 WHERE r.globalTid IS NOT NULL AND r.correlationId <> 0
@@ -16,18 +16,19 @@ WHERE r.globalTid IS NOT NULL AND r.correlationId <> 0
            OR (r.globalTid >> 24, r.correlationId) IN (SELECT process, correlationId FROM CUDA_ALLOCATIONS))
 ORDER BY r.start;
 
--- The NVTX ranges around each call, the outermost first.
+-- The NVTX ranges around each call, the outermost first, and the allocator that a domain of theirs belongs to.
 DROP VIEW IF EXISTS temp.CUDA_ALLOCATION_SWEEP;
 CREATE TEMP VIEW CUDA_ALLOCATION_SWEEP AS
 SELECT * FROM THREAD_RANGES
 UNION ALL
 SELECT globalTid, start, "end", NULL, correlationId, NULL, NULL FROM CUDA_ALLOCATION_CALLS;
-UPDATE CUDA_ALLOCATION_CALLS SET ranges = p.path
-FROM (SELECT thread, launch, group_concat(text, '/') AS path
-      FROM (SELECT l.thread, l.launch, coalesce(e.text, s.value, '') AS text
+UPDATE CUDA_ALLOCATION_CALLS SET ranges = p.path, allocator = p.allocator
+FROM (SELECT thread, launch, group_concat(text, '/') AS path, max(CASE domain WHEN 'librmm' THEN 'RMM' END) AS allocator
+      FROM (SELECT l.thread, l.launch, coalesce(e.text, s.value, '') AS text, d.name AS domain
             FROM range_launches('CUDA_ALLOCATION_SWEEP') AS l
                  CROSS JOIN NVTX_EVENTS AS e ON e.id = l.range
                  LEFT JOIN StringIds AS s ON s.id = e.textId
+                 LEFT JOIN NVTX_DOMAINS AS d ON d.pid = e.globalTid >> 24 AND d.domainId = e.domainId
             ORDER BY l.thread, l.launch, l.place DESC)
       GROUP BY thread, launch) AS p
 WHERE p.thread = CUDA_ALLOCATION_CALLS.globalTid AND p.launch = CUDA_ALLOCATION_CALLS.correlationId;
@@ -53,6 +54,7 @@ SELECT id, group_concat(CASE WHEN place <= 8 THEN text END, ' < '),
        max(CASE WHEN text GLOB 'c10::cuda::CUDACachingAllocator*' THEN 'PyTorch'
                 WHEN text GLOB 'rmm::*' THEN 'RMM'
                 WHEN text GLOB 'tsl::BFCAllocator*' OR text GLOB 'tensorflow::BFCAllocator*' THEN 'BFC'
+                WHEN text GLOB '*4cupy_4cuda_6memory_*' THEN 'CuPy'
                 WHEN text GLOB 'cub::*CachingDeviceAllocator*' THEN 'CUB' END)
 FROM (SELECT id, text, row_number() OVER (PARTITION BY id ORDER BY depth) AS place FROM CUDA_ALLOCATION_FRAMES ORDER BY id, depth)
 GROUP BY id;
@@ -73,7 +75,7 @@ FROM (SELECT DISTINCT globalPid, process, deviceId FROM CUDA_ALLOCATIONS) AS d;
 DROP TABLE IF EXISTS temp.CUDA_MEMORY_LIVE;
 CREATE TEMP TABLE CUDA_MEMORY_LIVE AS
 SELECT a.id, m.time, a.globalPid, a.process & 0xffffff AS pid, a.deviceId, a.kind, a.bytes, a.start, c.globalTid, c.name, c.chain, c.ranges,
-       coalesce(f.allocator, CASE WHEN a.pool IS NOT NULL THEN 'pool' ELSE 'CUDA' END) AS allocator, f.text AS callchain
+       coalesce(f.allocator, c.allocator, CASE WHEN a.pool IS NOT NULL THEN 'pool' ELSE 'CUDA' END) AS allocator, f.text AS callchain
 FROM CUDA_MEMORY_MOMENTS AS m
      JOIN CUDA_ALLOCATIONS AS a ON a.globalPid = m.globalPid AND a.deviceId = m.deviceId AND a.start <= m.time AND (a.released IS NULL OR a.released > m.time)
      LEFT JOIN CUDA_ALLOCATION_CALLS AS c ON c.process = a.process AND c.correlationId = a.correlationId
