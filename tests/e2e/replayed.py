@@ -10,6 +10,7 @@ import collections
 import csv
 import ctypes
 import io
+import json
 import os
 import sqlite3
 import sys
@@ -215,6 +216,15 @@ def sums(name, path, report):
         far = {n: (was[n], now[n]) for n in set(was) & set(now)
                if was[n][count] != now[n][count] or abs(int(was[n]["Total Time (ns)"]) - int(now[n]["Total Time (ns)"])) > 2 * int(was[n][count])}
         tap.ok(was and set(was) == set(now) and not far, f"{name}: {which} of both are equal", (sorted(was), sorted(now), far))
+
+
+    for rule, columns in (("gpu_gaps:gap=0:rows=20", ("Duration (ns)", "Device ID")), ("gpu_time_util:threshold=101:chunks=10", ("In-Use (%)", "Duration (ns)", "Device ID"))):
+        found = []
+        for file in (path, report):
+            rows = [row for f in json.loads(trace("analyze", "-r", rule, "-f", "json", file).out) for row in f["rows"]]
+            found.append(sorted(tuple(float(row[c]) for c in columns) for row in rows))
+        near = len(found[0]) == len(found[1]) and all(abs(a - b) <= 4 for was, now in zip(*found) for a, b in zip(was, now))
+        tap.ok(found[0] and near, f"{name}: {rule} finds the same in both", found)
 
 
 def captures():
