@@ -5,6 +5,7 @@ import csv
 import io
 import json
 import os
+import re
 import shutil
 import sqlite3
 import sys
@@ -99,6 +100,20 @@ def other_kinds():
     tap.ok(failed == [64 * MIB, 32 * MIB], "failed allocations of an array and a segment have their sizes", failed)
 
 
+def of_python():
+    """Check that memory that Python allocates has the lines of Python as its callchain."""
+    program = "ctypes_driver.py"
+    if device.missing(program):
+        tap.skip("memory of Python", device.missing(program))
+        return
+    report = device.recorded(device.command(program), LIBTRACE_TRACE="cuda", LIBTRACE_CUDA_BACKTRACE="memory")
+    if report:
+        text = trace("memory", "--flame", "--callchains", "python", report.path).out.decode()
+        with open(device.command(program)[-1], encoding="utf-8") as file:
+            line = next(number for number, line in enumerate(file, 1) if "cuMemAlloc_v2" in line)
+        tap.ok(re.fullmatch(rf"<module> \(ctypes_driver\.py:{line}\);check \(ctypes_driver\.py:\d+\) 4096\n", text), "memory of a Python program has its lines", text)
+
+
 def on_the_page():
     """Check the track of memory in the page: sixteenths of the peak, from each change to the next."""
     report, _ = capture("nvtx_memory_use")
@@ -169,4 +184,4 @@ if REASON:
     tap.skip("device memory", REASON)
     tap.finish()
 else:
-    main(the_devices_count, known_places, other_kinds, on_the_page, the_command, compared)
+    main(the_devices_count, known_places, other_kinds, of_python, on_the_page, the_command, compared)
