@@ -18,7 +18,8 @@
 #include "reader/sql/reports.h"
 #include "reader/sql/views.h"
 
-/* Tables that are computed on demand, and the files of reports/shared that create them, in order. */
+/* Tables that are computed on demand, and the files of reports/shared that create them in this
+ * order. */
 static const struct {
 	const char *table, *steps[3];
 } computed[] = {
