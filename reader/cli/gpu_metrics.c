@@ -5,6 +5,7 @@
  */
 #define _GNU_SOURCE
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "reader/base/companion.h"
@@ -54,18 +55,11 @@ static int line_print(char *line, const char *chip)
 	return 0;
 }
 
-int command_gpu_metrics(const struct options *o)
+/* Print what libtrace-host says. Return an exit status. */
+static int answer_print(char *answer, const char *const *arguments, const char *chip)
 {
-	static char answer[ANSWER_BYTES];
-	const char *chip = o->argc ? o->argv[0] : "", *metrics = o->value[OPT_gpu_metrics_metrics];
-	const char *cupti = o->value[OPT_gpu_metrics_cupti];
-	const char *arguments[] = {"metrics", cupti ? cupti : "", chip, metrics, NULL};
-	int status = 0;
-	if (metrics && !*chip) {
-		cli_error("--metrics needs a chip, such as GH100");
-		return STATUS_FAILED;
-	}
-	if (!companion_ask(arguments, PATIENCE_MS, answer, sizeof(answer))) {
+	int status = STATUS_OK;
+	if (!companion_ask(arguments, PATIENCE_MS, answer, ANSWER_BYTES)) {
 		cli_error(
 			"cannot list metrics: there is no CUPTI of CUDA 12.6 or later; see 'trace "
 			"doctor', or name it by '--cupti FILE'");
@@ -75,5 +69,24 @@ int command_gpu_metrics(const struct options *o)
 		const int failed = line_print(line, chip);
 		status = failed ? failed : status;
 	}
+	return status;
+}
+
+int command_gpu_metrics(const struct options *o)
+{
+	const char *chip = o->argc ? o->argv[0] : "", *metrics = o->value[OPT_gpu_metrics_metrics];
+	const char *cupti = o->value[OPT_gpu_metrics_cupti];
+	const char *arguments[] = {"metrics", cupti ? cupti : "", chip, metrics, NULL};
+	if (metrics && !*chip) {
+		cli_error("--metrics needs a chip, such as GH100");
+		return STATUS_FAILED;
+	}
+	char *answer = malloc(ANSWER_BYTES);
+	if (!answer) {
+		cli_error("out of memory");
+		return STATUS_FAILED;
+	}
+	const int status = answer_print(answer, arguments, chip);
+	free(answer);
 	return status;
 }
