@@ -48,12 +48,22 @@ struct prototype {
  * many words. */
 bool prototype_read(const char *text, const char *end, struct prototype *ret_prototype);
 
-/* Return the value of a word of this type. */
-static inline uint64_t word_value(uint64_t word, uint32_t type)
+/* Return the bits of a word of this type that count. */
+static inline uint64_t word_mask(uint32_t type)
 {
-	if (type == WORD_INT)
-		return (uint64_t)(int64_t)(int32_t)(uint32_t)word;
-	return type == WORD_UINT ? (uint32_t)word : word;
+	return type == WORD_INT || type == WORD_UINT ? UINT32_MAX : UINT64_MAX;
+}
+
+/* Return the bit that is its sign; 0 = it has none. */
+static inline uint64_t word_sign(uint32_t type)
+{
+	return type == WORD_INT ? UINT64_C(1) << 31 : 0;
+}
+
+/* Return the value of a word by its mask and sign, without a branch. */
+static inline uint64_t word_value(uint64_t word, uint64_t mask, uint64_t sign)
+{
+	return ((word & mask) ^ sign) - sign;
 }
 
 /* Return true if words of this type are shown in hexadecimal. */

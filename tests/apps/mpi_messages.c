@@ -178,6 +178,49 @@ static void collectives(MPI_Comm comm, int ranks, int me)
 	collective("MPI_Scan", -1, 5 * S * (ranks - me), 5 * S * (me + 1));
 }
 
+/* Requests of one-sided calls are waited for like others. */
+static void one_sided(void)
+{
+	MPI_Win window;
+	MPI_Request r;
+	int next = (rank + 1) % RANKS;
+	MPI_Win_create(received, sizeof(received), S, MPI_INFO_NULL, MPI_COMM_WORLD, &window);
+	other("MPI_Win_create");
+	MPI_Win_lock_all(0, window);
+	other("MPI_Win_lock_all");
+	MPI_Rput(sent, 3, MPI_DOUBLE, next, 0, 3, MPI_DOUBLE, window, &r);
+	other("MPI_Rput");
+	MPI_Wait(&r, MPI_STATUS_IGNORE);
+	waited("MPI_Wait", 1);
+	MPI_Get_accumulate(sent, 2, MPI_DOUBLE, received + 8, 2, MPI_DOUBLE, next, 4, 2, MPI_DOUBLE,
+		MPI_SUM, window);
+	other("MPI_Get_accumulate");
+	MPI_Fetch_and_op(sent, received + 8, MPI_DOUBLE, next, 4, MPI_SUM, window);
+	other("MPI_Fetch_and_op");
+	MPI_Win_flush(next, window);
+	other("MPI_Win_flush");
+	MPI_Win_unlock_all(window);
+	other("MPI_Win_unlock_all");
+	MPI_Win_free(&window);
+	other("MPI_Win_free");
+}
+
+/* A collective that is started when its request is. */
+static void persistent(void)
+{
+#if MPI_VERSION >= 4
+	MPI_Request r;
+	MPI_Allreduce_init(
+		sent, received, 2, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD, MPI_INFO_NULL, &r);
+	other("MPI_Allreduce_init");
+	MPI_Start(&r);
+	waited("MPI_Start", 1);
+	MPI_Wait(&r, MPI_STATUS_IGNORE);
+	waited("MPI_Wait", 1);
+	MPI_Request_free(&r);
+#endif
+}
+
 int main(int argc, char **argv)
 {
 	char path[4096];
@@ -198,6 +241,8 @@ int main(int argc, char **argv)
 	requests();
 	some_of_many();
 	collectives(MPI_COMM_WORLD, RANKS, rank);
+	one_sided();
+	persistent();
 	MPI_Comm_dup(MPI_COMM_WORLD, &copy);
 	fprintf(out, "communicator %d %d %d\n", size, rank, 0);
 	/* Ranks 2 and 0, in this order; rank 1 has none. */

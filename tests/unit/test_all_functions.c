@@ -83,6 +83,11 @@ static bool reads(const char *text, struct prototype *p)
 	return prototype_read(text, text + strlen(text), p);
 }
 
+static uint64_t value_of(uint64_t word, uint32_t type)
+{
+	return word_value(word, word_mask(type), word_sign(type));
+}
+
 static void test_prototypes(void)
 {
 	struct prototype p;
@@ -105,9 +110,10 @@ static void test_prototypes(void)
 		"at most eight words");
 	check(!reads("_,_,_,_,_,_,_,_,_,_,_,_,_,_,_,_,_,_,_,_,_,_,_,_,_,_,_,_,_,_,_", &p),
 		"at most thirty arguments");
-	check(word_value(0xabcdefffffffff, WORD_INT) == UINT64_MAX &&
-			word_value(0xabcdefffffffff, WORD_UINT) == UINT32_MAX &&
-			word_value(UINT64_MAX, WORD_PLAIN) == UINT64_MAX,
+	check(value_of(0xabcdefffffffff, WORD_INT) == UINT64_MAX &&
+			value_of(0xabcd7fffffff, WORD_INT) == INT32_MAX &&
+			value_of(0xabcdefffffffff, WORD_UINT) == UINT32_MAX &&
+			value_of(UINT64_MAX, WORD_PLAIN) == UINT64_MAX,
 		"the upper half of a 32-bit argument is not a part of it");
 }
 

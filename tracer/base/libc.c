@@ -45,15 +45,19 @@ libc_dlopen_fn libc_dlopen(void)
 	return found;
 }
 
-void *libc_library_of(uint64_t function, const char **ret_file)
+bool libc_library_of(uint64_t function, const char *name, void **ret_library, const char **ret_file)
 {
-	Dl_info info;
+	Dl_info info, same;
 	if (!libc.dladdr || !libc.dlsym || !libc_dlopen() ||
 		!libc.dladdr((const void *)(uintptr_t)function, &info) || !info.dli_fname)
-		return NULL;
-	if (ret_file)
-		*ret_file = info.dli_fname;
-	return libc_dlopen()(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+		return false;
+	const void *found = name ? libc.dlsym(RTLD_DEFAULT, name) : NULL;
+	*ret_file = info.dli_fname;
+	*ret_library = RTLD_DEFAULT;
+	if (found && libc.dladdr(found, &same) && same.dli_fbase == info.dli_fbase)
+		return true;
+	*ret_library = libc_dlopen()(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+	return *ret_library;
 }
 
 void libc_function_find(void *library, const char *name, void *ret_function)

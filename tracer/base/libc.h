@@ -36,9 +36,12 @@ typedef void *(*libc_dlopen_fn)(const char *file, int flags);
  * libc.dlsym is not NULL. */
 libc_dlopen_fn libc_dlopen(void);
 
-/* Return a handle of the library that has the function, which then stays loaded, and its file (may
- * be NULL); NULL = it is not found. Any thread; takes the loader's lock. */
-void *libc_library_of(uint64_t function, const char **ret_file);
+/* Find the library that has the function, and its file. *ret_library is a handle, and the library
+ * then stays loaded; or RTLD_DEFAULT, if the program finds the function `name` (may be NULL) in it:
+ * to open a library before its constructors have run would run them out of order. Return false if
+ * it is not found. Any thread; takes the loader's lock. */
+bool libc_library_of(
+	uint64_t function, const char *name, void **ret_library, const char **ret_file);
 
 /* Find a function of the library: *ret_function is a pointer to it, or NULL. Any thread; takes the
  * loader's lock. */

@@ -48,6 +48,13 @@ struct call_hooks {
 	const char *files, *functions[2];
 	/* Return the number of the hook of a function, from 1 on; 0 = it has none. */
 	uint32_t (*find)(const char *name);
+	/* Called before the first call of a function with a hook can be seen, with its address:
+	 * look up here what takes the loader's lock, which this thread may hold. NULL = nothing.
+	 * Busy. */
+	void (*found)(uint32_t hook, uint64_t real);
+	/* Return false if the hook is called only after calls that are recorded; its scratch words
+	 * are undefined. NULL = all are called before and after. */
+	bool (*has_before)(uint32_t hook);
 	/* Called before and after each call, also of calls that are not recorded. Not called after
 	 * a call that ends by an exception or longjmp. Not yet busy. */
 	void (*before)(uint32_t hook, struct hooked_call *call);

@@ -31,7 +31,7 @@ _Static_assert(offsetof(struct function_frame, number) == 64 &&
 
 /* ---- slow paths ---- */
 
-enum slow_path { SLOW_BEGIN, SLOW_LEAVE, SLOW_RULE, SLOW_CLOCK, SLOW_HOOK };
+enum slow_path { SLOW_BEGIN, SLOW_LEAVE, SLOW_RULE, SLOW_CLOCK, SLOW_HOOK, SLOW_FORKED };
 
 static uint64_t slow_call(enum slow_path path, struct function_frame *f, uint64_t value)
 {
@@ -46,6 +46,8 @@ static uint64_t slow_call(enum slow_path path, struct function_frame *f, uint64_
 	case SLOW_HOOK:
 		function_hook_slow(f, value);
 		return 0;
+	case SLOW_FORKED:
+		return function_child_slow();
 	default:
 		return clock_ticks();
 	}
@@ -112,7 +114,7 @@ static __attribute__((noinline, cold)) uint64_t slow(
 /* Call the hook before the call (end_tick 0), or after it. */
 static void hook_run(struct function_frame *f, uint64_t end_tick)
 {
-	uint32_t source = (f->hook & ~FUNCTION_HOOK_ONLY) / CALL_HOOK_NUMBERS;
+	uint32_t source = FUNCTION_HOOK_NUMBER(f->hook) / CALL_HOOK_NUMBERS;
 	if (!call_hooks[source]->is_plain)
 		slow(SLOW_HOOK, f, end_tick);
 	else if (stack_has(&thread_self, SLOW_STACK_BYTES))
@@ -239,6 +241,11 @@ static inline bool may_copy(const struct thread *t, uint32_t copied)
 	return copied != RULE_REFUSED && stack_has(t, copied + SLOW_STACK_BYTES);
 }
 
+static inline bool has_hook_before(uint32_t hook)
+{
+	return hook && !(hook & FUNCTION_HOOK_AFTER);
+}
+
 /* Call the hook of a call that begins. `is_recorded`: TRACED, else TRACED_BY_HOOK. */
 static __attribute__((noinline, cold)) void hook_before(
 	struct function_frame *f, uint32_t hook, enum function_traced is_recorded)
@@ -261,7 +268,9 @@ static __attribute__((noinline, cold)) void hook_before(
 static inline uint64_t enter_unrecorded(
 	struct function_frame *f, const struct traced_function *function)
 {
-	if (__builtin_expect(function->hook && own_words.alive && !thread_self.vfork_pid, 0))
+	/* Not alive: in a forked child, perhaps its first call. */
+	if (__builtin_expect(has_hook_before(function->hook) && !thread_self.vfork_pid, 0) &&
+		(own_words.alive || slow(SLOW_FORKED, f, 0)))
 		hook_before(f, function->hook, TRACED_BY_HOOK);
 	return function->real;
 }
@@ -301,7 +310,7 @@ uint64_t function_enter(struct function_frame *f)
 	f->hook = function->hook;
 	f->tick = ticks_now(f);
 	open_push(f, names);
-	if (__builtin_expect(function->hook, 0))
+	if (__builtin_expect(has_hook_before(function->hook), 0))
 		hook_before(f, function->hook, TRACED);
 	return function->real;
 }

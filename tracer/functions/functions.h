@@ -40,7 +40,9 @@ struct link_map; /* declared in <link.h> */
 
 /* The hook of a source (enum call_hook_source), by its number there. */
 #define FUNCTION_HOOK(source, number) ((source)*CALL_HOOK_NUMBERS + (number))
-#define FUNCTION_HOOK_ONLY 0x80000000u /* the calls are not recorded, but for the hook */
+#define FUNCTION_HOOK_ONLY 0x80000000u  /* the calls are not recorded, but for the hook */
+#define FUNCTION_HOOK_AFTER 0x40000000u /* called only after calls that are recorded */
+#define FUNCTION_HOOK_NUMBER(hook) ((hook) & ~(FUNCTION_HOOK_ONLY | FUNCTION_HOOK_AFTER))
 
 /* The row of patterns of call_hooks that is no LIBRARY row, plus 1. */
 #define FUNCTION_HOOK_ROW (LIBRARY_ROWS + 1u)
@@ -50,16 +52,18 @@ struct traced_function {
 	uint64_t real;
 	struct name *name;  /* its domain is the name of the library */
 	uint32_t prototype; /* index in `prototypes`; 0 = no word is kept */
-	uint32_t hook;      /* FUNCTION_HOOK(), and FUNCTION_HOOK_ONLY; 0 = none */
+	uint32_t hook;      /* FUNCTION_HOOK(), and the flags above; 0 = none */
 };
 
 /* A prototype, from `text` to `end`, and the words that it keeps. */
 struct kept_words {
 	const char *text, *end;
-	struct name *name; /* NULL until a function has it */
-	uint8_t count;
-	uint8_t index[PROTOTYPE_WORDS_MAX]; /* among the arguments */
-	uint8_t type[PROTOTYPE_WORDS_MAX];
+	struct name *name;       /* NULL until a function has it */
+	uint8_t count, readable; /* readable: arguments up to the last one that is kept */
+	struct kept_word {
+		uint8_t index, slot; /* among the arguments; in the frame, in words */
+		uint64_t mask, sign; /* of word_value() */
+	} words[PROTOTYPE_WORDS_MAX];
 };
 
 /* LIBRARY:FUNCTION, both with wildcards, within function_tables.text, or a row of libraries.def. */
@@ -161,6 +165,10 @@ void function_hook_slow(struct function_frame *f, uint64_t end_tick);
  * function_begin_slow() returns false if the call is not recorded. */
 bool function_begin_slow(struct function_frame *f);
 void function_leave_slow(struct function_frame *f, uint64_t ticks);
+
+/* Set up a forked child whose first call has a hook. Return false if it is none, or is not traced.
+ */
+bool function_child_slow(void);
 
 #define UNKNOWN_ARGUMENTS_BYTES 128u /* copied for a caller without a rule */
 #define RULE_REFUSED UINT32_MAX

@@ -63,6 +63,12 @@ bool function_begin_slow(struct function_frame *f)
 	return t->lane && function_stack_of(t->lane);
 }
 
+bool function_child_slow(void)
+{
+	gate_is_open(); /* sets up a forked child */
+	return own_words.alive;
+}
+
 /* Take away the entries above the call's own: they were left, or are on other stacks. */
 static void close_above(struct thread *t, const struct function_frame *f)
 {
@@ -126,7 +132,7 @@ void function_hook_slow(struct function_frame *f, uint64_t end_tick)
 		.kept_count = words ? words_count(words) : 0,
 		.real = function_tables->functions[f->number].real,
 		.code = f->return_address};
-	uint32_t hook = f->hook & ~FUNCTION_HOOK_ONLY;
+	uint32_t hook = FUNCTION_HOOK_NUMBER(f->hook);
 	const struct call_hooks *hooks = call_hooks[hook / CALL_HOOK_NUMBERS];
 	if (!end_tick)
 		hooks->before(hook % CALL_HOOK_NUMBERS, &call);

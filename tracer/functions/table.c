@@ -6,6 +6,7 @@
 #include "tracer/functions/functions.h"
 
 #include <dlfcn.h>
+#include <stddef.h>
 
 #include "common/sys.h"
 #include "common/text.h"
@@ -152,6 +153,22 @@ static bool is_recorded(const char *name, const char *base)
 	return false;
 }
 
+#define FRAME_WORD(member) (offsetof(struct function_frame, member) / sizeof(uint64_t))
+
+/* Note where a word of a call is, and how its value follows from it. */
+static void word_add(struct kept_words *kept, uint32_t i, const struct prototype_word *word)
+{
+	uint8_t index = word->index;
+	kept->words[i] = (struct kept_word){.index = index,
+		.slot = (uint8_t)(index < CALL_REGISTER_WORDS
+				? FRAME_WORD(words) + index
+				: FRAME_WORD(arguments) + index - CALL_REGISTER_WORDS),
+		.mask = word_mask(word->type),
+		.sign = word_sign(word->type)};
+	if (kept->readable <= index)
+		kept->readable = (uint8_t)(index + 1);
+}
+
 /* Return the index of the prototype from `text` to `end`, both of which stay valid; add it if it is
  * new. Return 0 if it cannot be read, or there is no room for it. */
 static uint32_t prototype_find(const char *text, const char *end)
@@ -166,10 +183,8 @@ static uint32_t prototype_find(const char *text, const char *end)
 		return 0;
 	struct kept_words *kept = &f->prototypes[f->prototype_count];
 	*kept = (struct kept_words){.text = text, .end = end, .count = (uint8_t)read.count};
-	for (uint32_t i = 0; i < read.count; i++) {
-		kept->index[i] = read.words[i].index;
-		kept->type[i] = read.words[i].type;
-	}
+	for (uint32_t i = 0; i < read.count; i++)
+		word_add(kept, i, &read.words[i]);
 	return f->prototype_count++;
 }
 
@@ -347,11 +362,18 @@ static uint32_t prototype_name(uint32_t prototype)
 	return kept->name ? prototype : 0;
 }
 
-/* Return the hook of a function; 0 = it has none. */
-static uint32_t hook_of(const char *name, const char *library)
+/* Return the hook of a function, and prepare it; 0 = it has none. */
+static uint32_t hook_of(uint64_t real, const char *name, const char *library)
 {
 	uint32_t hook = hook_of_row(function_library_row(library), name);
-	return hook && !is_recorded(name, library) ? hook | FUNCTION_HOOK_ONLY : hook;
+	const struct call_hooks *h = call_hooks[hook / CALL_HOOK_NUMBERS];
+	if (!hook)
+		return 0;
+	if (h->found)
+		h->found(hook % CALL_HOOK_NUMBERS, real);
+	if (h->has_before && !h->has_before(hook % CALL_HOOK_NUMBERS))
+		hook |= FUNCTION_HOOK_AFTER;
+	return is_recorded(name, library) ? hook : hook | FUNCTION_HOOK_ONLY;
 }
 
 void *function_stub(uint64_t real, const char *name, const char *library)
@@ -365,8 +387,8 @@ void *function_stub(uint64_t real, const char *name, const char *library)
 	struct name *text = number < FUNCTIONS_MAX ? name_make(name, library) : NULL;
 	if (!text || !text->domain)
 		return NULL;
-	f->functions[number] = (struct traced_function){
-		real, text, prototype_name(prototype_of(name, library)), hook_of(name, library)};
+	f->functions[number] = (struct traced_function){real, text,
+		prototype_name(prototype_of(name, library)), hook_of(real, name, library)};
 	function_counts.functions++;
 	*place = (uint16_t)(number + 1);
 	return stub_at(number);

@@ -24,11 +24,14 @@ static inline struct function_words *words_of(
 static inline void words_keep(struct function_words *words, const struct function_frame *f)
 {
 	const struct kept_words *kept = &function_tables->prototypes[f->prototype];
-	uint32_t readable = 6 + f->copied / 8, count = 0;
-	for (; count < kept->count && kept->index[count] < readable; count++) {
-		uint32_t index = kept->index[count];
-		words->word[count] = word_value(
-			index < 6 ? f->words[index] : f->arguments[index - 6], kept->type[count]);
+	const uint64_t *frame = (const uint64_t *)(const void *)f;
+	uint32_t readable = CALL_REGISTER_WORDS + f->copied / 8, count = kept->count;
+	if (__builtin_expect(readable < kept->readable, 0))
+		for (count = 0; kept->words[count].index < readable;)
+			count++;
+	for (uint32_t i = 0; i < count; i++) {
+		const struct kept_word *w = &kept->words[i];
+		words->word[i] = word_value(frame[w->slot], w->mask, w->sign);
 	}
 	words->count = count;
 	words->prototype = kept->name ? kept->name->ref : 0;

@@ -24,6 +24,7 @@ enum hook_class {
 	CLASS_COLLECTIVE,
 	CLASS_WAIT,
 	CLASS_OTHER,
+	CLASS_ONE_SIDED,
 	CLASS_COMM,
 	CLASS_FREE
 };
@@ -76,8 +77,13 @@ struct hook_state {
 	bool is_read;
 };
 
+#define TYPES_MAX 256u
+#define TYPE_BYTES_BITS 16
+
 struct state {
 	struct hook_state hooks[1 + HOOKS];
+	/* Sizes of predefined types, by a hash: handle << TYPE_BYTES_BITS | bytes. */
+	uint64_t types[TYPES_MAX];
 	uint64_t *requests[SPOOL_LANES_MAX]; /* of each lane; NULL = none */
 };
 static struct state *state;
@@ -155,39 +161,57 @@ static uint64_t handle(const struct ended *e, enum mpi_role role)
 
 /* ---- records ---- */
 
-static uint32_t name_of(uint32_t hook)
+static __attribute__((noinline, cold)) uint32_t name_first(uint32_t hook)
 {
 	struct thread *t = &thread_self;
 	const char *text = rows[hook - 1].name;
-	struct name *name = __atomic_load_n(&state->hooks[hook].name, __ATOMIC_ACQUIRE);
 	if (!thread_try_enter(t))
 		return 0;
-	if (!name) {
-		name = names_intern(false, NULL, text, (uint32_t)text_length(text), false, NULL);
-		__atomic_store_n(&state->hooks[hook].name, name, __ATOMIC_RELEASE);
-	}
+	struct name *name =
+		names_intern(false, NULL, text, (uint32_t)text_length(text), false, NULL);
 	uint32_t ref = names_ref(name);
+	__atomic_store_n(&state->hooks[hook].name, name, __ATOMIC_RELEASE);
 	thread_give(t);
 	return ref;
+}
+
+static uint32_t name_of(uint32_t hook)
+{
+	const struct name *name = __atomic_load_n(&state->hooks[hook].name, __ATOMIC_ACQUIRE);
+	bool is_written = name && __atomic_load_n(&name->epoch, __ATOMIC_ACQUIRE) == names_epoch;
+	return __builtin_expect(is_written, 1) ? name->ref : name_first(hook);
 }
 
 static void call_record(const struct ended *e, enum mpi_class class)
 {
 	const struct hooked_call *call = e->call;
-	mpi_record(call->begin_tick, REC_MPI_CALL, class, call->end_tick - call->begin_tick,
-		&e->out, sizeof(e->out));
+	mpi_call_record(call->begin_tick, call->end_tick - call->begin_tick, class, &e->out);
 }
 
 /* ---- sizes ---- */
 
-/* Return the bytes of one item; -1 = unknown. */
-static int64_t item_bytes(const struct ended *e, enum mpi_role type)
+/* Return the size of a type; -1 = unknown. */
+static int64_t type_bytes(uint64_t type)
 {
-	uint64_t asked = has(e, type) ? handle(e, type) : 0;
+	uint64_t *place = &state->types[(uint32_t)(type * UINT64_C(0x9e3779b97f4a7c15) >> 56)];
+	uint64_t known = __atomic_load_n(place, __ATOMIC_RELAXED);
 	int bytes = 0;
-	if (!asked || asked == mpi_library.null_type || mpi_library.type_size(asked, &bytes))
+	if (known >> TYPE_BYTES_BITS == type)
+		return known & ((1u << TYPE_BYTES_BITS) - 1);
+	if (type == mpi_library.null_type || mpi_library.type_size(type, &bytes))
 		return -1;
+	if (bytes >= 0 && bytes < 1 << TYPE_BYTES_BITS && !(type >> (64 - TYPE_BYTES_BITS)) &&
+		mpi_type_is_predefined(type))
+		__atomic_store_n(
+			place, type << TYPE_BYTES_BITS | (uint32_t)bytes, __ATOMIC_RELAXED);
 	return bytes;
+}
+
+/* Return the bytes of one item; -1 = unknown. */
+static int64_t item_bytes(const struct ended *e, enum mpi_role role)
+{
+	uint64_t type = has(e, role) ? handle(e, role) : 0;
+	return type ? type_bytes(type) : -1;
 }
 
 static int64_t sum(const struct ended *e, enum mpi_role counts, int ranks)
@@ -286,15 +310,37 @@ static void point_to_point(struct ended *e)
 	call_record(e, MPI_OTHER);
 }
 
-static void collective(struct ended *e)
+/* A message to or from the memory of a rank that makes no call. */
+static void one_sided(struct ended *e)
 {
-	int ranks = 1, rank = 0, is_inter = 1;
+	int64_t bytes = item_bytes(e, ROLE_TYPE);
+	int32_t peer = number(e, ROLE_PEER);
+	e->out.peer = peer == mpi_library.proc_null ? -1 : peer;
+	e->out.size = bytes < 0 ? -1 : bytes * (has(e, ROLE_COUNT) ? number(e, ROLE_COUNT) : 1);
+	e->out.request = mpi_handle_at(word(e, ROLE_REQUEST));
+	call_record(e, MPI_OTHER);
+}
+
+static bool place_ask(uint64_t comm, struct mpi_place *ret_place)
+{
+	int is_inter = 1;
+	if (mpi_library.comm_test_inter(comm, &is_inter) ||
+		mpi_library.comm_size(comm, &ret_place->size) ||
+		mpi_library.comm_rank(comm, &ret_place->rank))
+		return false;
+	ret_place->is_inter = is_inter;
+	return true;
+}
+
+static void collective(struct ended *e, const struct mpi_place *place)
+{
+	struct mpi_place asked;
 	e->out.root = has(e, ROLE_ROOT) ? number(e, ROLE_ROOT) : -1;
+	if (e->rule != RULE_NONE && !place && place_ask(e->out.comm, &asked))
+		place = &asked;
 	/* Between two groups, counts are of the other one. */
-	if (e->rule != RULE_NONE && !mpi_library.comm_test_inter(e->out.comm, &is_inter) &&
-		!is_inter && !mpi_library.comm_size(e->out.comm, &ranks) &&
-		!mpi_library.comm_rank(e->out.comm, &rank))
-		sizes_set(e, ranks, rank);
+	if (e->rule != RULE_NONE && place && !place->is_inter)
+		sizes_set(e, place->size, place->rank);
 	e->out.request = mpi_handle_at(word(e, ROLE_REQUEST));
 	call_record(e, MPI_COLLECTIVE);
 }
@@ -322,7 +368,7 @@ static uint64_t *requests_of_thread(void)
 static void requests_keep(const struct ended *e)
 {
 	uint64_t *requests = requests_of_thread();
-	uint32_t bytes = mpi_library.implementation == MPI_MPICH ? 4 : 8;
+	uint32_t bytes = mpi_handle_bytes();
 	uint64_t array = word(e, ROLE_REQUESTS);
 	for (uint32_t i = 0; requests && array && i < request_count(e) && i < REQUESTS_MAX; i++)
 		requests[i] = mpi_handle_at(array + i * bytes);
@@ -378,8 +424,7 @@ static void ended_record(struct ended *e, enum hook_class class)
 		point_to_point(e);
 		break;
 	case CLASS_COLLECTIVE:
-		mpi_communicator_note(e->out.comm, 0, tick);
-		collective(e);
+		collective(e, mpi_communicator_note(e->out.comm, 0, tick));
 		break;
 	case CLASS_WAIT:
 		waited(e);
@@ -388,7 +433,11 @@ static void ended_record(struct ended *e, enum hook_class class)
 		mpi_communicator_forget(mpi_handle_at(word(e, ROLE_NEW_COMM)));
 		mpi_communicator_note(mpi_handle_at(word(e, ROLE_NEW_COMM)), e->out.comm, tick);
 		break;
+	case CLASS_ONE_SIDED:
+		one_sided(e);
+		break;
 	case CLASS_OTHER:
+		e->out.request = mpi_handle_at(word(e, ROLE_REQUEST));
 		call_record(e, MPI_OTHER);
 		break;
 	case CLASS_FREE:
@@ -416,13 +465,29 @@ static bool is_initialization(uint32_t hook)
 	return text_begins(rows[hook - 1].name, "MPI_Init");
 }
 
+/* Return true for a hook that does something before its calls. */
+static bool has_before(uint32_t hook)
+{
+	enum hook_class class = rows[hook - 1].class;
+	return class == CLASS_FREE || class == CLASS_WAIT ||
+		(class == CLASS_P2P && state->hooks[hook].place[ROLE_STATUS]);
+}
+
+static void found(uint32_t hook, uint64_t real)
+{
+	(void)hook;
+	mpi_library_find(real);
+}
+
 static void before(uint32_t hook, struct hooked_call *call)
 {
 	const struct hook_state *h = &state->hooks[hook];
 	struct ended e = {.call = call, .hook = h};
-	if (rows[hook - 1].class == CLASS_FREE && mpi_library_find(call->real))
+	if (!mpi_is_known())
+		return;
+	if (rows[hook - 1].class == CLASS_FREE)
 		mpi_communicator_forget(mpi_handle_at(call->words[0]));
-	if (!call->is_recorded || !h->is_read || !mpi_library_find(call->real))
+	if (!call->is_recorded || !h->is_read)
 		return;
 	if (rows[hook - 1].class == CLASS_WAIT && has(&e, ROLE_REQUESTS))
 		requests_keep(&e);
@@ -435,7 +500,7 @@ static void before(uint32_t hook, struct hooked_call *call)
 static void after(uint32_t hook, struct hooked_call *call)
 {
 	if (!call->is_recorded || !state->hooks[hook].is_read || (uint32_t)call->words[0] ||
-		!mpi_library_find(call->real))
+		!mpi_is_known())
 		return;
 	struct ended e = ended_of(hook, call);
 	if (is_initialization(hook))
@@ -447,6 +512,8 @@ void mpi_start(void)
 {
 	static const struct call_hooks hooks = {.row = LIBRARY_mpi,
 		.find = hook_find,
+		.found = found,
+		.has_before = has_before,
 		.before = before,
 		.after = after,
 		.is_plain = true};

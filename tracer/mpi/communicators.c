@@ -22,8 +22,13 @@ struct known_group {
 	uint32_t count;   /* communicators with these members so far */
 };
 
+struct known_communicator {
+	uint64_t comm; /* handle; 0 = free; stored last */
+	struct mpi_place place;
+};
+
 struct communicators {
-	uint64_t known[KNOWN_MAX]; /* handles, by a hash; 0 = free */
+	struct known_communicator known[KNOWN_MAX]; /* by a hash of the handle */
 	struct known_group groups[KNOWN_MAX];
 	uint32_t known_count, group_count;
 	uint32_t lock;  /* bounded: of additions */
@@ -52,42 +57,52 @@ static uint32_t first_of(uint64_t handle)
 	return (uint32_t)(handle * UINT64_C(0x9e3779b97f4a7c15) >> 40);
 }
 
-static bool is_known(uint64_t comm)
+static struct known_communicator *entry_at(uint64_t comm, uint32_t i)
 {
-	for (uint32_t i = 0; i < KNOWN_MAX; i++) {
-		uint64_t known = __atomic_load_n(
-			&table->known[(first_of(comm) + i) % KNOWN_MAX], __ATOMIC_RELAXED);
-		if (known == comm || !known)
-			return known == comm;
-	}
-	return false;
+	return &table->known[(first_of(comm) + i) % KNOWN_MAX];
 }
 
-/* Return a place for a communicator that is not known, under the lock; NULL = the table is full. */
-static uint64_t *place_find(uint64_t comm)
+/* Return what is remembered of a communicator; NULL = it is not known. */
+static const struct mpi_place *known_find(uint64_t comm)
 {
 	for (uint32_t i = 0; i < KNOWN_MAX; i++) {
-		uint64_t *place = &table->known[(first_of(comm) + i) % KNOWN_MAX];
-		if (*place == FORGOTTEN)
-			return place;
-		if (!*place)
-			return table->known_count < KNOWN_MAX / 2 ? place : NULL;
+		const struct known_communicator *k = entry_at(comm, i);
+		uint64_t known = __atomic_load_n(&k->comm, __ATOMIC_ACQUIRE);
+		if (known == comm)
+			return &k->place;
+		if (!known)
+			break;
 	}
 	return NULL;
 }
 
-static void place_take(uint64_t *place, uint64_t comm)
+/* Return an entry for a communicator that is not known, under the lock; NULL = the table is full.
+ */
+static struct known_communicator *entry_find(uint64_t comm)
 {
-	table->known_count += !*place;
-	__atomic_store_n(place, comm, __ATOMIC_RELAXED);
+	for (uint32_t i = 0; i < KNOWN_MAX; i++) {
+		struct known_communicator *k = entry_at(comm, i);
+		if (k->comm == FORGOTTEN)
+			return k;
+		if (!k->comm)
+			return table->known_count < KNOWN_MAX / 2 ? k : NULL;
+	}
+	return NULL;
+}
+
+static void entry_take(struct known_communicator *k, uint64_t comm, const struct mpi_place *place)
+{
+	table->known_count += !k->comm;
+	k->place = *place;
+	__atomic_store_n(&k->comm, comm, __ATOMIC_RELEASE);
 }
 
 void mpi_communicator_forget(uint64_t comm)
 {
 	for (uint32_t i = 0; table && comm && i < KNOWN_MAX; i++) {
-		uint64_t *place = &table->known[(first_of(comm) + i) % KNOWN_MAX], known = comm;
-		if (!*place ||
-			__atomic_compare_exchange_n(place, &known, FORGOTTEN, false,
+		uint64_t *handle = &entry_at(comm, i)->comm, known = comm;
+		if (!*handle ||
+			__atomic_compare_exchange_n(handle, &known, FORGOTTEN, false,
 				__ATOMIC_RELAXED, __ATOMIC_RELAXED))
 			return;
 	}
@@ -96,7 +111,7 @@ void mpi_communicator_forget(uint64_t comm)
 static void known_clear(void)
 {
 	for (uint32_t i = 0; i < KNOWN_MAX; i++)
-		table->known[i] = 0;
+		table->known[i].comm = 0;
 	table->known_count = 0;
 	table->epoch = names_epoch;
 }
@@ -129,11 +144,7 @@ static void members_find(struct mpi_communicator *c)
 {
 	const struct mpi_library *m = &mpi_library;
 	uint64_t world = 0, group = 0;
-	int is_inter = 1;
-	if (c->size <= 0 || (uint32_t)c->size > MEMBERS_MAX ||
-		m->comm_test_inter(c->comm, &is_inter) || is_inter)
-		return;
-	if (m->comm_group(m->world, &world))
+	if (c->size <= 0 || (uint32_t)c->size > MEMBERS_MAX || m->comm_group(m->world, &world))
 		return;
 	for (int i = 0; i < c->size; i++)
 		table->ranks[0][i] = i;
@@ -147,17 +158,19 @@ static void members_find(struct mpi_communicator *c)
 	m->group_free(&world);
 }
 
-static bool communicator_ask(struct mpi_communicator *c)
+static bool communicator_ask(struct mpi_communicator *c, struct mpi_place *ret_place)
 {
 	const struct mpi_library *m = &mpi_library;
-	int size = 0, local_rank = -1, rank = -1;
-	if (m->comm_size(c->comm, &size) || m->comm_rank(c->comm, &local_rank) ||
+	int rank = -1, is_inter = 1;
+	if (m->comm_size(c->comm, &ret_place->size) || m->comm_rank(c->comm, &ret_place->rank) ||
 		m->comm_rank(m->world, &rank))
 		return false;
-	c->size = size;
-	c->local_rank = local_rank;
+	ret_place->is_inter = m->comm_test_inter(c->comm, &is_inter) || is_inter;
+	c->size = ret_place->size;
+	c->local_rank = ret_place->rank;
 	c->rank = rank;
-	members_find(c);
+	if (!ret_place->is_inter)
+		members_find(c);
 	c->ordinal = c->members ? ordinal_of(c->members) : 0;
 	return true;
 }
@@ -172,9 +185,10 @@ static bool communicator_add(struct mpi_communicator *c)
 	if (bounded_lock_take(&table->lock)) {
 		if (table->epoch != names_epoch)
 			known_clear();
-		uint64_t *place = is_known(c->comm) ? NULL : place_find(c->comm);
-		if (place && communicator_ask(c)) {
-			place_take(place, c->comm);
+		struct known_communicator *k = known_find(c->comm) ? NULL : entry_find(c->comm);
+		struct mpi_place place = {.rank = -1};
+		if (k && communicator_ask(c, &place)) {
+			entry_take(k, c->comm, &place);
 			added = true;
 		}
 		bounded_lock_give(&table->lock);
@@ -204,16 +218,26 @@ static bool may_ask(void)
 		!mpi_library.finalized(&is_finalized) && !is_finalized;
 }
 
-void mpi_communicator_note(uint64_t comm, uint64_t parent, uint64_t tick)
+static __attribute__((noinline, cold)) const struct mpi_place *note_first(
+	uint64_t comm, uint64_t parent, uint64_t tick)
 {
-	if (!table || !comm || comm == mpi_library.null)
-		return;
-	/* Another epoch: what is known is in the spool of a forked child's parent. */
-	if (table->epoch != names_epoch || !is_known(mpi_library.world)) {
+	if (table->epoch != names_epoch || !known_find(mpi_library.world)) {
 		if (!may_ask())
-			return;
+			return NULL;
 		record(mpi_library.world, 0, tick);
 	}
-	if (comm != mpi_library.world && !is_known(comm))
+	if (table->epoch != names_epoch || !known_find(mpi_library.world))
+		return NULL;
+	if (!known_find(comm))
 		record(comm, parent, tick);
+	return known_find(comm);
+}
+
+const struct mpi_place *mpi_communicator_note(uint64_t comm, uint64_t parent, uint64_t tick)
+{
+	if (!table || !comm || comm == mpi_library.null)
+		return NULL;
+	/* Another epoch: what is known is in the spool of a forked child's parent. */
+	const struct mpi_place *place = table->epoch == names_epoch ? known_find(comm) : NULL;
+	return __builtin_expect(place != NULL, 1) ? place : note_first(comm, parent, tick);
 }

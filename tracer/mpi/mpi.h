@@ -19,7 +19,8 @@
 #include "tracer/core/call_hooks.h"
 #include "tracer/core/thread.h"
 
-enum mpi_implementation { MPI_UNKNOWN, MPI_OPEN_MPI, MPI_MPICH };
+/* MPI_STANDARD: the binary interface of MPI 5, of any implementation (libmpi_abi.so). */
+enum mpi_implementation { MPI_UNKNOWN, MPI_OPEN_MPI, MPI_MPICH, MPI_STANDARD };
 
 /* Functions of the implementation that the program uses, and what differs between them. */
 struct mpi_library {
@@ -40,24 +41,53 @@ struct mpi_library {
 };
 extern struct mpi_library mpi_library __attribute__((visibility("hidden")));
 
-/* Find the functions in the library that has the function `real`. Return false if it is no
- * implementation that is known. Any thread; may take the loader's lock. */
-bool mpi_library_find(uint64_t real);
+/* Find the functions in the library that has the function `real`, unless it is no implementation
+ * that is known, or one was found before. Takes the loader's lock: before the first call only. */
+void mpi_library_find(uint64_t real);
+
+/* Return true if a library was found. */
+static inline bool mpi_is_known(void)
+{
+	return __atomic_load_n(&mpi_library.implementation, __ATOMIC_ACQUIRE) != MPI_UNKNOWN;
+}
+
+/* Return true for a type of the implementation's own: its size never changes. */
+bool mpi_type_is_predefined(uint64_t type);
+
+/* Handles of MPICH have 32 bits; others are addresses, or small numbers in place of them. */
+static inline uint32_t mpi_handle_bytes(void)
+{
+	return mpi_library.implementation == MPI_MPICH ? 4 : 8;
+}
 
 /* Return the handle in a word of an argument; the handle that a pointer leads to, 0 for NULL. */
-uint64_t mpi_handle(uint64_t word);
+static inline uint64_t mpi_handle(uint64_t word)
+{
+	return mpi_handle_bytes() == 4 ? (uint32_t)word : word;
+}
 uint64_t mpi_handle_at(uint64_t address);
 
 /* Allocate the table of communicators. */
 bool mpi_communicators_start(void);
 void mpi_communicators_forked(void);
 
+/* What is remembered of a communicator that was recorded. */
+struct mpi_place {
+	int size, rank;
+	bool is_inter; /* between two groups: the size and rank are those of the own one */
+};
+
 /* Record the rank of the process and the communicator, if that was not done yet. `parent` may be 0.
+ * Return what is remembered of it, until it is forgotten; NULL = nothing, as it was not recorded.
  * Not within the thread's guard. */
-void mpi_communicator_note(uint64_t comm, uint64_t parent, uint64_t tick);
+const struct mpi_place *mpi_communicator_note(uint64_t comm, uint64_t parent, uint64_t tick);
 
 /* Forget a communicator that is about to be freed: its handle may be used again. */
 void mpi_communicator_forget(uint64_t comm);
+
+/* Write the record of a call, as mpi_record() does. */
+void mpi_call_record(
+	uint64_t tick, uint64_t ticks, enum mpi_class class, const struct mpi_call *call);
 
 /* Write a record to the lane of the calling thread. Count it as dropped if the tracer runs on this
  * thread. */

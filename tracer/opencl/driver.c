@@ -27,8 +27,9 @@ bool opencl_driver_find(uint64_t real)
 		    &state, &none, 1, false, __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE))
 		return none == 2;
 	/* The library stays loaded: its functions may be called as long as commands are known. */
-	void *library = libc_library_of(real, NULL);
-	if (!library)
+	const char *file = NULL;
+	void *library = NULL;
+	if (!libc_library_of(real, NULL, &library, &file))
 		return false;
 	struct opencl_driver *d = &opencl_driver;
 	libc_function_find(library, "clGetEventInfo", &d->event_info);

@@ -69,7 +69,7 @@ struct runtime {
 	uint64_t real; /* a function of it that was called */
 	int (*thread_number)(void);
 	int (*team_size)(void);
-	bool cancels; /* OMP_CANCELLATION is on */
+	int (*cancellation)(void); /* NULL, as above: it has none */
 };
 
 /* ---- runtimes ---- */
@@ -77,50 +77,37 @@ struct runtime {
 #define RUNTIMES_MAX 32u
 
 static struct runtime runtimes[RUNTIMES_MAX];
-static uint32_t runtime_count; /* taken; an entry is complete when `real` is set */
+static uint32_t runtime_count; /* written by one thread at a time: see found() */
 
 /* Look up the functions of the library that has the function `real`, which stays loaded. */
-static bool runtime_find(uint64_t real, struct runtime *ret_runtime)
+static void runtime_find(struct runtime *r, uint64_t real)
 {
-	int (*cancellation)(void) = NULL;
-	void *library = libc_library_of(real, NULL);
-	if (!library)
-		return false;
-	libc_function_find(library, "omp_get_thread_num", &ret_runtime->thread_number);
-	libc_function_find(library, "omp_get_num_threads", &ret_runtime->team_size);
-	libc_function_find(library, "omp_get_cancellation", &cancellation);
-	ret_runtime->cancels = cancellation && cancellation();
-	return ret_runtime->thread_number && ret_runtime->team_size;
+	const char *file = NULL;
+	void *library = NULL;
+	if (libc_library_of(real, "omp_get_thread_num", &library, &file)) {
+		libc_function_find(library, "omp_get_thread_num", &r->thread_number);
+		libc_function_find(library, "omp_get_num_threads", &r->team_size);
+		libc_function_find(library, "omp_get_cancellation", &r->cancellation);
+	}
+	if (!r->thread_number)
+		r->team_size = NULL;
+	__atomic_store_n(&r->real, real, __ATOMIC_RELEASE);
 }
 
-static __attribute__((noinline, cold)) const struct runtime *runtime_add(uint64_t real)
+/* Not at the first call: a worker may make it while the thread that waits for the worker holds the
+ * loader's lock, in a constructor of a library that it loads. */
+static void found(uint32_t number, uint64_t real)
 {
-	static const struct runtime none;
-	struct runtime found = {0};
-	struct thread *t = event_enter();
-	if (!t)
-		return &none;
-	if (!runtime_find(real, &found))
-		found = none;
-	uint32_t index = __atomic_fetch_add(&runtime_count, 1, __ATOMIC_RELAXED);
-	struct runtime *r = index < RUNTIMES_MAX ? &runtimes[index] : NULL;
-	if (r) {
-		r->thread_number = found.thread_number;
-		r->team_size = found.team_size;
-		r->cancels = found.cancels;
-		__atomic_store_n(&r->real, real, __ATOMIC_RELEASE);
-	}
-	thread_leave(t);
-	if (!index)
-		diagnostic_line(
-			"OpenMP of GNU's libgomp, which has no interface for tools (OMPT), is "
-			"recorded by its entry points: loops with a static schedule, atomic "
-			"operations and master regions are not seen");
-	return r ? r : &none;
+	enum gomp_hook hook = rows[number - 1].hook;
+	if (runtime_count < RUNTIMES_MAX &&
+		(hook == PARALLEL || hook == PARALLEL_LOOP || hook == PARALLEL_SECTIONS ||
+			hook == TASK))
+		runtime_find(&runtimes[runtime_count++], real);
 }
 
 static const struct runtime *runtime_of(uint64_t real)
 {
+	static const struct runtime none;
 	for (uint32_t i = 0; i < RUNTIMES_MAX; i++) {
 		uint64_t known = __atomic_load_n(&runtimes[i].real, __ATOMIC_ACQUIRE);
 		if (known == real)
@@ -128,7 +115,18 @@ static const struct runtime *runtime_of(uint64_t real)
 		if (!known)
 			break;
 	}
-	return runtime_add(real);
+	return &none;
+}
+
+static void limits_tell(void)
+{
+	static uint32_t told;
+	if (!__atomic_load_n(&told, __ATOMIC_RELAXED) &&
+		!__atomic_exchange_n(&told, 1, __ATOMIC_RELAXED))
+		diagnostic_line(
+			"OpenMP of GNU's libgomp, which has no interface for tools (OMPT), is "
+			"recorded by its entry points: loops with a static schedule, atomic "
+			"operations and master regions are not seen");
 }
 
 /* ---- parallel regions ---- */
@@ -222,6 +220,7 @@ static void parallel_before(enum gomp_hook hook, uint32_t kind, struct hooked_ca
 	struct thread *t = event_enter();
 	if (!t)
 		return;
+	limits_tell();
 	initial_reserve();
 	*r = (struct region){.function = (outlined *)(uintptr_t)call->words[0],
 		.data = (void *)(uintptr_t)call->words[1],
@@ -330,11 +329,13 @@ static void task_before(struct hooked_call *call)
 	struct task *task = (struct task *)(void *)call->scratch;
 	uint64_t alignment = call->words[4] > TASK_ALIGNMENT ? call->words[4] : TASK_ALIGNMENT;
 	/* libgomp does not discard a cancelled task whose data a function copies. */
-	bool is_left_alone = runtime_of(call->real)->cancels ||
+	int (*cancellation)(void) = runtime_of(call->real)->cancellation;
+	bool is_left_alone = (cancellation && cancellation()) ||
 		call->count <= CALL_REGISTER_WORDS || *call_argument(call, 6) & TASK_DETACHED;
 	struct thread *t = event_enter();
 	if (!t)
 		return;
+	limits_tell();
 	initial_reserve();
 	struct omp_region_data now = omp_task_now(t);
 	*task = (struct task){.function = (outlined *)(uintptr_t)call->words[0],
@@ -513,6 +514,7 @@ void openmp_start(void)
 		.files = "libgomp*.so*",
 		.functions = {"GOMP_*", "omp_*lock*"},
 		.find = hook_find,
+		.found = found,
 		.before = before,
 		.after = after};
 	if (session.config.openmp)
