@@ -8,8 +8,9 @@
  * the program itself (STATIC_PLUGIN) finds what it would have found without us.
  *
  * The plug-in that NCCL would have loaded without us is loaded here, and called in front of us. If
- * it has no version that can be forwarded, or NCCL is too old for ours, NCCL gets that plug-in, and
- * the report says so.
+ * it has only versions older than 4, whose events differ from those of later ones, only these are
+ * offered. If it has no version that can be forwarded, NCCL gets that plug-in, and the report says
+ * so.
  */
 #define _GNU_SOURCE
 #include "inject/environment.h"
@@ -25,18 +26,22 @@
 #include "tracer/nccl/nccl.h"
 
 #define EXPORTED __attribute__((visibility("default")))
-#define NCCL_OLDEST 22700 /* ncclGetVersion() of the first release with version 4 */
 #define NAME_BYTES 1024u
 
 #define PLUGIN(member, function)                                                                   \
 	{                                                                                          \
 		"libtrace", {.member = function}, nccl_start, nccl_stop, nccl_state, nccl_finalize \
 	}
-static struct nccl_plugin ours[NCCL_VERSION_LAST + 1] = {[4] = PLUGIN(init_4, nccl_context_4),
+static struct nccl_plugin ours[NCCL_VERSION_LAST + 1] = {[1] = PLUGIN(init_1, nccl_context_1),
+	[2] = PLUGIN(init_1, nccl_context_2),
+	[3] = PLUGIN(init_1, nccl_context_3),
+	[4] = PLUGIN(init_4, nccl_context_4),
 	[5] = PLUGIN(init_5, nccl_context_5),
-	[6] = PLUGIN(init_5, nccl_context_6)};
+	[6] = PLUGIN(init_5, nccl_context_6),
+	[7] = PLUGIN(init_5, nccl_context_7)};
 
 static enum { UNDECIDED, OURS, THEIRS } decided;
+static bool has_old_only; /* the user's plug-in */
 
 /* Return what dlsym returns for one of our symbols. */
 static void *symbol_of(int version)
@@ -44,8 +49,9 @@ static void *symbol_of(int version)
 	char name[] = "ncclProfiler_v0";
 	relocate_check();
 	name[sizeof(name) - 2] = (char)('0' + version);
-	return __atomic_load_n(&decided, __ATOMIC_ACQUIRE) == OURS ? &ours[version]
-								   : real_next(name);
+	bool is_ours = __atomic_load_n(&decided, __ATOMIC_ACQUIRE) == OURS &&
+		(!has_old_only || nccl_user[version]);
+	return is_ours ? &ours[version] : real_next(name);
 }
 
 typedef void variable(void); /* the language has the attribute for functions only */
@@ -57,9 +63,13 @@ typedef void variable(void); /* the language has the attribute for functions onl
 	}                                                             \
 	EXPORTED variable ncclProfiler_v##version;                    \
 	__attribute__((ifunc("symbol_" #version))) variable ncclProfiler_v##version;
+SYMBOL(1)
+SYMBOL(2)
+SYMBOL(3)
 SYMBOL(4)
 SYMBOL(5)
 SYMBOL(6)
+SYMBOL(7)
 
 /* Load the plug-in that NCCL would load: the file, or that of a short name. NULL = none. */
 static void *user_library(const char *name)
@@ -81,41 +91,32 @@ static void *user_library(const char *name)
 static bool user_find(void *library)
 {
 	char name[] = "ncclProfiler_v0";
-	bool found = false;
+	int newest = 0;
 	for (int version = NCCL_VERSION_FIRST; version <= NCCL_VERSION_LAST; version++) {
 		name[sizeof(name) - 2] = (char)('0' + version);
 		void *symbol = libc.dlsym(library, name);
 		nccl_user[version] = symbol == &ours[version] ? real_next(name) : symbol;
-		found |= nccl_user[version] != NULL;
+		newest = nccl_user[version] ? version : newest;
 	}
-	return found;
-}
-
-/* Return true if NCCL at `caller` is so old that it does not know any of our versions. */
-static bool is_too_old(const void *caller)
-{
-	const char *file = NULL;
-	void *library = libc_library_of((uint64_t)(uintptr_t)caller, &file);
-	void *found = libc.dlsym(library ? library : RTLD_DEFAULT, "ncclGetVersion");
-	int (*get)(int *) = (int (*)(int *))(uintptr_t)found;
-	int version = 0;
-	return get && !get(&version) && version < NCCL_OLDEST;
+	has_old_only = newest && newest < NCCL_VERSION_NEW;
+	return newest;
 }
 
 /* Whoever asks is answered: NCCL may be part of any library, or of the program. */
 char *nccl_tool_path(char *theirs, const void *caller)
 {
+	(void)caller;
 	if (session.state != SESSION_ON || !session.config.nccl)
 		return theirs;
 	int was = (int)__atomic_load_n(&decided, __ATOMIC_ACQUIRE);
 	if (!was) {
 		void *library = user_library(theirs);
-		bool is_ours = (!library || user_find(library)) && !is_too_old(caller);
+		bool is_ours = !library || user_find(library);
 		if (!is_ours)
 			diagnostic_line(
 				"NCCL's collectives are not recorded in a process, only its "
-				"calls: its profiler plug-in or NCCL itself has no version "
-				"4 to 6 of the interface");
+				"calls: its profiler plug-in has no version 1 to 7 of the "
+				"interface");
 		was = is_ours ? OURS : THEIRS;
 		__atomic_store_n(&decided, was, __ATOMIC_RELEASE);
 	}

@@ -2,7 +2,7 @@
 /*
  * libnccl_user.c - a user's profiler plug-in of NCCL, which prints what it is told on standard
  * error. It wants groups, collectives, messages and network operations. It has version 4 and,
- * WITH_VERSION_5, 5; or, ONLY_VERSION_3, that.
+ * WITH_VERSION_5, 5; or OLD_VERSION, 1 to 3; or, ONLY_VERSION_8, that.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -67,15 +67,27 @@ static int begin(void **context, int *mask, const char *name, uint64_t comm, int
 	return 0;
 }
 
+#ifndef OLD_VERSION
 static int init_4(void **context, int *mask, const char *name, uint64_t comm, int nodes, int ranks,
 	int rank, nccl_log *log)
 {
 	(void)nodes, (void)log;
 	return begin(context, mask, name, comm, rank, ranks);
 }
+#endif
 
-#ifdef ONLY_VERSION_3
-EXPORTED struct nccl_plugin ncclProfiler_v3 = {
+#define SYMBOL_OF(version) ncclProfiler_v##version
+#define SYMBOL(version) SYMBOL_OF(version)
+
+#ifdef OLD_VERSION
+static int init_1(void **context, int *mask)
+{
+	return begin(context, mask, "-", 0, 0, 0);
+}
+EXPORTED struct nccl_plugin SYMBOL(OLD_VERSION) = {
+	"user", {.init_1 = init_1}, start, stop, state, finalize};
+#elif defined(ONLY_VERSION_8)
+EXPORTED struct nccl_plugin ncclProfiler_v8 = {
 	"user", {.init_4 = init_4}, start, stop, state, finalize};
 #else
 EXPORTED struct nccl_plugin ncclProfiler_v4 = {

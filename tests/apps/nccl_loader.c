@@ -6,8 +6,7 @@
  * NCCL documents: a collective ends when it is enqueued, its network operations and kernels follow,
  * on the proxy's thread. Prints what the plug-in asked for.
  *
- *   nccl_loader VERSION [old|kill|communicators|open]
- *     old            ncclGetVersion() is that of a release without version 4
+ *   nccl_loader VERSION [kill|communicators|open]
  *     communicators  there are many, with one mask
  *     open           many messages are open at once
  */
@@ -24,17 +23,9 @@
 #define FOREIGN ((void *)5) /* a handle of this process, too: the second event */
 #define MANY 33000          /* more events, or communicators, than libtrace has room for */
 
-int ncclGetVersion(int *version);
-
 static const struct nccl_plugin *plugin;
 static void *context, *reduces[2];
-static int mask, version, nccl_version = 22900;
-
-int ncclGetVersion(int *result)
-{
-	*result = nccl_version;
-	return 0;
-}
+static int mask, version;
 
 static void *plugin_open(void)
 {
@@ -53,7 +44,7 @@ static void *begin(int kind, void *parent, struct nccl_event *event)
 {
 	void *handle = NULL;
 	event->type = 1u << kind;
-	if (version == 4)
+	if (version <= 4)
 		event->type |= (uint64_t)0xabcdef << 8; /* not of the structure */
 	event->parent = parent;
 	event->rank = 1;
@@ -87,14 +78,15 @@ static void *proxy(void *unused)
 		struct nccl_event receive = {.proxy = {(int)getpid() + 1, 4, 0, 1, 4096, 0}};
 		struct nccl_event kernel = {.kernel = {5, 1000 + (uint64_t)i}};
 		uint64_t timer = 5000 + (uint64_t)i;
-		void *running = begin(NCCL_KERNEL_CHANNEL, reduces[i], &kernel);
+		void *running =
+			version < 3 ? NULL : begin(NCCL_KERNEL_CHANNEL, reduces[i], &kernel);
 		void *operation = begin(NCCL_PROXY_OP, reduces[i], &send);
 		void *foreign = begin(NCCL_PROXY_OP, FOREIGN, &receive);
 		step(operation, 0);
 		step(operation, 1);
 		end(foreign);
 		end(operation);
-		if (running)
+		if (running && version > 3)
 			plugin->state(running, NCCL_STATE_KERNEL_STOP, &timer);
 		end(running);
 	}
@@ -103,8 +95,9 @@ static void *proxy(void *unused)
 
 static int init(void)
 {
-	return version == 4 ? plugin->init_4(&context, &mask, "world", 0xabcd, 1, 4, 1, NULL)
-			    : plugin->init_5(&context, 0xabcd, &mask, "world", 1, 4, 1, NULL);
+	return version < 4     ? plugin->init_1(&context, &mask)
+		: version == 4 ? plugin->init_4(&context, &mask, "world", 0xabcd, 1, 4, 1, NULL)
+			       : plugin->init_5(&context, 0xabcd, &mask, "world", 1, 4, 1, NULL);
 }
 
 static void communicators(void)
@@ -127,11 +120,49 @@ static void messages(void)
 		end(open[i]);
 }
 
-static void report(void)
+/* Report what report() does, in the layouts of versions 1 to 3. */
+static void report_old(void *whole)
 {
-	struct nccl_event group = {.parent = NULL};
-	void *whole = begin(NCCL_GROUP, NULL, &group);
-	pthread_t thread;
+	struct nccl_event_old e = {.comm_name = "world", .comm = 0xabcd}, message = e;
+	for (uint64_t i = 0; i < 2; i++) {
+		const char *algorithm = i ? "TREE" : "RING";
+		memset(&e.coll_1, 0xff, sizeof(e.coll_1));
+		e.coll_3.sequence = 7 + i;
+		e.coll_3.function = "AllReduce";
+		e.coll_3.count = 1 << 20;
+		e.coll_3.root = 0;
+		e.coll_3.type = "ncclFloat32";
+		e.coll_3.channels = 4;
+		e.coll_3.algorithm = algorithm;
+		e.coll_3.protocol = "SIMPLE";
+		if (version == 2) {
+			e.coll_2.traffic_bytes = 1 << 22;
+			e.coll_2.channels = 4;
+			e.coll_2.algorithm = algorithm;
+			e.coll_2.protocol = "SIMPLE";
+		} else if (version == 1) { /* numbers of NCCL 2.23 */
+			e.coll_1.function = 4;
+			e.coll_1.type = 7;
+			e.coll_1.channels = 4;
+			e.coll_1.algorithm = !i;
+			e.coll_1.protocol = 2;
+		}
+		reduces[i] = begin(NCCL_COLL, whole, (struct nccl_event *)(void *)&e);
+		end(reduces[i]);
+	}
+	message.p2p_2.count = 4096;
+	message.p2p_2.peer = 3;
+	message.p2p_2.function = "Send";
+	message.p2p_2.type = "ncclInt8";
+	if (version == 1) {
+		message.p2p_1.function = 6;
+		message.p2p_1.type = 0;
+	}
+	end(begin(NCCL_P2P, whole, (struct nccl_event *)(void *)&message));
+}
+
+static void report_new(void *whole)
+{
 	for (uint64_t i = 0; i < 2; i++) {
 		struct nccl_event reduce = {
 			.coll = {7 + i, "AllReduce", NULL, NULL, 1 << 20, 0, "ncclFloat32", 4, 8,
@@ -142,6 +173,17 @@ static void report(void)
 	struct nccl_event message = {
 		.p2p = {"Send", NULL, "ncclInt8", 4096, 3, 2, version < 5 ? NULL : whole}};
 	end(begin(NCCL_P2P, version < 5 ? whole : NULL, &message));
+}
+
+static void report(void)
+{
+	struct nccl_event group = {.parent = NULL};
+	void *whole = begin(NCCL_GROUP, NULL, &group);
+	pthread_t thread;
+	if (version < NCCL_VERSION_NEW)
+		report_old(whole);
+	else
+		report_new(whole);
 	end(whole);
 	pthread_create(&thread, NULL, proxy, NULL);
 	pthread_join(thread, NULL);
@@ -152,7 +194,6 @@ int main(int argc, char **argv)
 	void *library = NULL;
 	char name[] = "ncclProfiler_v0";
 	version = argc > 1 ? atoi(argv[1]) : 5;
-	nccl_version = argc > 2 && !strcmp(argv[2], "old") ? 22304 : nccl_version;
 	library = plugin_open();
 	for (; library && !plugin && version >= NCCL_VERSION_FIRST; version -= !plugin) {
 		name[sizeof(name) - 2] = (char)('0' + version);

@@ -9,6 +9,7 @@
 #include "tracer/core/plain_row.h"
 #include "tracer/core/state.h"
 #include "tracer/nccl/contexts.h"
+#include "tracer/nccl/old_events.h"
 #include "tracer/session/entry.h"
 #include "tracer/session/fork.h"
 
@@ -76,22 +77,30 @@ struct communicator {
 	nccl_log *log;
 };
 
-/* Call the user's plug-in: the version that NCCL would have used for lack of ours. */
+/* Return the version of the user's plug-in that NCCL would have used for lack of ours, among those
+ * that its events can be given to: the layouts of the old ones differ. */
+static int their_version(int version)
+{
+	int least = version < NCCL_VERSION_NEW ? version : NCCL_VERSION_NEW;
+	while (version > least && !nccl_user[version])
+		version--;
+	return version;
+}
+
 static void theirs_init(struct nccl_context *c, const struct communicator *n)
 {
-	const struct nccl_plugin *p = NULL;
-	int version = n->version + 1, result;
-	while (!p && version > NCCL_VERSION_FIRST)
-		p = nccl_user[--version];
+	int version = their_version(n->version), result;
+	const struct nccl_plugin *p = nccl_user[version];
 	c->plugin = NULL;
 	c->their_version = version;
 	c->their_mask = 0;
 	if (!p)
 		return;
-	result = version == 4 ? p->init_4(&c->theirs, &c->their_mask, n->name, n->comm, n->nodes,
-					n->ranks, n->rank, n->log)
-			      : p->init_5(&c->theirs, n->comm, &c->their_mask, n->name, n->nodes,
-					n->ranks, n->rank, n->log);
+	result = version < NCCL_VERSION_NEW ? p->init_1(&c->theirs, &c->their_mask)
+		: version == 4 ? p->init_4(&c->theirs, &c->their_mask, n->name, n->comm, n->nodes,
+					 n->ranks, n->rank, n->log)
+			       : p->init_5(&c->theirs, n->comm, &c->their_mask, n->name, n->nodes,
+					 n->ranks, n->rank, n->log);
 	c->plugin = result ? NULL : p;
 }
 
@@ -110,8 +119,31 @@ static int context_new(void **ret_context, int *mask, const struct communicator 
 	c->mask = mask;
 	theirs_init(c, n);
 	mask_set(c);
-	communicator_record(tick, c, n->name, n->nodes, n->ranks);
+	if (n->version >= NCCL_VERSION_NEW)
+		communicator_record(tick, c, n->name, n->nodes, n->ranks);
 	return 0;
+}
+
+/* What the old versions do not say is in their events. */
+static int context_old(void **ret_context, int *mask, int version)
+{
+	return context_new(
+		ret_context, mask, &(struct communicator){.rank = -1, .version = version});
+}
+
+int nccl_context_1(void **ret_context, int *mask)
+{
+	return context_old(ret_context, mask, 1);
+}
+
+int nccl_context_2(void **ret_context, int *mask)
+{
+	return context_old(ret_context, mask, 2);
+}
+
+int nccl_context_3(void **ret_context, int *mask)
+{
+	return context_old(ret_context, mask, 3);
 }
 
 int nccl_context_4(void **ret_context, int *mask, const char *name, uint64_t comm, int nodes,
@@ -133,6 +165,13 @@ int nccl_context_6(void **ret_context, uint64_t comm, int *mask, const char *nam
 {
 	return context_new(
 		ret_context, mask, &(struct communicator){comm, name, nodes, ranks, rank, 6, log});
+}
+
+int nccl_context_7(void **ret_context, uint64_t comm, int *mask, const char *name, int nodes,
+	int ranks, int rank, nccl_log *log)
+{
+	return context_new(
+		ret_context, mask, &(struct communicator){comm, name, nodes, ranks, rank, 7, log});
 }
 
 int nccl_finalize(void *context)
@@ -201,6 +240,18 @@ static void begin(struct nccl_open *e, const struct nccl_event *d, const struct 
 	details_set(e, d);
 	e->tick = clock_ticks();
 	thread_leave(t);
+}
+
+static void begin_old(const struct nccl_context *c, struct nccl_open *e,
+	const struct nccl_event *event, const struct nccl_open *parent)
+{
+	struct nccl_event d;
+	nccl_old_event(c->version, e->kind, event, &d);
+	e->comm = nccl_old_comm(e->kind, event);
+	if (!e->comm && parent)
+		e->comm = parent->comm;
+	e->rank = event->rank;
+	begin(e, &d, parent);
 }
 
 /* Return whether the parent is in another process, whose handle it is. */
@@ -280,7 +331,12 @@ int nccl_start(void *context, void **ret_handle, struct nccl_event *event)
 		.is_open = 1,
 		.peer = -1,
 		.kind = kind_of(c, event)};
-	begin(e, event, is_foreign(e->kind, event) ? NULL : nccl_event_of(event->parent));
+	const struct nccl_open *parent =
+		is_foreign(e->kind, event) ? NULL : nccl_event_of(event->parent);
+	if (c->version < NCCL_VERSION_NEW)
+		begin_old(c, e, event, parent);
+	else
+		begin(e, event, parent);
 	theirs_start(c, e, event);
 	__atomic_store_n(&e->number, number, __ATOMIC_RELEASE);
 	*ret_handle = nccl_handle(number);

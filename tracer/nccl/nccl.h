@@ -20,8 +20,9 @@ extern const struct nccl_plugin *nccl_user[NCCL_VERSION_LAST + 1]
 
 /* The functions of our plug-ins, one for each version where these differ. They return 0, or what
  * the user's plug-in returned. */
+nccl_init_1 nccl_context_1, nccl_context_2, nccl_context_3;
 nccl_init_4 nccl_context_4;
-nccl_init_5 nccl_context_5, nccl_context_6;
+nccl_init_5 nccl_context_5, nccl_context_6, nccl_context_7;
 int nccl_start(void *context, void **ret_handle, struct nccl_event *event);
 int nccl_stop(void *handle);
 int nccl_state(void *handle, int state, void *arguments);
