@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "reader/base/words.h"
+
 enum folder { reports, rules, shared };
 
 static const struct {
@@ -79,4 +81,77 @@ char *report_header(const struct sql_report *r, const char *key)
 		return NULL;
 	}
 	return value;
+}
+
+/* ---- the SQL that reports run ---- */
+
+#define DEFINITION "\nCREATE TEMP "
+#define DEFINITIONS_MAX 64u
+
+/* What the program itself reads to print reports: titles, causes of missing samples. */
+static const char read_always[] =
+	"CUPTI_ACTIVITY_KIND_RUNTIME LIBTRACE_CODEXL_CALL LIBTRACE_CPU_RECEIPT NVTX_EVENTS ";
+
+/* Append the shared files of a report. */
+static bool before_put(FILE *out, const struct sql_report *r)
+{
+	char *before = report_header(r, "before"), *rest = NULL;
+	for (char *name = before ? strtok_r(before, " ", &rest) : NULL; name;
+		name = strtok_r(NULL, " ", &rest)) {
+		const char *text = report_shared(name);
+		fputs(text ? text : "", out);
+	}
+	free(before);
+	return before != NULL;
+}
+
+/* Append the definition at `at` if the text before it names it. */
+static bool definition_put(FILE *out, char *const *text, const char *at)
+{
+	char kind[8], name[64];
+	const char *next = strstr(at + 1, DEFINITION);
+	if (sscanf(at + strlen(DEFINITION), "%7s %63[A-Z_]", kind, name) != 2 || fflush(out) ||
+		!words_have(*text, name))
+		return false;
+	fprintf(out, "%.*s", (int)(next ? (size_t)(next - at) : strlen(at)), at);
+	return true;
+}
+
+/* Append the definitions of "common" that the text names, also by other definitions. */
+static void definitions_put(FILE *out, char *const *text)
+{
+	bool has[DEFINITIONS_MAX] = {false}, more = true;
+	while (more) {
+		size_t n = 0;
+		more = false;
+		for (const char *at = strstr(report_shared("common"), DEFINITION);
+			at && n < DEFINITIONS_MAX; at = strstr(at + 1, DEFINITION), n++)
+			if (!has[n])
+				more |= has[n] = definition_put(out, text, at);
+	}
+}
+
+char *reports_sql(const char *list)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+	bool whole = out != NULL;
+	if (out)
+		fputs(read_always, out);
+	for (const char *at = list; whole && *at; at += *at == ',') {
+		const size_t bytes = strcspn(at, ",");
+		const struct sql_report *r = report_find(at, strcspn(at, ",:"), false);
+		if (r)
+			fputs(r->text, out);
+		whole = !r || before_put(out, r);
+		at += bytes;
+	}
+	if (whole)
+		definitions_put(out, &text);
+	if (out && (fclose(out) || !whole)) {
+		free(text);
+		return NULL;
+	}
+	return text;
 }

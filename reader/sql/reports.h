@@ -44,6 +44,11 @@ const struct sql_report *report_find(const char *name, size_t bytes, bool is_rul
 char *report_title(const struct sql_report *r);
 char *report_header(const struct sql_report *r, const char *key);
 
+/* Return the SQL that reports of the program may run: that of the list ("name:argument,name", all
+ * of which must be known), of the shared files before them, and of the definitions in "common" that
+ * any of these use. The caller frees it; NULL = out of memory. */
+char *reports_sql(const char *list);
+
 /* Return a file of reader/reports/shared; NULL = not found. "common" has the views of all
  * reports. */
 const char *report_shared(const char *name);

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "reader/base/words.h"
 #include "reader/sql/reports.h"
 
 enum view_time { NONE, POINT, SPAN, NVTX };
@@ -29,15 +30,6 @@ static const char *const labels[] = {
 };
 
 #define LABELS_MAX 32 /* number of ids in the view of a missing ENUM_* table */
-
-static bool has_word(const char *words, const char *word)
-{
-	size_t length = strlen(word);
-	for (const char *at = words; (at = strstr(at, word)); at += length)
-		if ((at == words || at[-1] == ' ') && (at[length] == ' ' || !at[length]))
-			return true;
-	return false;
-}
 
 /* Columns without which a figure would be wrong: times, names, sizes, kinds, ids. */
 static const char essential[] =
@@ -76,7 +68,7 @@ static int missing_write(struct sql *s, FILE *out, const char *table, const char
 	int error = strcmp(column, "globalPid") != 0 ? 0 : process_find(s, &process);
 	if (process)
 		fprintf(out, "%lld", (long long)process);
-	else if (has_word(essential, column))
+	else if (words_have(essential, column))
 		fprintf(out, "missing_column('%s', '%s')", table, column);
 	else
 		fputs("NULL", out);
@@ -121,9 +113,9 @@ static int condition_write(struct sql *s, FILE *out, size_t index, const struct 
 	const char *columns = views[index].columns, *table = views[index].table;
 	bool is_nvtx = views[index].time == NVTX;
 	long long start = w->start_ns, end = w->end_ns;
-	const char *id = has_word(columns, "globalTid") ? "globalTid"
-		: has_word(columns, "globalPid")        ? "globalPid"
-							: NULL;
+	const char *id = words_have(columns, "globalTid") ? "globalTid"
+		: words_have(columns, "globalPid")        ? "globalPid"
+							  : NULL;
 	int error = 0;
 	if (views[index].time == NONE)
 		return 0;

@@ -40,6 +40,7 @@ static int report_convert(struct cli_report *r, const struct sql_open_form *form
 		.symbol_path = form->symbol_path,
 		.kernels_only = form->kernels_only,
 		.nvtx = select_filter(),
+		.read_by = form->read_by,
 		.sources = &source,
 		.count = 1};
 	int error = sqlite_export(&job, &result);

@@ -17,7 +17,8 @@
 struct sql_open_form {
 	const char *symbol_path; /* symbols.h; NULL = none */
 	bool no_symbols, no_wait;
-	bool kernels_only; /* do not convert the metrics of a report of Nsight Compute */
+	bool kernels_only;   /* do not convert the metrics of a report of Nsight Compute */
+	const char *read_by; /* SQL that will read it: see export.h; NULL = any */
 };
 
 /* Open `path` as a database. Returns STATUS_OK; STATUS_DAMAGED if the report is damaged and its

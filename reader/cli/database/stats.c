@@ -47,6 +47,7 @@ int stats_database_open(
 	const struct sql_open_form open_form = {.symbol_path = form->symbol_path,
 		.no_symbols = no_symbols,
 		.kernels_only = form->kernels_only,
+		.read_by = form->read_by,
 		.no_wait = form->no_wait};
 	struct sql_window window = form->window;
 	*d = (struct stats_database){.file = file};

@@ -158,6 +158,8 @@ static int list_print(struct output *o, const char *file, bool is_database)
 {
 	struct stats_database d = {0};
 	int status = STATUS_OK;
+	char *sql = reports_sql(o->list);
+	o->form.read_by = sql;
 	for (const char *at = o->list; status != STATUS_FAILED; at++) {
 		size_t bytes = strcspn(at, ",");
 		char *name = strndup(at, bytes);
@@ -175,6 +177,8 @@ static int list_print(struct output *o, const char *file, bool is_database)
 	}
 	if (d.file)
 		stats_database_close(&d);
+	o->form.read_by = NULL;
+	free(sql);
 	return status;
 }
 

@@ -35,6 +35,7 @@ struct stats_form {
 				runtime call; NULL = not wanted */
 	struct stats_document *document; /* how tables are joined in JSON */
 	bool kernels_only;               /* no report uses metrics of kernels (database/open.h) */
+	const char *read_by; /* SQL of the reports (database/open.h); NULL = any report */
 };
 
 /* Printed instead of a table if options select events and none is left; needs the file's name. */

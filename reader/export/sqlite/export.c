@@ -171,6 +171,8 @@ static int export_begin(struct sqlite_export *x)
 	if (!error)
 		error = nsys_rows_begin(x);
 	if (!error)
+		rows_begin(x);
+	if (!error)
 		error = own_tables_begin(x);
 	if (!error)
 		error = chains_begin(x);

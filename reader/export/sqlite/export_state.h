@@ -53,7 +53,8 @@ struct sqlite_export {
 	struct ncu_rows results;
 	struct log_patterns log;
 	struct batch_decoder decoder;
-	uint64_t impossible; /* calls left out because they end before they start */
+	uint64_t impossible;       /* calls left out because they end before they start */
+	bool unread[SCHEMA_KINDS]; /* kinds that the job leaves out */
 
 	/* per-report state */
 	const struct sqlite_source *source;

@@ -46,8 +46,7 @@ static void column_add(char *sql, size_t bytes, const struct schema_field *f)
 	snprintf(sql + used, bytes - used, ", \"%s\" INTEGER", name);
 }
 
-/* Write the name of LIBTRACE_KIND or LIBTRACE_KIND_OTHER. */
-static void own_name(const struct schema_event *e, bool other, char *out, size_t bytes)
+void own_table_name(const struct schema_event *e, bool other, char *out, size_t bytes)
 {
 	if (other && e->number == KIND_OSRT_CALL)
 		snprintf(out, bytes, "LIBTRACE_OSRT_UNFINISHED");
@@ -66,7 +65,7 @@ static int whole_begin(
 	snprintf(sql, sizeof(sql), "\"%s\" INTEGER NOT NULL, globalTid INTEGER", name);
 	for (uint32_t i = 1; i < e->field_count; i++)
 		column_add(sql, sizeof(sql), &e->fields[i]);
-	own_name(e, other, name, sizeof(name));
+	own_table_name(e, other, name, sizeof(name));
 	return bulk_table_begin(t, &x->database, name, sql);
 }
 
@@ -79,7 +78,7 @@ static int facts_begin(struct sqlite_export *x, const struct schema_event *e)
 		return 0;
 	for (uint32_t i = 0; i < k->fact_count; i++)
 		column_add(sql, sizeof(sql), &e->fields[k->facts[i]]);
-	own_name(e, false, name, sizeof(name));
+	own_table_name(e, false, name, sizeof(name));
 	return bulk_table_begin(&x->own.facts[e->number], &x->database, name, sql);
 }
 

@@ -12,6 +12,7 @@
 #ifndef READER_EXPORT_SQLITE_OWN_TABLES_H
 #define READER_EXPORT_SQLITE_OWN_TABLES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -35,6 +36,9 @@ void own_column_name(const char *column, char *out, size_t bytes);
 int own_tables_begin(struct sqlite_export *x);
 int own_tables_end(struct own_tables *t);
 void own_tables_release(struct own_tables *t);
+
+/* Write the name of LIBTRACE_KIND, or of LIBTRACE_KIND_OTHER. */
+void own_table_name(const struct schema_event *e, bool other, char *out, size_t bytes);
 
 /* Add a row with all fields of its kind. Returns 0 or a negative errno. */
 int own_row_whole(

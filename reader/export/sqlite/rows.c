@@ -5,6 +5,7 @@
 #include <errno.h>
 
 #include "common/spool.h"
+#include "reader/base/words.h"
 #include "reader/export/sqlite/export_state.h"
 #include "reader/export/sqlite/osrt_calls.h"
 
@@ -80,10 +81,42 @@ static int samples_rows(struct sqlite_export *x, const struct decoded_batch *b)
 	return error;
 }
 
+/* ---- kinds that nobody reads ---- */
+
+/* Kinds that may be most events of a report, and from which no table follows but those of their
+ * rows. */
+static bool may_be_unread(uint32_t kind)
+{
+	return kind == KIND_FUNCTION_CALL || kind == KIND_MPI_CALL || kind == KIND_OPENMP;
+}
+
+static bool is_read(const struct sqlite_export *x, const struct schema_event *e)
+{
+	const struct kind_rows *k = &x->nsys.kinds[e->number];
+	char facts[64], others[64];
+	bool read = !may_be_unread(e->number);
+	own_table_name(e, false, facts, sizeof(facts));
+	own_table_name(e, true, others, sizeof(others));
+	read |= words_have(x->job->read_by, facts) || words_have(x->job->read_by, others);
+	for (uint32_t i = k->first; !read && i < k->first + (uint32_t)k->count; i++)
+		read = words_have(
+			x->job->read_by, nsys_table_name(x->nsys.mappings[i].table, NSYS_3_24));
+	return read;
+}
+
+void rows_begin(struct sqlite_export *x)
+{
+	const struct schema_event *e;
+	for (uint32_t n = 0; x->job->read_by && (e = schema_event_at(n)); n++)
+		x->unread[e->number] = !is_read(x, e);
+}
+
 int batch_rows(struct sqlite_export *x, const struct event_batch *batch)
 {
 	struct decoded_batch b;
 	struct export_thread *thread;
+	if (batch->kind < SCHEMA_KINDS && x->unread[batch->kind])
+		return 0;
 	int error = batch_decode(x, batch, &b);
 	if (error)
 		return error == -EBADMSG ? 0 : error;

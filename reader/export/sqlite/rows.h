@@ -11,6 +11,9 @@
 
 struct sqlite_export;
 
+/* Find the kinds of events that the job leaves out, after nsys_rows_begin(). */
+void rows_begin(struct sqlite_export *x);
+
 /* Add the rows of a batch; a batch that does not match the schema adds none. Returns 0, or a
  * negative errno that ends the pass. */
 int batch_rows(struct sqlite_export *x, const struct event_batch *batch);

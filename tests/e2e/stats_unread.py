@@ -1,0 +1,44 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# timeout: 300
+"""`trace stats` leaves out kinds of events that a report does not read: each report of a report file equals that of the whole database."""
+import glob
+import os
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import libdevice as device  # noqa: E402
+from lib import SRC, Report, app, folder, main, tap, trace  # noqa: E402
+
+DIRECT = {"osrt_sum", "nvtx_sum"}  # not computed in SQL
+REPORTS = sorted({os.path.basename(path).split(".")[0] for path in glob.glob(os.path.join(SRC, "reader", "reports", "*.sql"))} - DIRECT)
+
+
+def compare(name, report):
+    database = os.path.join(folder(), "whole.sqlite")
+    trace("export", "-t", "sqlite", "-o", database, report.path)
+    filled = []
+    for each in REPORTS:
+        partly, whole = (trace("stats", "-r", each, "-f", "csv", path) for path in (report.path, database))
+        if partly.out != whole.out or partly.status != whole.status:
+            tap.ok(False, f"{name}: {each}", f"{partly}\n{whole}")
+        elif whole.out.count(b"\n") > 1:
+            filled.append(each)
+    tap.ok(len(filled) >= 5, f"{name}: reports with rows are those of the whole database", filled)
+
+
+def cuda():
+    reason = device.missing("vector_add")
+    if reason:
+        tap.skip("CUDA", reason)
+        return
+    compare("CUDA", device.recorded([device.app("vector_add")]))
+
+
+def calls():
+    path = os.path.join(folder(), "r.rep")
+    trace("run", "-o", path, "-t", "osrt,nvtx,openmp", "--functions", "libgomp*:GOMP_*", "--", app("openmp_gomp"), "constructs")
+    compare("calls", Report(path))
+
+
+main(cuda, calls)
