@@ -209,6 +209,32 @@ def processors():
     tap.ok(found == [("computing", None, 100)] and b"had a CPU while they computed is not known" in said, "neither: trace why says that it is not known", (found, said))
 
 
+def stream_events():
+    """A stream waits for the event of another one: the path leads from its kernel to that stream's, whichever event is recorded last before the wait."""
+    path, pid = os.path.join(folder(), "events.sqlite"), 1 << 48 | 1000 << 24
+    d = sqlite3.connect(path)
+    d.executescript(f"""
+        CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT);
+        CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start INTEGER, end INTEGER, eventClass INTEGER, globalTid INTEGER, correlationId INTEGER, nameId INTEGER, returnValue INTEGER);
+        CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INTEGER, end INTEGER, deviceId INTEGER, contextId INTEGER, streamId INTEGER, correlationId INTEGER, globalPid INTEGER,
+                                                 demangledName INTEGER, shortName INTEGER);
+        CREATE TABLE CUPTI_ACTIVITY_KIND_SYNCHRONIZATION (start INTEGER, end INTEGER, contextId INTEGER, streamId INTEGER, correlationId INTEGER, globalPid INTEGER,
+                                                          syncType INTEGER, eventId INTEGER);
+        CREATE TABLE CUPTI_ACTIVITY_KIND_CUDA_EVENT (contextId INTEGER, streamId INTEGER, correlationId INTEGER, globalPid INTEGER, eventId INTEGER);
+        INSERT INTO StringIds VALUES (1, 'cudaLaunchKernel_v7000'), (2, 'cudaStreamSynchronize_v3020'), (3, 'first'), (4, 'late'), (5, 'last');
+        INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (0, 1000, 0, {pid + 1000}, 1, 1, 0), (2000, 3000, 0, {pid + 1000}, 3, 1, 0), (8000, 9000, 0, {pid + 1000}, 6, 1, 0),
+                                                       (10000, 95000, 0, {pid + 1000}, 7, 2, 0);
+        INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (2000, 52000, 0, 1, 7, 1, {pid}, 3, 3), (52000, 60000, 0, 1, 7, 3, {pid}, 4, 4), (53000, 90000, 0, 1, 8, 6, {pid}, 5, 5);
+        INSERT INTO CUPTI_ACTIVITY_KIND_CUDA_EVENT VALUES (1, 7, 2, {pid}, 1);
+        INSERT INTO CUPTI_ACTIVITY_KIND_SYNCHRONIZATION VALUES (7000, 7000, 1, 8, 5, {pid}, 2, 1), (10000, 95000, 1, 8, 7, {pid}, 3, NULL);""")
+    d.commit()
+    d.close()
+    segments = json.loads(trace("why", "--path", "-f", "json", path).out or b"[]")
+    found = [(s["Cause"], s["Stream"], s["Duration (ns)"]) for s in segments]
+    tap.ok(found == [("cudaLaunchKernel", None, 1000), ("launch of kernel first", 7, 1000), ("kernel first", 7, 50000), ("between operations of a stream", 8, 1000),
+                     ("kernel last", 8, 37000), ("waking up from cudaStreamSynchronize", None, 5000)], "the kernel before the record of the event is on the path, not the one after", found)
+
+
 def exported():
     """The path is a table for other programs, and other tables keep their columns beside it."""
     report = recorded([app("waited"), "barrier"])
@@ -285,4 +311,4 @@ def samples():
     tap.ok(refused and refused.status == 2 and b"record with -t osrt" in refused.err and not refused.out, "samples without recorded calls: what to record", refused)
 
 
-main(samples, joins, locks, conditions, barriers, children, pipes, teams, many_tasks, children_without_pid, interrupted, unseen_writes, timeouts, files, processors, exported, semaphores, devices, ranges)
+main(samples, joins, locks, conditions, barriers, children, pipes, teams, many_tasks, children_without_pid, interrupted, unseen_writes, timeouts, files, processors, stream_events, exported, semaphores, devices, ranges)

@@ -114,9 +114,10 @@ struct path_graph {
 		object_capacity, descriptor_count, descriptor_capacity, launch_count,
 		launch_capacity, stream_count;
 	struct map track_index, name_index, object_index, stream_index;
-	struct pool pool;         /* texts of names */
-	struct path_waits *waits; /* what waits.c knows */
-	struct path_facts *facts; /* what shares.c knows; it owns that */
+	struct pool pool;           /* texts of names */
+	struct path_waits *waits;   /* what waits.c knows */
+	struct path_events *events; /* what events.c knows; it owns that */
+	struct path_facts *facts;   /* what shares.c knows; it owns that */
 	sqlite3_stmt *name_find;
 	bool has_threads; /* PATH_THREADS has been read */
 };

@@ -110,6 +110,7 @@ static int waits_ready(struct path_graph *g)
 {
 	int code = path_graph_threads_read(g);
 	code = code ? code : path_waits_read(g);
+	code = code ? code : path_events_read(g);
 	return code ? code : path_facts_read(g);
 }
 
@@ -175,6 +176,7 @@ static int path_filter(sqlite3_vtab_cursor *cursor, int number, const char *text
 	if (!g->connection || (p->table == THREADS && p->shared->cursors == 1)) {
 		path_waits_free(g);
 		path_facts_free(g);
+		path_events_free(g);
 		code = path_graph_read(g, t->connection);
 	}
 	if (!code && p->table == CALLS)
@@ -532,6 +534,7 @@ static void shared_destroy(void *table)
 	struct shared *s = ((const struct path_table *)table)->shared;
 	path_waits_free(&s->graph);
 	path_facts_free(&s->graph);
+	path_events_free(&s->graph);
 	path_graph_release(&s->graph);
 	free(s);
 }

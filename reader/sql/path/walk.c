@@ -86,13 +86,22 @@ static int call_leave(struct path_walk *w, const struct path_call *c,
 	return SQLITE_OK;
 }
 
-/* Go on from the start of an operation of a stream: to the operation before, or the launch. */
+/* Go on from the start of an operation of a stream: to the operation before, the one of another
+ * stream that an event is for, or the launch, whatever was last. */
 static bool operation_leave(struct path_walk *w, struct path_segment *ret_segment)
 {
 	const struct path_call *c = w->operation, *before = call_before(w);
 	const struct path_launch *launch = path_launch_of(w->graph, w->track, c);
 	const uint32_t track = w->track;
+	uint32_t other = PATH_NOWHERE;
+	const struct path_call *event = path_event_find(w->graph, track, c, before, &other);
 	w->operation = NULL;
+	if (event && (!before || event->end > before->end) &&
+		(!launch || event->end >= launch->end) && may_visit(w, other)) {
+		const bool has = segment_end(w, event->end, KIND_QUEUE, c, ret_segment);
+		visit(w, track, other);
+		return has;
+	}
 	if (!launch || (before && before->end >= launch->end) || !may_visit(w, launch->track))
 		return segment_end(w, before ? before->end : w->start, KIND_QUEUE, c, ret_segment);
 	const bool has = segment_end(w, launch->end, KIND_LAUNCH, c, ret_segment);

@@ -11,6 +11,7 @@
 
 #ifdef HAVE_SQLITE
 
+#include "reader/sql/path/events.h"
 #include "reader/sql/path/shares.h"
 #include "reader/sql/path/waits.h"
 
