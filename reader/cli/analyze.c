@@ -159,7 +159,7 @@ static int reason_print(void *user, const struct sql_value *values, int count)
 static int nothing_print(struct sql *s, const struct sql_report *rule, bool skipped)
 {
 	const struct sql_visitor visitor = {NULL, NULL, reason_print};
-	char *data = report_header(rule, "data"), *few = report_header(rule, "few");
+	char *data = stats_data_name(s, rule), *few = report_header(rule, "few");
 	const bool is_sampled = data && !strncmp(data, "CPU samples", 11);
 	char *unsampled = is_sampled && (skipped || few) ? stats_unsampled(s) : NULL;
 	int error = 0;

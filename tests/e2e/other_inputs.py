@@ -253,6 +253,8 @@ def empty_exports():
         result = trace("export", "-t", kind, "-o", to, path)
         tap.ok(result.status == 2 and result.err.decode() == f"trace: '{path}': nothing to export as {kind}\n" and not os.path.exists(to),
                f"{kind} of {os.path.basename(path)}: one line", result)
+    result = trace("export", "-t", "folded", "--source", "wall", "-o", to, only_calls)
+    tap.ok(result.err.decode() == f"trace: '{only_calls}': nothing to export as folded\n", "no option of ours is advised for recordings of nsys", result)
     nothing = calls_database("none.sqlite", [])
     for output in (to, "-"):
         result = trace("export", "-t", "json", "-o", output, nothing)

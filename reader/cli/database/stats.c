@@ -133,6 +133,18 @@ char *stats_unsampled(struct sql *s)
 	return text;
 }
 
+char *stats_data_name(struct sql *s, const struct sql_report *report)
+{
+	char *data = report_header(report, "data"), *option = data;
+	if (sql_has(s, "LIBTRACE_PROCESS", NULL) > 0)
+		return data;
+	while (option && (option = strstr(option, " (--"))) {
+		const char *end = option + strcspn(option, ")");
+		memmove(option, end + (*end != 0), strlen(end) + (*end == 0));
+	}
+	return data;
+}
+
 /* Return whether a report is about CPU samples, by its header "data:". */
 static bool is_sampled(const char *data)
 {
@@ -166,7 +178,7 @@ int stats_sql_print(struct stats_database *d, const char *report, size_t bytes,
 		: sql_report_print(&d->sql, frame.report, arguments, &sql_form, heading_print,
 			  &frame, out, &outcome);
 	stats_document_table_end(form->document, out);
-	char *data = report_header(frame.report, "data");
+	char *data = stats_data_name(&d->sql, frame.report);
 	if (!error && aligned && !outcome.rows && is_filtered(form))
 		fprintf(out, STATS_NO_MATCH, d->file);
 	else if (!error && aligned && !outcome.rows)

@@ -42,6 +42,10 @@ void stats_database_close(struct stats_database *d);
  * known. */
 char *stats_unsampled(struct sql *s);
 
+/* Return what data a report is about, for a message: only of a database that libtrace wrote with
+ * the options that record it. The caller frees the text; NULL = the report does not say. */
+char *stats_data_name(struct sql *s, const struct sql_report *report);
+
 /* Print one report, "name:argument:argument" of `bytes` bytes. Its name must be known. Returns
  * STATUS_OK, or STATUS_FAILED after a message. */
 int stats_sql_print(struct stats_database *d, const char *report, size_t bytes,

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "reader/cli/base/file_kind.h"
 #include "reader/cli/base/output.h"
 #include "reader/cli/commands.h"
 #include "reader/ncu/pages/dump_results.h"
@@ -140,6 +141,16 @@ static int write_format(struct cli_report *r, const struct options *o, const cha
 	return export_timeline(out, r, o, format, v);
 }
 
+/* Return the option of `trace run` that records what --source names; NULL where something else
+ * recorded the file, or the default does. */
+static const char *source_advice(const struct cli_report *r, const struct options *o)
+{
+	char kind[FOREIGN_BYTES];
+	return foreign_kind(r->path, kind)
+		? NULL
+		: profile_source_advice(profile_source_named(o->value[OPT_export_source]));
+}
+
 static int export_to(struct cli_report *r, const struct options *o,
 	const struct export_format *format, const char *name)
 {
@@ -159,8 +170,7 @@ static int export_to(struct cli_report *r, const struct options *o,
 		error = -ENODATA;
 	const bool is_full = error == -EFBIG || error == -ENOSPC || error == -EDQUOT;
 	if (error == -ENODATA)
-		export_found_nothing(r, format->name,
-			profile_source_advice(profile_source_named(o->value[OPT_export_source])));
+		export_found_nothing(r, format->name, source_advice(r, o));
 	else if (is_full)
 		cli_write_failed(name, error,
 			"no room for a temporary file; set TMPDIR to use another folder");
