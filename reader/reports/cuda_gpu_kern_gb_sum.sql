@@ -6,7 +6,8 @@
 -- arguments: base mangled nvtx-name
 
 SELECT coalesce(100.0 * sum(ns) / sum(sum(ns)) OVER (), 0.0), sum(ns), count(*), avg(ns), median(ns), min(ns), max(ns), stddev(ns),
-       printf('%4d %4d %4d', gridX, gridY, gridZ), printf('%4d %4d %4d', blockX, blockY, blockZ), number_text(number) AS name
+       CASE WHEN gridX + gridY + gridZ NOT NULL THEN printf('%4d %4d %4d', gridX, gridY, gridZ) END,
+       CASE WHEN blockX + blockY + blockZ NOT NULL THEN printf('%4d %4d %4d', blockX, blockY, blockZ) END, number_text(number) AS name
 -- The limit keeps texts out of the rows that are sorted.
 FROM (SELECT ns, number, gridX, gridY, gridZ, blockX, blockY, blockZ FROM KERNEL_NUMBERS LIMIT -1)
 GROUP BY number, gridX, gridY, gridZ, blockX, blockY, blockZ

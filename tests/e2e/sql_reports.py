@@ -174,6 +174,13 @@ def missing_columns():
         tap.ok(stats(whole, report) == stats(derived, report) and len(stats(whole, report)) > 1, f"and {report}", stats(derived, report))
     tap.ok(stats(derived, "cuda_gpu_kern_sum", "--process", "1000") == stats(whole, "cuda_gpu_kern_sum") and len(stats(derived, "cuda_gpu_kern_sum", "--process", "2000")) == 1,
            "and --process")
+    flat = without("flat")
+    with contextlib.closing(sqlite3.connect(flat)) as c, c:
+        for column in ("gridX", "blockY"):
+            c.execute(f"ALTER TABLE {tables[0]} DROP COLUMN {column}")
+    for report in ("cuda_gpu_kern_gb_sum", "cuda_kern_exec_trace", "cuda_kern_occupancy"):
+        head, row = stats(flat, report)[:2]
+        tap.ok([row[head.index(title)] for title in ("GridXYZ", "BlockXYZ")] == ["", ""], f"{report}: a shape that is not known is none, not 0", row)
     several, device = without("several", "globalPid", processes=2), without("device", "deviceId")
     for path, column, results in ((several, b"globalPid", (utilization(several), trace("stats", "-r", "nvtx_gpu_proj_sum", several))),
                                   (device, b"deviceId", (utilization(device), trace("stats", "-r", "cuda_kern_exec_sum", device)))):

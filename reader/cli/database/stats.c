@@ -178,7 +178,7 @@ int stats_sql_print(struct stats_database *d, const char *report, size_t bytes,
 		: sql_report_print(&d->sql, frame.report, arguments, &sql_form, heading_print,
 			  &frame, out, &outcome);
 	stats_document_table_end(form->document, out);
-	char *data = stats_data_name(&d->sql, frame.report);
+	char *data = error ? NULL : stats_data_name(&d->sql, frame.report);
 	if (!error && aligned && !outcome.rows && is_filtered(form))
 		fprintf(out, STATS_NO_MATCH, d->file);
 	else if (!error && aligned && !outcome.rows)

@@ -43,7 +43,8 @@ void stats_database_close(struct stats_database *d);
 char *stats_unsampled(struct sql *s);
 
 /* Return what data a report is about, for a message: only of a database that libtrace wrote with
- * the options that record it. The caller frees the text; NULL = the report does not say. */
+ * the options that record it. The caller frees the text; NULL = the report does not say. Overwrites
+ * the cause of an error. */
 char *stats_data_name(struct sql *s, const struct sql_report *report);
 
 /* Print one report, "name:argument:argument" of `bytes` bytes. Its name must be known. Returns
