@@ -33,7 +33,8 @@ static const char *const labels[] = {
 
 /* Columns without which a figure would be wrong: times, names, sizes, kinds, ids. */
 static const char essential[] =
-	"start end globalTid globalPid deviceId correlationId nameId demangledName bytes copyKind";
+	"start end globalTid globalPid deviceId correlationId nameId demangledName bytes copyKind "
+	"eventType";
 
 static int process_take(void *user, const struct sql_value *values, int count)
 {

@@ -181,6 +181,11 @@ def missing_columns():
     for report in ("cuda_gpu_kern_gb_sum", "cuda_kern_exec_trace", "cuda_kern_occupancy"):
         head, row = stats(flat, report)[:2]
         tap.ok([row[head.index(title)] for title in ("GridXYZ", "BlockXYZ")] == ["", ""], f"{report}: a shape that is not known is none, not 0", row)
+    untyped = without("untyped")
+    with contextlib.closing(sqlite3.connect(untyped)) as c, c:
+        c.execute("ALTER TABLE NVTX_EVENTS DROP COLUMN eventType")
+    result = trace("stats", "-r", "nvtx_kern_sum", untyped)
+    tap.ok(result.status == 2 and b"NVTX_EVENTS has no column eventType" in result.err, "NVTX events of no type are not left out in silence", result)
     several, device = without("several", "globalPid", processes=2), without("device", "deviceId")
     for path, column, results in ((several, b"globalPid", (utilization(several), trace("stats", "-r", "nvtx_gpu_proj_sum", several))),
                                   (device, b"deviceId", (utilization(device), trace("stats", "-r", "cuda_kern_exec_sum", device)))):
