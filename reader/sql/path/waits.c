@@ -117,6 +117,13 @@ static const struct ref *ref_last(
 	return NULL;
 }
 
+/* Return the reference before another one, of the same group and after `from`; NULL = none. */
+static const struct ref *ref_before(const struct refs *r, const struct ref *at, int64_t from)
+{
+	const bool has = at > r->list && at[-1].group == at->group && at[-1].time > from;
+	return has ? at - 1 : NULL;
+}
+
 /* Return the group of a number, a new one for a new number; 0 = out of memory. */
 static uint32_t group_of(struct map *groups, int64_t number)
 {
@@ -345,9 +352,8 @@ static int process_find(const struct wait_of *o, struct path_wait *ret_wait)
 {
 	const struct refs *ends = &o->g->waits->process_ends;
 	const struct ref *found = NULL, *elsewhere = NULL;
-	int64_t to = o->call->end + 1;
-	const struct ref *r;
-	while (!found && (r = ref_last(ends, 0, o->call->start, to, o->track))) {
+	const struct ref *r = ref_last(ends, 0, o->call->start, o->call->end + 1, o->track);
+	for (; r && !found; r = ref_before(ends, r, o->call->start)) {
 		const struct path_track *t = &o->g->tracks[r->track];
 		const bool is_child = (t->id & 0xffffff) == o->call->value;
 		const bool fits = t->process != o->own->process &&
@@ -356,7 +362,6 @@ static int process_find(const struct wait_of *o, struct path_wait *ret_wait)
 			found = r;
 		else if (fits && !elsewhere)
 			elsewhere = r;
-		to = r->time;
 	}
 	found = found ? found : elsewhere;
 	if (found)
@@ -409,15 +414,13 @@ static int object_find(const struct wait_of *o, struct path_wait *ret_wait)
 static void interrupted_find(const struct wait_of *o, struct path_wait *ret_wait)
 {
 	const struct refs *ends = &o->g->waits->process_ends;
-	int64_t to = o->call->end + 1;
-	const struct ref *r;
-	while ((r = ref_last(ends, 0, o->call->start, to, o->track))) {
+	const struct ref *r = ref_last(ends, 0, o->call->start, o->call->end + 1, o->track);
+	for (; r; r = ref_before(ends, r, o->call->start)) {
 		const uint32_t parent = o->g->tracks[r->track].parent;
 		if (parent != PATH_NOWHERE && o->g->tracks[parent].process == o->own->process) {
 			ref_take(r, HOW_LIKELY, ret_wait);
 			return;
 		}
-		to = r->time;
 	}
 }
 
@@ -431,11 +434,9 @@ static const struct ref *later(const struct ref *a, const struct ref *b)
 static const struct ref *other_end(const struct wait_of *o)
 {
 	const struct refs *ends = &o->g->waits->process_ends;
-	int64_t to = o->call->end + 1;
-	const struct ref *r;
-	while ((r = ref_last(ends, 0, o->call->start, to, o->track)) &&
-		o->g->tracks[r->track].process == o->own->process)
-		to = r->time;
+	const struct ref *r = ref_last(ends, 0, o->call->start, o->call->end + 1, o->track);
+	while (r && o->g->tracks[r->track].process == o->own->process)
+		r = ref_before(ends, r, o->call->start);
 	return r;
 }
 
