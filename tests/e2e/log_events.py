@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Events from lines of output by a regular expression (--log-events): types and fields, numbers and texts, lines in pieces, in exports and statistics."""
+"""Events from lines of output by a regular expression (--log-events): types and fields, numbers and texts, lines in pieces, in exports, statistics and timelines."""
 import csv
+import gzip
 import io
 import json
 import os
@@ -127,6 +128,45 @@ def program_images():
     tap.ok(streams == [said.out.decode()], "ProcessStreams has the output in the order of the programs", streams)
 
 
+def timelines():
+    """Each event is a moment of the thread that wrote the line, in each format, and on the page."""
+    said = trace("export", "-t", "chrome", "-o", "-", REPORT)
+    found = [(e["name"], e["args"]["fields"]) for e in json.loads(said.out)["traceEvents"] if e.get("cat") == "log"]
+    tap.ok(same([(name, {key: str(value) for key, value in fields.items()}) for name, fields in found]), "chrome has each event, with its fields", found)
+    for name in ("perfetto", "firefox"):
+        path = os.path.join(PLACE, "log." + name)
+        said = trace("export", "-t", name, "-f", "true", "-o", path, REPORT)
+        with open(path, "rb") as file:
+            data = file.read()
+        data = gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data
+        tap.ok(said.status == 0 and b'"loss":0.1}' in data and b'"text":"of a child"}' in data, f"so has {name}", said)
+    page = os.path.join(PLACE, "log.html")
+    said = trace("report", "--html", "-f", "true", "-o", page, REPORT)
+    if said.status and b"npm" in said.err:
+        tap.skip("the page", "built without node")
+        return
+    with open(page, encoding="utf-8") as file:
+        text = file.read()
+    tap.ok(said.status == 0 and r'"log", "epoch", "{\"epoch\":\"1\",\"loss\":\"0.1\"}"' in text, "so has the page", said)
+
+
+def merged():
+    """Each of the reports that were merged has a pattern of its own, or none."""
+    paths = []
+    for number, options in enumerate((("--log-events", r"one (?<n>\d)"), ("--streams=process-tree",), ("--log-events", r"(?#second)two (?<n>\d)"))):
+        paths.append(os.path.join(PLACE, f"part{number}.rep"))
+        said = trace("run", "-t", "none", *options, "-o", paths[-1], "--", "sh", "-c", f"echo one {number}; echo two {number}", env=clean_env())
+    target = os.path.join(PLACE, "merged.rep")
+    said = trace("merge", "-f", "true", "-o", target, *paths)
+    wanted = [("log", {"n": "0"}), ("second", {"n": "2"})]
+    with database("merged.sqlite", target) as d:
+        found = events_of(d)
+    tap.ok(said.status == 0 and sortable(found) == sortable(wanted), "a merged report has the events of each of its reports", (found, said))
+    events = json.loads(trace("export", "-t", "chrome", "-o", "-", target).out)["traceEvents"]
+    shown = [(e["name"], {"n": str(e["args"]["fields"]["n"])}) for e in events if e.get("cat") == "log"]
+    tap.ok(sortable(shown) == sortable(wanted), "so has its timeline", shown)
+
+
 def refused():
     said = trace("run", "--log-events", "(?<a", "--", "true")
     tap.ok(said.status == 2 and b"--log-events" in said.err and b"a name has no end" in said.err, "a pattern that is not valid is refused", said)
@@ -134,4 +174,4 @@ def refused():
     tap.ok(said.status == 2 and b"LIBTRACE_LOG_EVENTS" in said.err, "and one that is too long", said)
 
 
-main(recorded, numbers, other_pattern, statistics, numbers_only, program_images, refused)
+main(recorded, numbers, other_pattern, statistics, numbers_only, program_images, timelines, merged, refused)

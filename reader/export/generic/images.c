@@ -14,7 +14,8 @@
 int images_put(struct sqlite_export *x)
 {
 	static const char create[] =
-		"CREATE TEMP TABLE IF NOT EXISTS LIBTRACE_IMAGE (pid INTEGER, ns INTEGER);"
+		"CREATE TEMP TABLE IF NOT EXISTS LIBTRACE_IMAGE (pid INTEGER, ns INTEGER, pattern "
+		"INTEGER);"
 		"CREATE INDEX IF NOT EXISTS temp.image_start ON LIBTRACE_IMAGE (pid, ns)";
 	const struct process_list *l = &x->contents.processes;
 	if (!x->own.facts[KIND_STREAM_WRITE].rows)
@@ -23,9 +24,10 @@ int images_put(struct sqlite_export *x)
 		return database_failed(&x->database);
 	int error = 0;
 	for (uint32_t i = 0; !error && i < l->count; i++)
-		error = database_row(&x->database, "LIBTRACE_IMAGE", "ii",
+		error = database_row(&x->database, "LIBTRACE_IMAGE", "iii",
 			global_id(&x->threads, l->rows[i], 0),
-			export_time(x, l->rows[i]->facts->start_ns));
+			export_time(x, l->rows[i]->facts->start_ns),
+			(int64_t)log_pattern_number(x, l->rows[i]->facts->report));
 	return error;
 }
 #else

@@ -158,9 +158,9 @@ static int report_write(struct sqlite_export *x)
 		return error;
 	if (x->source->ended)
 		x->source->ended(v->user, &x->contents);
-	error = report_facts_write(x);
+	error = log_patterns_keep(x);
 	if (!error)
-		error = log_pattern_keep(x);
+		error = report_facts_write(x);
 	return error ? error : results_processes(x);
 }
 

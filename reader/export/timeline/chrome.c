@@ -275,6 +275,10 @@ static void print_args(struct chrome *w, const struct timeline_item *i)
 				(int)i->kind->args[n] != i->kind->context &&
 				(int)i->kind->args[n] != i->kind->stream))
 			print_value(w, i, i->kind->args[n]);
+	if (i->log_fields) {
+		fputs_unlocked(",\"fields\":", w->out);
+		fputs_unlocked(i->log_fields, w->out);
+	}
 	putc_unlocked('}', w->out);
 }
 

@@ -127,6 +127,8 @@ static int data_put(struct firefox *f, struct firefox_thread *t, const struct ti
 	fprintf(out, "%s{\"type\":\"%s\"", t->markers ? ",\n" : "", i->row->event->name);
 	for (uint32_t n = 0; n < i->kind->arg_count; n++)
 		print_argument(f, out, i, i->kind->args[n]);
+	if (i->log_fields)
+		fprintf(out, ",\"fields\":%s", i->log_fields);
 	if (row->stack) {
 		fprintf(out, ",\"cause\":{\"stack\":%u,\"time\":", row->stack - 1);
 		firefox_print_ms(out, i->start_ns > f->start_ns ? i->start_ns - f->start_ns : 0);

@@ -180,6 +180,30 @@ static struct string_ref name_make(struct timeline *t, const struct event_row *r
 	return (struct string_ref){name, (uint32_t)strlen(name)};
 }
 
+/* Return the number of a new name; 0 = out of memory. */
+static uint32_t name_add(struct timeline *t, struct string_ref text)
+{
+	if (array_room(&t->names, t->name_count, &t->name_capacity, sizeof(*t->names)))
+		return 0;
+	t->names[t->name_count++] = text;
+	return t->name_count;
+}
+
+int timeline_name_of_text(struct timeline *t, const char *text, struct timeline_name *ret_name)
+{
+	const char *pooled = pool_text(&t->texts, text, strlen(text));
+	uint32_t found = pooled ? map_get(&t->name_numbers, UINT32_MAX, (uintptr_t)pooled) : 0;
+	if (!found) {
+		found = pooled
+			? name_add(t, clean(t, (struct string_ref){pooled, (uint32_t)strlen(text)}))
+			: 0;
+		if (!found || map_put(&t->name_numbers, UINT32_MAX, (uintptr_t)pooled, found))
+			return -ENOMEM;
+	}
+	*ret_name = (struct timeline_name){found, t->names[found - 1]};
+	return 0;
+}
+
 int timeline_name_find(
 	struct timeline *t, const struct timeline_item *i, struct timeline_name *ret_name)
 {
@@ -189,11 +213,8 @@ int timeline_name_find(
 	const uint64_t number = (uint64_t)i->row->values[index];
 	uint32_t found = map_get(&t->name_numbers, plain ? 0 : event, number);
 	if (!found) {
-		if (array_room(&t->names, t->name_count, &t->name_capacity, sizeof(*t->names)))
-			return -ENOMEM;
-		t->names[t->name_count++] = name_make(t, i->row, index);
-		found = t->name_count;
-		if (map_put(&t->name_numbers, plain ? 0 : event, number, found))
+		found = name_add(t, name_make(t, i->row, index));
+		if (!found || map_put(&t->name_numbers, plain ? 0 : event, number, found))
 			return -ENOMEM;
 	}
 	*ret_name = (struct timeline_name){found, t->names[found - 1]};

@@ -352,6 +352,14 @@ static bool is_of_gpu(const struct timeline_item *i)
 		(i->track->key.kind == TRACK_STREAM || i->track->key.kind == TRACK_DEVICE_MEMORY);
 }
 
+static void log_fields_put(struct proto *p, const char *fields)
+{
+	size_t annotation = proto_open(p, EVENT_ANNOTATION);
+	proto_string(p, ANNOTATION_NAME_TEXT, "fields");
+	proto_string(p, ANNOTATION_JSON, fields);
+	proto_close(p, annotation);
+}
+
 static int put_item(struct perfetto *w, const struct timeline_item *i)
 {
 	static const uint64_t types[] = {[TIMELINE_SLICE] = SLICE_BEGIN,
@@ -381,12 +389,17 @@ static int put_item(struct perfetto *w, const struct timeline_item *i)
 			proto_u64(p, EVENT_VALUE, (uint64_t)i->integer);
 	} else {
 		proto_u64(p, EVENT_NAME, i->name.number);
-		proto_u64(p, EVENT_CATEGORY, i->row->event->number);
+		if (i->log_fields)
+			proto_string(p, EVENT_CATEGORY_TEXT, i->kind->category);
+		else
+			proto_u64(p, EVENT_CATEGORY, i->row->event->number);
 		flow_put(w, i);
 		if (chain)
 			proto_u64(p, EVENT_CALLSTACK, chain);
 		for (uint32_t n = 0; n < i->kind->arg_count; n++)
 			annotation_put(w, i->row, i->kind->args[n]);
+		if (i->log_fields)
+			log_fields_put(p, i->log_fields);
 	}
 	proto_close(p, event);
 	proto_close(p, packet);

@@ -82,6 +82,17 @@ int timeline_init(struct timeline *t, const struct report *report, const char *s
 	tracks_init(&t->tracks, &t->contents);
 	cursor_init(&t->cursor, report, &t->contents, &all);
 	kinds_set(t);
+	t->log_kind = (struct timeline_kind){.is_shown = true,
+		.shape = TIMELINE_MOMENT,
+		.track = TRACK_THREAD,
+		.category = "log",
+		.duration = -1,
+		.correlation = -1,
+		.device = -1,
+		.context = -1,
+		.stream = -1,
+		.domain = -1,
+		.chain = -1};
 	for (uint32_t i = 0; i <= TIMELINE_EQUALS_MAX; i++)
 		t->group.order[i] = i;
 	t->rows = calloc(TIMELINE_EQUALS_MAX + 1, sizeof(*t->rows));
@@ -94,6 +105,7 @@ void timeline_release(struct timeline *t)
 	cursor_release(&t->cursor);
 	tracks_release(&t->tracks);
 	nvtx_payloads_release(&t->payloads);
+	log_moments_release(&t->logs);
 	symbols_release(&t->symbols);
 	contents_release(&t->contents);
 	map_release(&t->name_numbers);
@@ -374,15 +386,40 @@ static int item_make(struct timeline *t, struct timeline_item *i, const struct e
 	return error ? error : i->track != NULL;
 }
 
+/* Make the item of an event from a line of output. Returns 1 or -ENOMEM. */
+static int log_item_make(
+	struct timeline *t, struct timeline_item *i, const struct log_moment *moment)
+{
+	const struct event_row *row = &t->logs.row;
+	*i = (struct timeline_item){.kind = &t->log_kind,
+		.row = row,
+		.start_ns = (uint64_t)row->values[0],
+		.log_fields = moment->fields};
+	i->track = track_of(t, &t->log_kind, row);
+	if (!i->track || timeline_name_of_text(t, moment->type, &i->name))
+		return -ENOMEM;
+	t->items++;
+	return 1;
+}
+
 int timeline_next(struct timeline *t, struct timeline_item *ret_item)
 {
 	for (;;) {
+		const struct log_moment *moment = log_moments_next(&t->logs);
+		if (moment)
+			return log_item_make(t, ret_item, moment);
 		if (t->group.taken == t->group.count) {
-			int more = group_fill(t);
+			int more = t->has_ended ? 0 : group_fill(t);
+			t->has_ended |= !more;
+			if (!more && log_moments_end(&t->logs))
+				continue;
 			if (more <= 0)
 				return more;
 		}
 		const struct event_row *row = &t->rows[t->group.order[t->group.taken]];
+		int error = t->group.counter ? 0 : log_moments_write(&t->logs, &t->contents, row);
+		if (error)
+			return error;
 		int made = item_make(t, ret_item, row);
 		ret_item->is_repeated = t->group.counter != 0;
 		if (++t->group.counter >= t->kinds[row->event->number].counter_count) {

@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "reader/export/timeline/log_events.h"
 #include "reader/export/timeline/tracks.h"
 #include "reader/export/ncu/ncu.h"
 #include "reader/nvtx/payloads.h"
@@ -61,7 +62,8 @@ struct timeline_item {
 	bool is_real; /* value of a counter: `real`, else `integer` */
 	double real;
 	int64_t integer;
-	bool is_repeated; /* a further counter of the same row */
+	bool is_repeated;       /* a further counter of the same row */
+	const char *log_fields; /* of an event from a line of output: a JSON object; NULL = none */
 };
 
 enum timeline_value_kind {
@@ -110,6 +112,9 @@ struct timeline {
 	struct map thread_numbers, counter_names;
 	struct timeline_thread *threads;
 	uint32_t thread_count, thread_capacity;
+	struct log_moments logs;
+	struct timeline_kind log_kind;          /* of events from lines of output */
+	bool has_ended;                         /* all rows were read */
 	const struct contents_visitor *visitor; /* of timeline_read() */
 	uint64_t items;                         /* items that timeline_next() returned */
 	uint64_t loads;                  /* loads of the cursor that the visitor was called for */
@@ -145,6 +150,9 @@ int timeline_next(struct timeline *t, struct timeline_item *ret_item);
 /* Find the name of an item whose kind and row are set. Returns 0 or -ENOMEM. */
 int timeline_name_find(
 	struct timeline *t, const struct timeline_item *i, struct timeline_name *ret_name);
+
+/* Find the name of this text, which is terminated. Returns 0 or -ENOMEM. */
+int timeline_name_of_text(struct timeline *t, const char *text, struct timeline_name *ret_name);
 
 /* Read the payload in a column, by the type in the column before it. */
 void timeline_number(const struct event_row *row, uint32_t index, struct timeline_value *v);

@@ -113,6 +113,12 @@ SELECT ((g.number >> 4) << 5 | 8 + (g.number & 15)) << 4 | 14, g.start, g."end",
        'graphics', g.name, g.kind
 FROM GRAPHICS_EVENTS AS g
 UNION ALL
+-- Events from lines of output, likewise; those of NVTX are marks already.
+SELECT (g.genericEventId << 5 | 22) << 4 | 14, g.timestamp, g.timestamp, g.globalTid >> 24, g.globalTid & 0xffffff, 'log', 0, 0, 'log',
+       coalesce(s.value, 'log'), coalesce(g.data, '')
+FROM GENERIC_EVENTS AS g JOIN GENERIC_EVENT_TYPES AS t ON t.typeId = g.typeId LEFT JOIN StringIds AS s ON s.id = t.typeNameId
+WHERE t.sourceId = 2 AND g.globalTid IS NOT NULL
+UNION ALL
 -- Regions of OpenMP; lifetimes of threads and implicit tasks are not work.
 SELECT (o.id << 5 | o.source) << 4 | 14, o.start, o."end", o.globalTid >> 24, o.globalTid & 0xffffff, 'openmp', 0, 0, 'openmp', coalesce(s.value, ''), ''
 FROM (SELECT id, 0 AS source, start, "end", globalTid, nameId FROM OPENMP_EVENT_KIND_PARALLEL

@@ -278,6 +278,7 @@ const TITLES = {
 	openmp: 'OpenMP',
 	graphics: 'graphics',
 	output: 'output',
+	log: 'log events',
 	alive: 'no recorded call',
 };
 
@@ -311,6 +312,7 @@ const HUES = {
 	openmp: 130,
 	graphics: 250,
 	output: 60,
+	log: 80,
 	gil: 20,
 };
 const FIXED = {
@@ -348,6 +350,7 @@ export const KINDS = {
 	openmp: 'OpenMP',
 	graphics: 'graphics',
 	output: 'output',
+	log: 'log events',
 };
 
 // Return the color of a name: the hue of its kind, varied by a hash of the text.

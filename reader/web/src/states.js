@@ -14,6 +14,7 @@ export const OVERLAYS = new Set([
 	'nvtx',
 	'openmp',
 	'output',
+	'log',
 	'memory',
 	'machine',
 	'throttled',
