@@ -696,6 +696,7 @@ struct function_counts {
 	uint64_t unresolved; /* wanted slots that could not be resolved or changed */
 	uint64_t no_room;    /* slots of functions beyond the maximum */
 	uint64_t excluded;   /* slots of functions that are never recorded */
+	uint64_t looked_up;  /* lookups by name that gave the program a recorded function */
 	/* Commands of OpenCL: enqueued while they were recorded; with a record; without one, since
 	 * there was no room for them. The others had not ended when they were last looked at. */
 	uint64_t opencl_enqueued, opencl_recorded, opencl_no_room;

@@ -36,6 +36,22 @@ const char *library_arguments(enum library_row library, const char *function)
 	return NULL;
 }
 
+static const struct {
+	const char *function;
+	uint32_t argument;
+} lookups[] = {
+#define LOOKUP(library, function, argument) {function, argument},
+#include "common/schema/libraries.def"
+};
+
+uint32_t library_lookup(const char *function)
+{
+	for (size_t i = 0; i < sizeof(lookups) / sizeof(lookups[0]); i++)
+		if (text_equal(function, lookups[i].function))
+			return lookups[i].argument + 1;
+	return 0;
+}
+
 const struct library *library_of_file(const char *file)
 {
 	for (uint32_t i = 0; i < LIBRARY_ROWS; i++)

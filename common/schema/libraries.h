@@ -46,6 +46,10 @@ static inline const char *library_pattern_next(const char *end)
  * async-signal-safe. */
 const char *library_arguments(enum library_row library, const char *function);
 
+/* Return 1 + the argument that has the name of the function that this function looks up; 0 = it
+ * looks up none. Any thread, async-signal-safe. */
+uint32_t library_lookup(const char *function);
+
 /* Return the library that a file belongs to, by its name without folders; NULL = none has a row.
  * Any thread, async-signal-safe. */
 const struct library *library_of_file(const char *file);

@@ -67,11 +67,23 @@ function_call:
 	shrl $3, %ecx
 	cmpl $64, %ecx
 	ja 4f
-3:	movq -8(%rsi,%rcx,8), %rax	/* faster than rep for few words; their number is even */
+	testl $2, %ecx		/* faster than rep for few words; their number is even */
+	jz 3f
+	movq -8(%rsi,%rcx,8), %rax
 	movq -16(%rsi,%rcx,8), %rdx
 	movq %rax, -8(%rsp,%rcx,8)
 	movq %rdx, -16(%rsp,%rcx,8)
 	subl $2, %ecx
+	jz 1f
+3:	movq -8(%rsi,%rcx,8), %rax
+	movq -16(%rsi,%rcx,8), %rdx
+	movq -24(%rsi,%rcx,8), %rdi
+	movq -32(%rsi,%rcx,8), %r8
+	movq %rax, -8(%rsp,%rcx,8)
+	movq %rdx, -16(%rsp,%rcx,8)
+	movq %rdi, -24(%rsp,%rcx,8)
+	movq %r8, -32(%rsp,%rcx,8)
+	subl $4, %ecx
 	jnz 3b
 1:	movq -FRAME(%rbp), %rdi
 	movq 8-FRAME(%rbp), %rsi

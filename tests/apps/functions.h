@@ -11,6 +11,9 @@
 struct f_big {
 	long value[40];
 };
+struct f_rest {
+	long value[24];
+};
 struct f_two_doubles {
 	double a, b;
 };
@@ -23,9 +26,11 @@ typedef double f_vector __attribute__((vector_size(32)));
 #ifdef __cplusplus
 extern "C" {
 #endif
+extern int f_variable;
 long f_ints(long a, long b, long c, long d, long e, long f, long g, long h, long i, long j);
 double f_doubles(double a, double b, double c, double d, double e, double f, double g, double h,
 	double i, double j);
+long f_many(long a, long b, long c, long d, long e, long f, struct f_rest rest);
 long f_big_argument(struct f_big big, int more);
 struct f_big f_big_result(long seed);
 struct f_two_doubles f_two_doubles(double a, double b);

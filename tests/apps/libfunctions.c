@@ -22,6 +22,17 @@ double f_doubles(double a, double b, double c, double d, double e, double f, dou
 	return a + 2 * b + 3 * c + 4 * d + 5 * e + 6 * f + 7 * g + 8 * h + 9 * i + 10 * j;
 }
 
+/* On the stack, `rest` looks like 24 further arguments. */
+long f_many(long a, long b, long c, long d, long e, long f, struct f_rest rest)
+{
+	long sum = a + 2 * b + 3 * c + 4 * d + 5 * e + 6 * f;
+	for (int i = 0; i < 24; i++)
+		sum += (i + 7) * rest.value[i];
+	return sum;
+}
+
+int f_variable = 5;
+
 long f_big_argument(struct f_big big, int more)
 {
 	long sum = more;

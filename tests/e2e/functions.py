@@ -128,6 +128,24 @@ def addresses():
     tap.ok(b"imports of an address (its calls are not recorded)" in result.out, "info says that their calls are not recorded", result.out.decode()[-600:])
 
 
+def looked_up():
+    """Functions whose addresses the program got from dlsym(), called from several threads, and from code without unwind tables."""
+    program = app("functions_looked_up")
+    command = [program, os.path.dirname(program)]
+    plain = run(command)
+    if plain.status == 77:
+        tap.skip("functions that are looked up", "no libfunctions.so")
+        return
+    for pattern in ("libfunctions*:*", "*:*"):
+        out, report = record(command, "--functions", pattern)
+        found = collections.Counter(c["function"] for c in calls(report))
+        wanted = {"f_ints": 1, "f_big_argument": 1, "f_variadic": 1, "f_many": 1, "f_identity": 800, "f_which": 800}
+        tap.ok(out == plain.out and plain.out.count(b"\n") == 7, f"functions_looked_up, {pattern}: the output is that of the untraced program", f"{out!r}")
+        tap.ok(wanted.items() <= found.items() and receipt(report)["looked_up"] >= 1604, f"functions_looked_up, {pattern}: each call is recorded", f"{found} {receipt(report)}")
+    _, report = record(command, "--functions", "libz.so*:*")
+    tap.ok(not receipt(report)["looked_up"], "functions that no pattern selects are given as they are", str(receipt(report)))
+
+
 def no_such_function():
     _, report = record([app("functions")], "--functions", "libfunctions.so:nothing*,libnone.so:*")
     tap.ok(not calls(report) and not receipt(report)["patched"] and receipt(report)["slots"], "the receipt says that nothing was patched",
@@ -221,6 +239,7 @@ def options():
         tap.ok(result.status == 2 and message in result.err, f"{arguments[0]} refuses {arguments[1]}", repr(result))
 
 
+CTYPES = "import ctypes; z = ctypes.CDLL('libz.so.1'); print([z.crc32(0, b'hello', 5) for _ in range(3)])"
 ZLIB = "import zlib; d = b'hello' * 10000; print(len(zlib.compress(d)), zlib.crc32(d))"
 PYTHON = """
 import asyncio, hashlib, sqlite3, subprocess, threading, zlib
@@ -249,7 +268,7 @@ def system_python():
 def real_libraries():
     python = system_python()
     sql = "create table t(a); insert into t values(1),(2); select sum(a) from t"
-    cases = [([python, "-c", ZLIB], "libz.so*:*", "crc32")]
+    cases = [([python, "-c", ZLIB], "libz.so*:*", "crc32"), ([python, "-c", CTYPES], "libz.so*:crc32", "crc32")]
     if shutil.which("openssl"):
         cases.append((["openssl", "dgst", "-sha256", "/bin/sh"], "libcrypto.so*:EVP_*", "EVP_"))
     if shutil.which("sqlite3"):
@@ -283,4 +302,4 @@ def every_function():
 if platform.machine() != "x86_64":
     print("1..0 # SKIP functions of libraries are recorded on x86-64 only")
     sys.exit(0)
-main(lazy, bound_at_start, hard_cases, little_stack, addresses, no_such_function, ends, callchains, arguments, options, real_libraries, every_function)
+main(lazy, bound_at_start, hard_cases, little_stack, addresses, looked_up, no_such_function, ends, callchains, arguments, options, real_libraries, every_function)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Vulkan and OpenGL: calls of programs (VULKAN_API, OPENGL_API); databases with tables of DX12, ETW, SLI and WDDM, made from NVIDIA's schema."""
+"""Vulkan and OpenGL: calls of programs, also of functions that they look up, pipelines, debug labels and groups; databases with tables of DX12, ETW, SLI and WDDM, made from NVIDIA's schema."""
 import csv
 import io
 import json
@@ -46,6 +46,182 @@ int main(void)
 	vkDestroyFence(device, fence, 0);
 	vkDestroyDevice(device, 0);
 	vkDestroyInstance(instance, 0);
+	return 0;
+}
+"""
+
+# Takes everything from the loader by name, as engines do: labels on a command buffer and a queue, pipelines with and without feedback of its own.
+LOOKED_UP = """
+#define _GNU_SOURCE
+#define VK_NO_PROTOTYPES
+#include <vulkan/vulkan.h>
+#include <dlfcn.h>
+#include <stdio.h>
+#define I(name) PFN_##name name = (PFN_##name)vkGetInstanceProcAddr(instance, #name)
+#define D(name) PFN_##name name = (PFN_##name)vkGetDeviceProcAddr(device, #name)
+static const uint32_t code[] = {0x07230203, 0x10000, 0, 5, 0, 0x20011, 1, 0x3000e, 0, 1, 0x5000f, 5, 1, 0x6e69616d, 0, 0x60010, 1, 17, 1, 1, 1,
+	0x20013, 2, 0x30021, 3, 2, 0x50036, 2, 1, 0, 3, 0x200f8, 4, 0x100fd, 0x10038};
+int main(int argc, char **argv)
+{
+	void *library = dlopen("libvulkan.so.1", RTLD_NOW | RTLD_LOCAL);
+	PFN_vkGetInstanceProcAddr vkGetInstanceProcAddr = library ? (PFN_vkGetInstanceProcAddr)dlsym(library, "vkGetInstanceProcAddr") : 0;
+	VkInstance instance = 0;
+	if (!vkGetInstanceProcAddr)
+		return 77;
+	I(vkCreateInstance);
+	VkApplicationInfo app = {.sType = VK_STRUCTURE_TYPE_APPLICATION_INFO, .apiVersion = argc > 1 ? VK_API_VERSION_1_0 : VK_API_VERSION_1_3};
+	const char *extensions[] = {"VK_EXT_debug_utils"};
+	VkInstanceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO, .pApplicationInfo = &app, .enabledExtensionCount = 1,
+		.ppEnabledExtensionNames = extensions};
+	VkPhysicalDevice physical;
+	uint32_t count = 1;
+	float one = 1;
+	VkDeviceQueueCreateInfo queues = {.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO, .queueCount = 1, .pQueuePriorities = &one};
+	VkDeviceCreateInfo create = {.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO, .queueCreateInfoCount = 1, .pQueueCreateInfos = &queues};
+	VkDevice device;
+	if (vkCreateInstance(&info, 0, &instance))
+		return 77;
+	I(vkEnumeratePhysicalDevices); I(vkCreateDevice); I(vkGetDeviceProcAddr); I(vkDestroyInstance);
+	if (vkEnumeratePhysicalDevices(instance, &count, &physical) < 0 || !count || vkCreateDevice(physical, &create, 0, &device))
+		return 77;
+	D(vkGetDeviceQueue); D(vkCreateShaderModule); D(vkCreatePipelineLayout); D(vkCreateComputePipelines); D(vkCreateCommandPool); D(vkAllocateCommandBuffers);
+	D(vkBeginCommandBuffer); D(vkCmdBindPipeline); D(vkCmdDispatch); D(vkEndCommandBuffer); D(vkQueueSubmit); D(vkQueueWaitIdle); D(vkDestroyDevice);
+	D(vkDestroyPipeline); D(vkDestroyShaderModule); D(vkDestroyPipelineLayout); D(vkDestroyCommandPool);
+	D(vkCmdBeginDebugUtilsLabelEXT); D(vkCmdEndDebugUtilsLabelEXT); D(vkCmdInsertDebugUtilsLabelEXT); D(vkQueueBeginDebugUtilsLabelEXT);
+	D(vkQueueEndDebugUtilsLabelEXT);
+	if (vkGetDeviceProcAddr(device, "vkCmdDispatch") != (PFN_vkVoidFunction)vkCmdDispatch || vkGetDeviceProcAddr(device, "vkNone"))
+		return 1;
+	VkQueue queue;
+	VkShaderModule module;
+	VkPipelineLayout layout;
+	VkPipeline pipelines[3];
+	VkCommandPool pool;
+	VkCommandBuffer buffer;
+	VkShaderModuleCreateInfo modules = {.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO, .codeSize = sizeof(code), .pCode = code};
+	VkPipelineLayoutCreateInfo layouts = {.sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO};
+	vkGetDeviceQueue(device, 0, 0, &queue);
+	if (vkCreateShaderModule(device, &modules, 0, &module) || vkCreatePipelineLayout(device, &layouts, 0, &layout))
+		return 1;
+	VkPipelineCreationFeedback whole = {0}, stage = {0};
+	VkPipelineCreationFeedbackCreateInfo feedback = {.sType = VK_STRUCTURE_TYPE_PIPELINE_CREATION_FEEDBACK_CREATE_INFO, .pPipelineCreationFeedback = &whole,
+		.pipelineStageCreationFeedbackCount = 1, .pPipelineStageCreationFeedbacks = &stage};
+	VkComputePipelineCreateInfo infos[3];
+	for (int i = 0; i < 3; i++)
+		infos[i] = (VkComputePipelineCreateInfo){.sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO, .layout = layout,
+			.stage = {.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO, .stage = VK_SHADER_STAGE_COMPUTE_BIT, .module = module, .pName = "main"}};
+	infos[1].pNext = argc > 1 ? 0 : &feedback;
+	if (vkCreateComputePipelines(device, 0, 2, infos, 0, pipelines) || vkCreateComputePipelines(device, 0, 1, infos + 2, 0, pipelines + 2))
+		return 1;
+	printf("feedback %d, unchanged %d\\n", whole.flags & 1, !infos[0].pNext && !infos[2].pNext);
+	VkCommandPoolCreateInfo pools = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO};
+	vkCreateCommandPool(device, &pools, 0, &pool);
+	VkCommandBufferAllocateInfo buffers = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO, .commandPool = pool, .commandBufferCount = 1};
+	vkAllocateCommandBuffers(device, &buffers, &buffer);
+	VkCommandBufferBeginInfo begin = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
+	VkDebugUtilsLabelEXT frame = {VK_STRUCTURE_TYPE_DEBUG_UTILS_LABEL_EXT, 0, "frame", {1, 0.5, 0, 1}}, pass = {VK_STRUCTURE_TYPE_DEBUG_UTILS_LABEL_EXT, 0, "pass"},
+		here = {VK_STRUCTURE_TYPE_DEBUG_UTILS_LABEL_EXT, 0, "here"};
+	vkQueueBeginDebugUtilsLabelEXT(queue, &frame);
+	vkBeginCommandBuffer(buffer, &begin);
+	for (int i = 0; i < 2; i++) {
+		vkCmdBeginDebugUtilsLabelEXT(buffer, &pass);
+		vkCmdBindPipeline(buffer, VK_PIPELINE_BIND_POINT_COMPUTE, pipelines[i]);
+		vkCmdInsertDebugUtilsLabelEXT(buffer, &here);
+		vkCmdDispatch(buffer, 1, 2, 3);
+		vkCmdEndDebugUtilsLabelEXT(buffer);
+	}
+	vkEndCommandBuffer(buffer);
+	VkSubmitInfo submit = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO, .commandBufferCount = 1, .pCommandBuffers = &buffer};
+	if (vkQueueSubmit(queue, 1, &submit, 0) || vkQueueWaitIdle(queue))
+		return 1;
+	vkQueueEndDebugUtilsLabelEXT(queue);
+	for (int i = 0; i < 3; i++)
+		vkDestroyPipeline(device, pipelines[i], 0);
+	vkDestroyCommandPool(device, pool, 0);
+	vkDestroyPipelineLayout(device, layout, 0);
+	vkDestroyShaderModule(device, module, 0);
+	vkDestroyDevice(device, 0);
+	vkDestroyInstance(instance, 0);
+	return 0;
+}
+"""
+
+
+# A stand-in for the loader and its driver: it says when each stage was created, as far as it was asked.
+STAND_IN = """
+#include <stdint.h>
+struct feedback { uint32_t flags; uint64_t ns; };
+struct chain { uint32_t type; struct chain *next; struct feedback *whole; uint32_t stages; struct feedback *stage; };
+struct info { uint32_t type; struct chain *next; uint32_t flags, stages; char rest[120]; };
+int vkCreateInstance(const void *info, const void *allocator, void **instance) { return 0; }
+int vkCreateGraphicsPipelines(void *device, uint64_t cache, uint32_t count, const struct info *infos, const void *allocator, uint64_t *pipelines)
+{
+	for (uint32_t i = 0; i < count; i++)
+		for (struct chain *c = infos[i].next; c; c = c->next)
+			if (c->type == 1000192000) {
+				*c->whole = (struct feedback){1 + 2 * i, 1000 + i};
+				for (uint32_t n = 0; n < c->stages; n++)
+					c->stage[n] = (struct feedback){n < 2, 100 + 10 * i + n};
+			}
+	return infos[0].flags ? -1 : 0;
+}
+"""
+STAND_IN_USER = """
+#include <stdint.h>
+#include <stdio.h>
+struct info { uint32_t type; void *next; uint32_t flags, stages; char rest[120]; };
+struct application { uint32_t type; void *next; const char *name; uint32_t version; const char *engine; uint32_t engine_version, api; };
+struct instance { uint32_t type; void *next; uint32_t flags; struct application *application; };
+int vkCreateInstance(const void *, const void *, void **);
+int vkCreateGraphicsPipelines(void *, uint64_t, uint32_t, const struct info *, const void *, uint64_t *);
+int main(void)
+{
+	struct application old = {0}, new = {.api = 0x403000};
+	const struct info infos[2] = {{.stages = 2}, {.stages = 3}}, many = {.stages = 9}, bad = {.flags = 1, .stages = 1};
+	uint64_t pipelines[2];
+	vkCreateInstance(&(struct instance){.application = &old}, 0, 0);
+	vkCreateGraphicsPipelines(0, 0, 1, infos, 0, pipelines);
+	vkCreateInstance(&(struct instance){.application = &new}, 0, 0);
+	vkCreateGraphicsPipelines(0, 0, 2, infos, 0, pipelines);
+	vkCreateGraphicsPipelines(0, 0, 1, &many, 0, pipelines);
+	printf("%d\\n", vkCreateGraphicsPipelines(0, 0, 1, &bad, 0, pipelines));
+	return infos[0].next || infos[1].next;
+}
+"""
+GROUPS = """
+#define EGL_EGLEXT_PROTOTYPES
+#include <EGL/egl.h>
+#include <EGL/eglext.h>
+#include <GL/gl.h>
+#include <GL/glext.h>
+#include <stdio.h>
+int main(void)
+{
+	PFNEGLGETPLATFORMDISPLAYEXTPROC display_of = (PFNEGLGETPLATFORMDISPLAYEXTPROC)eglGetProcAddress("eglGetPlatformDisplayEXT");
+	EGLDisplay display = display_of ? display_of(EGL_PLATFORM_SURFACELESS_MESA, EGL_DEFAULT_DISPLAY, 0) : 0;
+	EGLConfig config;
+	EGLint count = 0;
+	static const EGLint wanted[] = {EGL_RENDERABLE_TYPE, EGL_OPENGL_BIT, EGL_SURFACE_TYPE, 0, EGL_NONE};
+	if (!display || !eglInitialize(display, 0, 0) || !eglBindAPI(EGL_OPENGL_API) || !eglChooseConfig(display, wanted, &config, 1, &count) || !count)
+		return 77;
+	EGLContext context = eglCreateContext(display, config, EGL_NO_CONTEXT, 0);
+	if (!context || !eglMakeCurrent(display, EGL_NO_SURFACE, EGL_NO_SURFACE, context))
+		return 77;
+	PFNGLPUSHDEBUGGROUPPROC push = (PFNGLPUSHDEBUGGROUPPROC)eglGetProcAddress("glPushDebugGroup");
+	PFNGLPOPDEBUGGROUPPROC pop = (PFNGLPOPDEBUGGROUPPROC)eglGetProcAddress("glPopDebugGroup");
+	PFNGLDEBUGMESSAGEINSERTPROC insert = (PFNGLDEBUGMESSAGEINSERTPROC)eglGetProcAddress("glDebugMessageInsert");
+	void (*clear)(GLfloat, GLfloat, GLfloat, GLfloat) = (void (*)(GLfloat, GLfloat, GLfloat, GLfloat))eglGetProcAddress("glClearColor");
+	void (*get)(GLenum, GLfloat *) = (void (*)(GLenum, GLfloat *))eglGetProcAddress("glGetFloatv");
+	GLfloat color[4];
+	push(GL_DEBUG_SOURCE_APPLICATION, 1, -1, "frame");
+	for (int i = 0; i < 2; i++) {
+		push(GL_DEBUG_SOURCE_THIRD_PARTY, 2 + i, 4, "passed over");
+		clear(0.25F, 0.5F, 0.75F, 1);
+		insert(GL_DEBUG_SOURCE_APPLICATION, GL_DEBUG_TYPE_MARKER, 9, GL_DEBUG_SEVERITY_LOW, -1, "here");
+		pop();
+	}
+	pop();
+	get(GL_COLOR_CLEAR_VALUE, color);
+	printf("%g %g %g %g, error %d\\n", color[0], color[1], color[2], color[3], glGetError());
 	return 0;
 }
 """
@@ -106,14 +282,15 @@ def timelines():
     tap.ok(said.status == 0 and all(name in text for name in wanted), "and the page", said)
 
 
-def traced(command, source, table, name, statuses=(0,)):
+def traced(command, source, table, name, statuses=(0,), steady=True):
+    """Return the rows of a program's calls. `steady`: each run prints the same."""
     plain = run(command, env=clean_env())
     if plain.status not in statuses:
         tap.skip(os.path.basename(command[0]), f"it ends with status {plain.status} here")
         return []
     path = os.path.join(PLACE, name + ".rep")
     said = trace("run", "-t", source, "-o", path, "--", *command, env=clean_env())
-    tap.ok(said.status == plain.status and said.out == plain.out and Report(path).check().status == 0, f"{name} runs as without the tracer", (said, plain))
+    tap.ok(said.status == plain.status and (said.out == plain.out or not steady) and Report(path).check().status == 0, f"{name} runs as without the tracer", (said, plain))
     database = os.path.join(PLACE, name + ".sqlite")
     trace("export", "-t", "sqlite", "-o", database, path)
     with sqlite3.connect(database) as d:
@@ -121,12 +298,18 @@ def traced(command, source, table, name, statuses=(0,)):
                          "ORDER BY t.start").fetchall()
 
 
+def build(name, source, *libraries):
+    """Return the path of the program, or None without headers."""
+    path, program = os.path.join(PLACE, name + ".c"), os.path.join(PLACE, name)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(source)
+    built = subprocess.run([os.environ.get("CC", "gcc"), "-o", program, path, *libraries], capture_output=True, check=False)
+    return None if built.returncode else program
+
+
 def vulkan():
-    source, program = os.path.join(PLACE, "v.c"), os.path.join(PLACE, "v")
-    with open(source, "w", encoding="utf-8") as file:
-        file.write(SOURCE)
-    built = subprocess.run([os.environ.get("CC", "gcc"), "-o", program, source, "-lvulkan"], capture_output=True, check=False)
-    if built.returncode:
+    program = build("v", SOURCE, "-lvulkan")
+    if not program:
         tap.skip("Vulkan", "no headers (libvulkan-dev)")
         return
     calls = traced([program], "vulkan", "VULKAN_API", "vulkan")
@@ -138,6 +321,92 @@ def vulkan():
                "VULKAN_API has its calls, with thread", calls)
         found = {row["Name"]: row["Num Calls"] for row in rows("vulkan_api_sum", os.path.join(PLACE, "vulkan.sqlite"))}
         tap.ok(found.get("vkQueueSubmit") == "5", "vulkan_api_sum counts them", found)
+
+
+def query(name, sql):
+    with sqlite3.connect(os.path.join(PLACE, name + ".sqlite")) as d:
+        return d.execute(sql).fetchall()
+
+
+def looked_up():
+    """A program that asks the loader for every function: calls, pipelines, debug labels."""
+    program = build("looked_up", LOOKED_UP, "-ldl")
+    if not program:
+        tap.skip("functions that Vulkan's loader is asked for", "no headers (libvulkan-dev)")
+        return
+    calls = traced([program], "vulkan", "VULKAN_API", "looked_up")
+    if not calls:
+        return
+    names = [name for name, *_ in calls]
+    tap.ok(names[0] == "vkGetInstanceProcAddr" and names.count("vkCmdDispatch") == 2 and names[-1] == "vkDestroyInstance" and names.count("vkGetDeviceProcAddr") == 24 and
+           Report(os.path.join(PLACE, "looked_up.rep")).receipts()[0]["functions"]["looked_up"] > 25, "functions that the loader is asked for are recorded", names)
+    found = query("looked_up", "SELECT p.duration > 0, p.flags & 1, s.value FROM VULKAN_PIPELINE_CREATION_EVENTS AS p JOIN VULKAN_API AS a ON a.id = p.traceEventId "
+                  "JOIN StringIds AS s ON s.id = a.nameId ORDER BY p.id")
+    tap.ok(found == [(1, 1, "vkCreateComputePipelines")] * 3, "VULKAN_PIPELINE_CREATION_EVENTS has what the driver says of each pipeline", found)
+    labels = figures("vulkan_marker_sum", "Range", os.path.join(PLACE, "looked_up.sqlite"))
+    marks = query("looked_up", "SELECT count(*) FROM VULKAN_DEBUG_API AS d JOIN StringIds AS s ON s.id = d.textId WHERE s.value = 'here' AND d.eventClass = 66")
+    color = query("looked_up", "SELECT DISTINCT color FROM VULKAN_DEBUG_API WHERE color IS NOT NULL")
+    tap.ok({row[3]: row[1] for row in labels} == {"frame": "1", "pass": "2"} and marks == [(2,)] and color == [(0xFFFF8000,)],
+           "VULKAN_DEBUG_API has the ranges and marks of VK_EXT_debug_utils", (labels, marks, color))
+    events = json.loads(trace("export", "-t", "chrome", "-o", "-", os.path.join(PLACE, "looked_up.rep")).out)["traceEvents"]
+    shown = [e["name"] for e in events if e.get("cat") == "graphics"]
+    tap.ok(sorted(shown) == ["frame", "here", "here", "pass", "pass"], "timelines show them", shown)
+    old = traced([program, "old"], "vulkan", "VULKAN_API", "old")
+    flags = query("old", "SELECT p.flags, p.duration = a.\"end\" - a.start FROM VULKAN_PIPELINE_CREATION_EVENTS AS p JOIN VULKAN_API AS a ON a.id = p.traceEventId")
+    tap.ok(old and flags == [(0, 1)] * 3, "a program of Vulkan 1.0: the driver is asked nothing, durations are those of the calls", flags)
+
+
+def stand_in():
+    """Exact times of pipelines and their stages, from a driver that was made for it."""
+    library = os.path.join(PLACE, "libvulkan.so.1")
+    compiler = os.environ.get("CC", "gcc")
+    for name, text, options in (("stand_in.c", STAND_IN, ["-shared", "-fPIC", "-o", library]), ("user.c", STAND_IN_USER, ["-o", os.path.join(PLACE, "user"), library])):
+        with open(os.path.join(PLACE, name), "w", encoding="utf-8") as file:
+            file.write(text)
+        source = os.path.join(PLACE, name)
+        subprocess.run([compiler, "-w", source, *options, "-Wl,-rpath," + PLACE], check=True)
+    traced([os.path.join(PLACE, "user")], "vulkan", "VULKAN_API", "user")
+    found = query("user", "SELECT p.duration = a.\"end\" - a.start, p.duration, p.flags FROM VULKAN_PIPELINE_CREATION_EVENTS AS p JOIN VULKAN_API AS a ON a.id = p.traceEventId "
+                  "ORDER BY p.id")
+    tap.ok(len(found) == 4 and found[0][0] == 1 and found[0][2] == 0 and [row[1:] for row in found[1:]] == [(1000, 1), (1001, 3), (1000, 1)],
+           "pipelines before and after Vulkan 1.3 was asked for, and none of a call that failed", found)
+    found = query("user", "SELECT s.duration, s.flags, p.duration FROM VULKAN_PIPELINE_STAGE_EVENTS AS s JOIN VULKAN_PIPELINE_CREATION_EVENTS AS p ON p.id = s.creationEventId "
+                  "ORDER BY s.id")
+    tap.ok(found == [(100, 1, 1000), (101, 1, 1000), (110, 1, 1001), (111, 1, 1001)], "VULKAN_PIPELINE_STAGE_EVENTS has the stages of which the driver gave a time", found)
+
+
+def groups():
+    program = build("groups", GROUPS, "-lEGL", "-lGL")
+    if not program:
+        tap.skip("debug groups of OpenGL", "no headers (libegl-dev, libgl-dev)")
+        return
+    calls = traced([program], "opengl", "OPENGL_API", "groups")
+    if not calls:
+        return
+    names = [name for name, *_ in calls]
+    tap.ok(names.count("glClearColor") == 2 and names.count("glPushDebugGroup") == 3 and "glGetFloatv" in names, "functions that EGL is asked for are recorded", names)
+    found = query("groups", "SELECT k.eventClass, s.value, k.source, k.khrdType, k.id, k.severity FROM KHR_DEBUG_EVENTS AS k JOIN StringIds AS s ON s.id = k.textId ORDER BY k.start")
+    wanted = [(62, "frame", 0x824A, 0x8269, 1, 0x826B)]
+    for i in range(2):
+        wanted += [(62, "pass", 0x8249, 0x8269, 2 + i, 0x826B), (52, "here", 0x824A, 0x8268, 9, 0x9148)]
+    tap.ok(found == wanted, "KHR_DEBUG_EVENTS has groups and messages", found)
+    ranges = {row[3]: row[1] for row in figures("opengl_khr_range_sum", "Range", os.path.join(PLACE, "groups.sqlite"))}
+    tap.ok(ranges == {"frame": "1", "pass": "2"}, "opengl_khr_range_sum has the groups", ranges)
+
+
+def programs():
+    """Programs that nobody here wrote: vkcube and glxinfo in a virtual display, vulkaninfo without one."""
+    display = ["xvfb-run", "-a"] if shutil.which("xvfb-run") else None
+    cases = [(["vulkaninfo", "--summary"], "vulkan", "VULKAN_API", {"vkCreateInstance", "vkGetPhysicalDeviceProperties"}, True),
+             ((display or []) + ["vkcube", "--c", "5"], "vulkan", "VULKAN_API", {"vkCreateGraphicsPipelines", "vkQueuePresentKHR", "vkCreateSwapchainKHR"}, display),
+             ((display or []) + ["glxinfo"], "opengl", "OPENGL_API", {"glXCreateNewContext", "glGetString"}, display)]
+    for command, source, table, wanted, possible in cases:
+        name = command[-1] if command[-1] == "glxinfo" else command[-3] if "--c" in command else command[0]
+        if not possible or not shutil.which(name):
+            tap.skip(name, f"no {name if possible else 'xvfb-run'}")
+            continue
+        found = {row[0] for row in traced(command, source, table, name, steady=name == "vulkaninfo")}
+        tap.ok(not found or wanted <= found, f"{name}: calls of functions that it looks up, too", wanted - found)
 
 
 def opengl():
@@ -160,4 +429,4 @@ def off():
     tap.ok(not report.events("--kind", "function_call") and not any("functions" in r for r in report.receipts()), "nothing is recorded or patched unless asked for")
 
 
-main(statistics, timelines, vulkan, opengl, off)
+main(statistics, timelines, vulkan, looked_up, stand_in, opengl, groups, programs, off)

@@ -13,6 +13,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct name;
+
 #define CALL_SCRATCH_WORDS 8u
 #define CALL_REGISTER_WORDS 6u /* arguments in registers */
 
@@ -29,8 +31,9 @@ struct hooked_call {
 	uint64_t *kept; /* the arguments that are recorded with the call, in the order of the
 			   prototype; NULL = none is */
 	uint32_t kept_count;
-	uint64_t real; /* the function */
-	uint64_t code; /* its return address */
+	uint64_t real;              /* the function */
+	const struct name *library; /* the name of its library's file */
+	uint64_t code;              /* its return address */
 };
 
 /* Return argument number `index`, from 0; it must be less than count. */
@@ -41,9 +44,11 @@ static inline uint64_t *call_argument(const struct hooked_call *call, uint32_t i
 }
 
 #define CALL_HOOK_NUMBERS 0x10000u
+#define CALL_ANY_ROW UINT32_MAX
 
 struct call_hooks {
-	/* The LIBRARY row, or, with LIBRARY_ROWS, the library and its functions: patterns. */
+	/* The LIBRARY row; with CALL_ANY_ROW, all rows that are recorded; with LIBRARY_ROWS, the
+	 * library and its functions: patterns. */
 	uint32_t row;
 	const char *files, *functions[2];
 	/* Return the number of the hook of a function, from 1 on; 0 = it has none. */
@@ -64,7 +69,15 @@ struct call_hooks {
 	bool is_plain;
 };
 
-enum call_hook_source { CALL_HOOKS_MPI, CALL_HOOKS_OPENCL, CALL_HOOKS_OPENMP, CALL_HOOK_SOURCES };
+enum call_hook_source {
+	CALL_HOOKS_MPI,
+	CALL_HOOKS_OPENCL,
+	CALL_HOOKS_OPENMP,
+	CALL_HOOKS_VULKAN,
+	CALL_HOOKS_OPENGL,
+	CALL_HOOKS_LOOKUP,
+	CALL_HOOK_SOURCES
+};
 
 /* NULL = the source has no hooks. Set before functions_start(). */
 extern const struct call_hooks *call_hooks[CALL_HOOK_SOURCES] __attribute__((visibility("hidden")));

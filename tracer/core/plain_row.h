@@ -56,6 +56,13 @@ static inline void plain_set_text(struct plain_row *r, enum plain_column column,
 	r->names |= 1u << ((uint32_t)column - PLAIN_FIRST);
 }
 
+/* Set a column to a name; NULL = none. */
+static inline void plain_set_name(struct plain_row *r, enum plain_column column, struct name *name)
+{
+	plain_set(r, column, names_ref(name));
+	r->names |= 1u << ((uint32_t)column - PLAIN_FIRST);
+}
+
 /* Record the row, whose event begins at `tick` and ends `ticks` later. Return false if it was
  * dropped; the drop is counted. */
 static inline bool plain_put(struct thread *t, enum plain_event event, uint64_t tick,

@@ -226,13 +226,8 @@ static inline void open_push(struct function_frame *f, uint64_t names)
 /* Return the names for a record; 0 = they are not in this spool yet. */
 static inline uint64_t names_at_hand(const struct traced_function *function)
 {
-	const struct name *name = function->name, *library = name->domain;
-	if (name->epoch != names_epoch || library->epoch != names_epoch)
-		return 0;
-	if (function->prototype &&
-		function_tables->prototypes[function->prototype].name->epoch != names_epoch)
-		return 0;
-	return (uint64_t)library->ref << 32 | name->ref;
+	return __atomic_load_n(&function->epoch, __ATOMIC_ACQUIRE) == names_epoch ? function->names
+										  : 0;
 }
 
 /* Return true if the thread's stack has room for the arguments. */

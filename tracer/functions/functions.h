@@ -37,6 +37,7 @@ struct link_map; /* declared in <link.h> */
 #define FUNCTION_ARGUMENTS_BYTES_MAX 4096u /* of a call, on the stack */
 
 #define FUNCTION_PROTOTYPES_MAX 512u
+#define FUNCTION_TAKEN_BITS (1u << 18)
 
 /* The hook of a source (enum call_hook_source), by its number there. */
 #define FUNCTION_HOOK(source, number) ((source)*CALL_HOOK_NUMBERS + (number))
@@ -47,10 +48,12 @@ struct link_map; /* declared in <link.h> */
 /* The row of patterns of call_hooks that is no LIBRARY row, plus 1. */
 #define FUNCTION_HOOK_ROW (LIBRARY_ROWS + 1u)
 
-/* A function that has a stub. Never changed or freed. */
+/* A function that has a stub. Never freed; only `names` and `epoch` change. */
 struct traced_function {
 	uint64_t real;
+	uint64_t names;     /* for a record; in the spool of names_epoch `epoch` */
 	struct name *name;  /* its domain is the name of the library */
+	uint32_t epoch;     /* 0 = `names` is not known yet */
 	uint32_t prototype; /* index in `prototypes`; 0 = no word is kept */
 	uint32_t hook;      /* FUNCTION_HOOK(), and the flags above; 0 = none */
 };
@@ -83,6 +86,7 @@ struct function_tables {
 	uint32_t prototype_count; /* with number 0, which keeps nothing; 0 = none is known */
 	struct kept_words prototypes[FUNCTION_PROTOTYPES_MAX];
 	struct function_scope scope;
+	uint64_t taken[FUNCTION_TAKEN_BITS / 64]; /* names whose address a module imports */
 	char text[FUNCTION_PATTERNS_BYTES];
 };
 extern struct function_tables *function_tables __attribute__((visibility("hidden")));
@@ -131,17 +135,32 @@ bool function_is_wanted(const char *name, const char *library);
  * FUNCTION_HOOK_ROW; 0 = none, or its calls are not requested. */
 uint32_t function_library_row(const char *library);
 
+/* Return true if calls of the function are recorded, not only seen by a hook. `library` is a
+ * path. */
+bool function_is_recorded(const char *name, const char *library);
+
 /* Return true if a function must never be recorded: it returns twice, has a calling convention of
  * its own, looks at its caller, or belongs to the C library or to the tracer. */
 bool function_is_excluded(const char *name);
 bool function_library_is_excluded(const char *library);
 
-/* Return the stub of a function; NULL = none is left. Create it with `library`, a path, if there is
- * none. One thread at a time, thread.busy set. */
+/* Return the stub of a function; NULL = none is left, which is counted. Create it with `library`, a
+ * path, if there is none. Any thread, thread.busy set. */
 void *function_stub(uint64_t real, const char *name, const char *library);
 
 /* Return the existing stub of a function; NULL = none. As function_stub(). */
 void *function_stub_known(uint64_t real, const char *name, const char *library);
+
+/* As function_stub(), for a function that the program has looked up; it is counted. */
+void *function_looked_up(uint64_t real, const char *name, const char *library);
+
+/* Note that a module imports the address of functions of this name, so that the program may compare
+ * it with one that it looks up; and return whether one does, or another name has the same bit. */
+void function_taken_note(const char *name);
+bool function_is_taken(const char *name);
+
+/* Return the function of a stub; any other address as it is. */
+const void *function_real(const void *address);
 
 /*
  * Patch the tables of all modules that are loaded, or of the module at `address`, before its
@@ -170,7 +189,7 @@ void function_leave_slow(struct function_frame *f, uint64_t ticks);
  */
 bool function_child_slow(void);
 
-#define UNKNOWN_ARGUMENTS_BYTES 128u /* copied for a caller without a rule */
+#define UNKNOWN_ARGUMENTS_BYTES 256u /* copied for a caller without a rule */
 #define RULE_REFUSED UINT32_MAX
 
 /* Return the rule of `address` if it is not in the first entry of the cache. For a caller without a

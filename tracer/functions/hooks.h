@@ -10,6 +10,9 @@
 #include "tracer/core/state.h"
 #include "tracer/core/thread.h"
 
+/* Give hooks to the LOOKUP rows of libraries.def. Once, before functions_start(). */
+void function_lookups_start(void);
+
 /* Read the patterns, and allocate the tables. Once, before any event. */
 void functions_start(void);
 

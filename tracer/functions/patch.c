@@ -4,8 +4,9 @@
  *
  * Only entries for calls (MACHINE_RELOCATE_PLT) are replaced: a program may compare an address that
  * it has taken (MACHINE_RELOCATE_GOT) with another one. Nobody compares functions that are only
- * seen by a hook: their entries of both kinds are replaced. An entry that is not bound yet is bound
- * first, as the loader would bind it; otherwise the loader would overwrite it.
+ * seen by a hook, or that look up others: their entries of both kinds are replaced. An entry that
+ * is not bound yet is bound first, as the loader would bind it; otherwise the loader would
+ * overwrite it.
  */
 #define _GNU_SOURCE
 #include "tracer/functions/functions.h"
@@ -20,6 +21,7 @@
 #include "common/text.h"
 #include "machine/machine.h"
 #include "tracer/core/state.h"
+#include "tracer/functions/lookup.h"
 #include "unwind/modules.h"
 #include "unwind/rules.h"
 
@@ -204,6 +206,14 @@ static bool slot_open(struct patched_module *m, uint64_t slot)
 	return m->is_open;
 }
 
+static bool slot_set(struct patched_module *m, uint64_t slot, uint64_t value)
+{
+	if (!slot_open(m, slot))
+		return false;
+	__atomic_store_n((uint64_t *)(uintptr_t)slot, value, __ATOMIC_RELEASE);
+	return true;
+}
+
 /* Return the function that an entry that is not bound leads to; 0 = none, or none that certainly
  * stays loaded: the loader notes what it binds, and keeps both loaded as long; we cannot. */
 static uint64_t bound_of(const struct patched_module *m, const char *name, uint32_t number)
@@ -244,15 +254,29 @@ static void *stub_of(uint64_t real, const char *name, const struct home *home)
 		function_counts.excluded++;
 		return NULL;
 	}
-	stub = function_stub(real, name, home->map->l_name);
-	function_counts.no_room += !stub;
-	return stub;
+	return function_stub(real, name, home->map->l_name);
+}
+
+/* Let an entry of a function of the loader lead to ours, if it leads to the one that ours calls. */
+static void lookup_patch(struct patched_module *m, const Elf64_Rela *r, const char *name)
+{
+	uint64_t loaders = 0, slot = m->map->l_addr + r->r_offset;
+	uint64_t ours = function_lookup_entry(name, &loaders);
+	uint32_t number = (uint32_t)ELF64_R_SYM(r->r_info);
+	if (!ours || !loaders || m->symbols[number].st_shndx != SHN_UNDEF)
+		return;
+	uint64_t real = *(const uint64_t *)(uintptr_t)slot;
+	if (real - m->begin < m->end - m->begin)
+		real = function_scope_first(name, version_of(m, number));
+	if (real == loaders)
+		slot_set(m, slot, ours);
 }
 
 static void slot_patch(struct patched_module *m, const Elf64_Rela *r)
 {
 	const char *name = m->strings + m->symbols[ELF64_R_SYM(r->r_info)].st_name;
 	function_counts.slots++;
+	lookup_patch(m, r, name);
 	if (!function_name_is_wanted(name))
 		return;
 	uint64_t real = real_of(m, r, name), slot = m->map->l_addr + r->r_offset;
@@ -262,29 +286,34 @@ static void slot_patch(struct patched_module *m, const Elf64_Rela *r)
 	void *stub = stub_of(real, name, home);
 	if (!stub)
 		return;
-	if (!slot_open(m, slot)) {
+	if (slot_set(m, slot, (uint64_t)(uintptr_t)stub))
+		function_counts.patched++;
+	else
 		function_counts.unresolved++;
-		return;
-	}
-	__atomic_store_n((uint64_t *)(uintptr_t)slot, (uint64_t)(uintptr_t)stub, __ATOMIC_RELEASE);
-	function_counts.patched++;
 }
 
-/* Count the imports of a wanted function's address, or replace them. */
+/* Count and note the imports of a wanted function's address, or replace them. */
 static void address_count(struct patched_module *m, const Elf64_Rela *r)
 {
+	const uint64_t type = ELF64_R_TYPE(r->r_info);
 	const Elf64_Sym *symbol = &m->symbols[ELF64_R_SYM(r->r_info)];
-	if (ELF64_R_TYPE(r->r_info) != MACHINE_RELOCATE_GOT || symbol->st_shndx != SHN_UNDEF ||
-		ELF64_ST_TYPE(symbol->st_info) != STT_FUNC)
+	if ((type != MACHINE_RELOCATE_GOT && type != MACHINE_RELOCATE_DATA) ||
+		symbol->st_shndx != SHN_UNDEF || ELF64_ST_TYPE(symbol->st_info) != STT_FUNC)
 		return;
 	const char *name = m->strings + symbol->st_name;
-	uint64_t real = *(const uint64_t *)(uintptr_t)(m->map->l_addr + r->r_offset);
-	const struct home *home = function_name_is_wanted(name) ? home_find(real) : NULL;
-	if (!home || !home->is_wanted || home->map == m->map || function_is_excluded(name))
+	if (type == MACHINE_RELOCATE_GOT)
+		lookup_patch(m, r, name);
+	if (!function_name_is_wanted(name))
 		return;
-	if (home->row == FUNCTION_HOOK_ROW)
+	uint64_t real = *(const uint64_t *)(uintptr_t)(m->map->l_addr + r->r_offset);
+	const struct home *home = type == MACHINE_RELOCATE_GOT ? home_find(real) : NULL;
+	if (home && home->is_wanted && home->map != m->map &&
+		(home->row == FUNCTION_HOOK_ROW || (home->row && library_lookup(name)))) {
 		slot_patch(m, r);
-	else
+		return;
+	}
+	function_taken_note(name);
+	if (home && home->is_wanted && home->map != m->map && !function_is_excluded(name))
 		function_counts.addresses++;
 }
 

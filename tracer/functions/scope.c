@@ -135,6 +135,12 @@ static uint64_t loader_find(const char *name, const char *version)
 	return 0;
 }
 
+uint64_t function_scope_first(const char *name, const char *version)
+{
+	const struct function_scope *scope = &function_tables->scope;
+	return scope->is_usual ? rtld_scope_find(&scope->first, name, rtld_hash(name), version) : 0;
+}
+
 uint64_t function_scope_find(
 	const char *name, const char *version, bool is_first, bool *ret_unknown)
 {

@@ -50,6 +50,10 @@ bool function_scope_is_first(const struct link_map *map);
  * with the program, or because the module needs it, or one that it needs. */
 bool function_scope_keeps(const struct link_map *map, const struct link_map *other);
 
+/* Return the function that the program, or a library that was loaded with it, has; 0 = none, or it
+ * is not known. */
+uint64_t function_scope_first(const char *name, const char *version);
+
 /*
  * Return the function that an entry of a module leads to once it is bound; 0 = there is none, none
  * in a library that a pattern matches, or it is not known (*ret_unknown). `is_first` is that of the

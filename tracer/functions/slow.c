@@ -131,6 +131,7 @@ void function_hook_slow(struct function_frame *f, uint64_t end_tick)
 		.kept = words ? words->word : NULL,
 		.kept_count = words ? words_count(words) : 0,
 		.real = function_tables->functions[f->number].real,
+		.library = function_tables->functions[f->number].name->domain,
 		.code = f->return_address};
 	uint32_t hook = FUNCTION_HOOK_NUMBER(f->hook);
 	const struct call_hooks *hooks = call_hooks[hook / CALL_HOOK_NUMBERS];

@@ -12,6 +12,7 @@
 #include "common/text.h"
 #include "machine/machine.h"
 #include "tracer/base/libc.h"
+#include "tracer/core/bounded_lock.h"
 #include "tracer/core/diagnostic.h"
 #include "unwind/rules.h"
 #if MACHINE_FUNCTIONS
@@ -108,9 +109,9 @@ bool function_name_is_wanted(const char *name)
 static uint32_t hook_of_row(uint32_t row, const char *name)
 {
 	for (uint32_t i = 0; row && i < CALL_HOOK_SOURCES; i++) {
-		uint32_t hook = call_hooks[i] && call_hooks[i]->row + 1 == row
-			? call_hooks[i]->find(name)
-			: 0;
+		const struct call_hooks *h = call_hooks[i];
+		bool is_of_row = h && (h->row + 1 == row || h->row == CALL_ANY_ROW);
+		uint32_t hook = is_of_row ? h->find(name) : 0;
 		if (hook)
 			return FUNCTION_HOOK(i, hook);
 	}
@@ -141,9 +142,9 @@ bool function_is_wanted(const char *name, const char *library)
 	return false;
 }
 
-/* Return true if calls of the function are recorded, not only seen by a hook. */
-static bool is_recorded(const char *name, const char *base)
+bool function_is_recorded(const char *name, const char *library)
 {
+	const char *base = library_name(library);
 	for (uint32_t i = 0; i < function_tables->pattern_count; i++) {
 		const struct function_pattern *p = &function_tables->patterns[i];
 		if (p->row != FUNCTION_HOOK_ROW && text_matches(base, p->library, p->library_end) &&
@@ -373,13 +374,16 @@ static uint32_t hook_of(uint64_t real, const char *name, const char *library)
 		h->found(hook % CALL_HOOK_NUMBERS, real);
 	if (h->has_before && !h->has_before(hook % CALL_HOOK_NUMBERS))
 		hook |= FUNCTION_HOOK_AFTER;
-	return is_recorded(name, library) ? hook : hook | FUNCTION_HOOK_ONLY;
+	return function_is_recorded(name, library) ? hook : hook | FUNCTION_HOOK_ONLY;
 }
 
-void *function_stub(uint64_t real, const char *name, const char *library)
+/* Modules are patched with the loader's lock held, functions are looked up without it. */
+static uint32_t stubs_lock;
+
+/* Return the stub, with the lock held. */
+static void *stub_make(uint64_t real, const char *name, const char *library, uint32_t hook)
 {
 	struct function_tables *f = function_tables;
-	library = library_name(library);
 	uint16_t *place = place_of(real, name, library);
 	if (*place)
 		return stub_at(*place - 1u);
@@ -387,20 +391,80 @@ void *function_stub(uint64_t real, const char *name, const char *library)
 	struct name *text = number < FUNCTIONS_MAX ? name_make(name, library) : NULL;
 	if (!text || !text->domain)
 		return NULL;
-	f->functions[number] = (struct traced_function){real, text,
-		prototype_name(prototype_of(name, library)), hook_of(real, name, library)};
+	f->functions[number] = (struct traced_function){.real = real,
+		.name = text,
+		.prototype = prototype_name(prototype_of(name, library)),
+		.hook = hook};
 	function_counts.functions++;
-	*place = (uint16_t)(number + 1);
+	__atomic_store_n(place, (uint16_t)(number + 1), __ATOMIC_RELEASE);
 	return stub_at(number);
+}
+
+static void *stub_find(uint64_t real, const char *name, const char *library, bool is_looked_up)
+{
+	library = library_name(library);
+	/* A source may ask the loader: before the lock is taken. */
+	uint32_t hook = *place_of(real, name, library) ? 0 : hook_of(real, name, library);
+	if (!bounded_lock_take(&stubs_lock))
+		return NULL;
+	void *stub = stub_make(real, name, library, hook);
+	function_counts.no_room += !stub;
+	function_counts.looked_up += stub && is_looked_up;
+	if (is_looked_up && session.spool && session_is_ours())
+		session.spool->function = function_counts;
+	bounded_lock_give(&stubs_lock);
+	return stub;
+}
+
+void *function_stub(uint64_t real, const char *name, const char *library)
+{
+	return stub_find(real, name, library, false);
+}
+
+void *function_looked_up(uint64_t real, const char *name, const char *library)
+{
+	return stub_find(real, name, library, true);
+}
+
+static uint64_t taken_bit(const char *name, uint64_t **ret_word)
+{
+	uint32_t bit = rtld_hash(name) * 0x9e3779b1u >> 14;
+	_Static_assert(FUNCTION_TAKEN_BITS == 1u << (32 - 14), "a bit for each number");
+	*ret_word = &function_tables->taken[bit / 64];
+	return UINT64_C(1) << bit % 64;
+}
+
+void function_taken_note(const char *name)
+{
+	uint64_t *word, bit = taken_bit(name, &word);
+	__atomic_fetch_or(word, bit, __ATOMIC_RELAXED);
+}
+
+bool function_is_taken(const char *name)
+{
+	uint64_t *word, bit = taken_bit(name, &word);
+	return __atomic_load_n(word, __ATOMIC_RELAXED) & bit;
+}
+
+const void *function_real(const void *address)
+{
+	uint64_t offset = (uint64_t)(uintptr_t)address - (uint64_t)(uintptr_t)function_stubs_begin;
+	uint64_t number = offset / FUNCTION_STUB_BYTES;
+	return number < function_counts.functions && offset % FUNCTION_STUB_BYTES == 0
+		? (const void *)(uintptr_t)function_tables->functions[number].real
+		: address;
 }
 
 uint64_t function_names(uint32_t number)
 {
-	const struct traced_function *function = &function_tables->functions[number];
+	struct traced_function *function = &function_tables->functions[number];
 	struct name *name = function->name;
+	uint32_t epoch = names_epoch; /* a handler may fork meanwhile */
 	names_ref(function_tables->prototypes[function->prototype].name);
 	uint64_t library = names_ref((struct name *)(uintptr_t)name->domain);
-	return library << 32 | names_ref(name);
+	function->names = library << 32 | names_ref(name);
+	__atomic_store_n(&function->epoch, epoch, __ATOMIC_RELEASE);
+	return function->names;
 }
 
 /* ---- start ---- */
@@ -468,6 +532,7 @@ void functions_thread_start(struct thread *t)
 
 void functions_forked(void)
 {
+	bounded_lock_give(&stubs_lock);
 	for (uint32_t i = 0; function_tables && i < SPOOL_LANES_MAX; i++)
 		function_tables->stacks[i] = NULL;
 }

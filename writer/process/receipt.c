@@ -171,6 +171,7 @@ static void functions_fill(Libtrace__FunctionReceipt *r, const struct function_c
 	FILL(opencl_enqueued);
 	FILL(opencl_recorded);
 	FILL(opencl_no_room);
+	FILL(looked_up);
 #undef FILL
 }
 

@@ -100,6 +100,7 @@ static void print_functions(FILE *out, const Libtrace__FunctionReceipt *f)
 	number_member(out, "unresolved", f->unresolved);
 	number_member(out, "no_room", f->no_room);
 	number_member(out, "excluded", f->excluded);
+	number_member(out, "looked_up", f->looked_up);
 	number_member(out, "opencl_enqueued", f->opencl_enqueued);
 	number_member(out, "opencl_recorded", f->opencl_recorded);
 	number_member(out, "opencl_no_room", f->opencl_no_room);

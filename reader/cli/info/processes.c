@@ -213,6 +213,7 @@ static void print_functions(FILE *out, const Libtrace__FunctionReceipt *f, unsig
 		" import slots patched in %" PRIu64 " module%s",
 		(int)indent, "", f->functions, f->patched, f->slots, f->modules,
 		f->modules == 1 ? "" : "s");
+	print_nouns(out, f->looked_up, "lookup", " by name");
 	print_nouns(out, f->addresses, "import", " of an address (its calls are not recorded)");
 	print_nouns(out, f->unresolved, "slot", " not resolved");
 	print_nouns(out, f->no_room, "slot", " beyond the maximum number of functions");
@@ -473,6 +474,7 @@ static void add_functions(Libtrace__FunctionReceipt *sum, const Libtrace__Functi
 	sum->unresolved += f->unresolved;
 	sum->no_room += f->no_room;
 	sum->excluded += f->excluded;
+	sum->looked_up += f->looked_up;
 	sum->opencl_enqueued += f->opencl_enqueued;
 	sum->opencl_recorded += f->opencl_recorded;
 	sum->opencl_no_room += f->opencl_no_room;

@@ -465,6 +465,10 @@ int command_run(const struct options *o)
 			o->value[OPT_run_env_var]);
 		return STATUS_FAILED;
 	}
+	if (option_is(o, OPT_run_gpuctxsw, "true"))
+		cli_note("context switches of the GPU are not recorded: NVIDIA's driver gives them "
+			 "to "
+			 "root alone, in a format that is not published");
 	if (!o->argc) {
 		cli_error("no PROGRAM given; see 'trace help run'");
 		return STATUS_FAILED;

@@ -19,6 +19,7 @@
 #include "reader/export/generic/events.h"
 #include "reader/export/generic/images.h"
 #include "reader/export/generic/machine_samples.h"
+#include "reader/export/generic/vulkan_pipelines.h"
 
 /* Version of the schema of each generation, and of the product, which some tools parse. */
 static const struct {
@@ -674,5 +675,7 @@ int common_facts_write(struct sqlite_export *x)
 		error = generic_events_write(x);
 	if (!error)
 		error = machine_samples_write(x);
+	if (!error)
+		error = vulkan_pipelines_write(x);
 	return error ? error : enum_tables_write(&x->database);
 }

@@ -26,5 +26,8 @@ FROM (SELECT id << 4 AS number, 'DX12' AS kind, start, "end", globalTid, nameId,
       UNION ALL SELECT id << 4 | 8, 'SLI', start, "end", globalTid, NULL, coalesce('SLI transfer ' || transferFuncName, 'SLI transfer') FROM SLI_P2P
       UNION ALL SELECT id << 4 | 9, 'SLI', start, "end", globalTid, NULL, 'SLI statistics' FROM SLI_STATS
       UNION ALL SELECT id << 4 | 10, 'ETW', timestamp, until, globalTid, taskName, NULL FROM ETW_EVENTS WHERE timestamp IS NOT NULL
+      UNION ALL SELECT b.id << 4 | 13, 'Vulkan', b."end", e.start, b.globalTid, b.textId, NULL
+      FROM VULKAN_DEBUG_API AS b JOIN VULKAN_DEBUG_API AS e ON e.correlationId = b.correlationId AND e.globalTid = b.globalTid
+      WHERE b.textId IS NOT NULL AND e.textId IS NULL
       UNION ALL SELECT id << 4 | 11 + queueType, 'WDDM', start, "end", globalTid, NULL, queueName || ' packet' FROM WDDM_PACKETS) AS g
      LEFT JOIN StringIds AS s ON s.id = g.nameId;

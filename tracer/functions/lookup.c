@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * lookup.c - functions that the program looks up by name.
+ *
+ * A stub is another address than the function's: dladdr() and dladdr1() are answered for the
+ * function. A program that imports the function's address may compare the two, and gets the
+ * function itself.
+ */
+#define _GNU_SOURCE
+#include "tracer/functions/lookup.h"
+
+#include <dlfcn.h>
+#include <link.h>
+
+#include "common/text.h"
+#include "machine/machine.h"
+#include "tracer/base/libc.h"
+#include "tracer/base/rtld_next.h"
+#include "tracer/core/state.h"
+#include "tracer/functions/functions.h"
+#include "unwind/modules.h"
+
+#define LIBRARY_BYTES 256u
+
+/* Return the stub of a function that the program has looked up; itself if there is none. */
+static uint64_t stub_make(uint64_t real, const char *name, const char *library)
+{
+	struct thread *t = &thread_self;
+	if (t->vfork_pid || !thread_try_enter(t))
+		return real;
+	uint64_t stub = (uint64_t)(uintptr_t)function_looked_up(real, name, library);
+	thread_give(t);
+	return stub ? stub : real;
+}
+
+/* ---- dlsym(), dladdr() ---- */
+
+static int (*dladdr1_real)(const void *address, Dl_info *info, void **ret_extra, int flags);
+
+/* Return true if a call from one module to another is recorded. */
+static bool is_between(const struct link_map *from, const struct link_map *to)
+{
+	uint32_t row = function_library_row(to->l_name);
+	return from != to && (!row || row != function_library_row(from->l_name));
+}
+
+static uint64_t exchanged(uint64_t real, const char *name, void *caller)
+{
+	struct dl_object home, from;
+	if (!function_name_is_wanted(name) || function_is_excluded(name) ||
+		function_is_taken(name) ||
+		function_find_object((void *)(uintptr_t)real, &home) != 0 ||
+		function_library_is_excluded(home.map->l_name) ||
+		!function_is_recorded(name, home.map->l_name) || !rtld_has_function(home.map, name))
+		return real;
+	if (function_find_object(caller, &from) == 0 && !is_between(from.map, home.map))
+		return real;
+	return stub_make(real, name, home.map->l_name);
+}
+
+static __attribute__((noinline)) void *lookup_in(void *library, const char *name, void *caller)
+{
+	uint64_t found = (uint64_t)(uintptr_t)libc.dlsym(library, name);
+	return (void *)(uintptr_t)(found && name ? exchanged(found, name, caller) : found);
+}
+
+/* The real function looks at its caller for these two: a tail call leaves that unchanged. */
+static void *lookup_dlsym(void *library, const char *name)
+{
+	if (library != RTLD_DEFAULT && library != RTLD_NEXT)
+		return lookup_in(library, name, __builtin_return_address(0));
+	return libc.dlsym(library, name);
+}
+
+static int lookup_dladdr(const void *address, Dl_info *info)
+{
+	return libc.dladdr(function_real(address), info);
+}
+
+static int lookup_dladdr1(const void *address, Dl_info *info, void **ret_extra, int flags)
+{
+	return dladdr1_real(function_real(address), info, ret_extra, flags);
+}
+
+uint64_t function_lookup_entry(const char *name, uint64_t *ret_real)
+{
+	if (name[0] != 'd' || name[1] != 'l' || !function_counts.is_on)
+		return 0;
+	if (text_equal(name, "dlsym")) {
+		*ret_real = (uint64_t)(uintptr_t)libc.dlsym;
+		return (uint64_t)(uintptr_t)lookup_dlsym;
+	}
+	if (text_equal(name, "dladdr")) {
+		*ret_real = (uint64_t)(uintptr_t)libc.dladdr;
+		return (uint64_t)(uintptr_t)lookup_dladdr;
+	}
+	if (text_equal(name, "dladdr1")) {
+		*ret_real = (uint64_t)(uintptr_t)dladdr1_real;
+		return (uint64_t)(uintptr_t)lookup_dladdr1;
+	}
+	return 0;
+}
+
+/* ---- the LOOKUP rows ---- */
+
+static uint32_t hook_find(const char *name)
+{
+	return library_lookup(name);
+}
+
+/* scratch: 0 the name. A hook is 1 + the argument that has it. */
+static void before(uint32_t hook, struct hooked_call *call)
+{
+	call->scratch[0] = *call_argument(call, hook - 1);
+}
+
+static void after(uint32_t hook, struct hooked_call *call)
+{
+	const char *name = (const char *)(uintptr_t)call->scratch[0];
+	char library[LIBRARY_BYTES];
+	(void)hook;
+	if (!call->words[0] || !name || call->library->bytes >= sizeof(library))
+		return;
+	bytes_copy(library, call->library->text, call->library->bytes);
+	library[call->library->bytes] = '\0';
+	if (!function_is_excluded(name) && !function_is_taken(name) &&
+		function_is_recorded(name, library))
+		call->words[0] = stub_make(call->words[0], name, library);
+}
+
+void function_lookups_start(void)
+{
+	static const struct call_hooks hooks = {.row = CALL_ANY_ROW,
+		.find = hook_find,
+		.before = before,
+		.after = after,
+		.is_plain = true};
+	if (!session.config.functions)
+		return;
+	call_hooks[CALL_HOOKS_LOOKUP] = &hooks;
+	*(void **)(void *)&dladdr1_real = libc.dlsym(RTLD_DEFAULT, "dladdr1");
+}
