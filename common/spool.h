@@ -43,7 +43,7 @@
 
 #define SPOOL_MAGIC 0x316c6f6f70536c54ull /* "TlSpool1" */
 #ifndef SPOOL_VERSION                     /* tests build a writer of another version */
-#define SPOOL_VERSION 16u
+#define SPOOL_VERSION 17u
 #endif
 #define RECORD_BYTES 32u
 #define CHUNK_BYTES 65536u /* 2048 records, which share the 40 ns or so of a chunk switch */
@@ -225,11 +225,12 @@ static inline uint32_t record_kind_of(uint64_t word)
 
 /* Which counters of a thread's reading are known, and when it was taken. Names in FORMAT.md. */
 enum thread_time_flag {
-	TIME_FIRST = 1,   /* at the start of the thread, or of the program */
-	TIME_LAST = 2,    /* at its end */
-	TIME_DELAY = 4,   /* run_delay_ns is known */
-	TIME_COUNTS = 8,  /* switches and faults are known */
-	TIME_STOPPED = 16 /* set by the writer: the process was stopped by a signal */
+	TIME_FIRST = 1,    /* at the start of the thread, or of the program */
+	TIME_LAST = 2,     /* at its end */
+	TIME_DELAY = 4,    /* run_delay_ns is known */
+	TIME_COUNTS = 8,   /* switches and faults are known */
+	TIME_STOPPED = 16, /* set by the writer: the process was stopped by a signal */
+	TIME_SYSTEM = 32   /* system_ns is known */
 };
 
 /* What is known about a context switch. Names in FORMAT.md. */
@@ -243,6 +244,7 @@ struct thread_time {
 				  = not known */
 	uint64_t voluntary, involuntary; /* context switches */
 	uint64_t minor_faults, major_faults;
+	uint64_t system_ns; /* processor time in the kernel, as far as its ticks show */
 };
 
 #define NVTX_HAS_ATTRIBUTES 0x8000u

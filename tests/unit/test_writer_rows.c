@@ -286,12 +286,14 @@ static void readings_become_rows(void)
 				   .voluntary = 2,
 				   .involuntary = 3,
 				   .minor_faults = 20,
-				   .major_faults = 4};
+				   .major_faults = 4,
+				   .system_ns = 3000};
 	thread_put(&s, lane, pid, pid, THREAD_MAIN);
 	fake_put_long(&s, lane, now, REC_THREAD_TIME, TIME_FIRST | TIME_COUNTS, 100, &first,
 		sizeof(first));
 	fake_put_long(&s, lane, now + 50, REC_THREAD_TIME,
-		TIME_LAST | TIME_COUNTS | TIME_DELAY | 0xff00, 7000, &last, sizeof(last));
+		TIME_LAST | TIME_COUNTS | TIME_DELAY | TIME_SYSTEM | 0xff00, 7000, &last,
+		sizeof(last));
 	fake_put_long(&s, lane, now + 60, REC_THREAD_TIME, TIME_LAST, 8000, NULL, 0);
 	lane->end_tick = now + 70;
 	lane->end_cpu_ns = 9000;
@@ -308,10 +310,11 @@ static void readings_become_rows(void)
 			batch_value(b, 3, 0) == 100 && batch_value(b, 4, 0) == 300 &&
 			batch_value(b, 5, 0) == 1 && batch_value(b, 7, 0) == 10,
 		"a new thread waited for a CPU since its creation");
-	tap(b && batch_value(b, 2, 1) == (TIME_LAST | TIME_COUNTS | TIME_DELAY) &&
+	tap(b && batch_value(b, 2, 1) == (TIME_LAST | TIME_COUNTS | TIME_DELAY | TIME_SYSTEM) &&
 			batch_value(b, 3, 1) == 7000 && batch_value(b, 4, 1) == 5000 &&
 			batch_value(b, 5, 1) == 2 && batch_value(b, 6, 1) == 3 &&
-			batch_value(b, 7, 1) == 20 && batch_value(b, 8, 1) == 4,
+			batch_value(b, 7, 1) == 20 && batch_value(b, 8, 1) == 4 &&
+			batch_value(b, 9, 1) == 3000,
 		"its end has all counters, and no flag that is not its own");
 	tap(b && batch_value(b, 2, 2) == TIME_LAST && batch_value(b, 4, 2) == 0,
 		"a record without payload says that nothing else is known");

@@ -135,7 +135,7 @@ static bool may_read(const struct thread *t)
 		t == &thread_self && t->lane && !t->vfork_pid && !t->shared;
 }
 
-/* Read the counters that need no file. Return the flag that says so. */
+/* Read the counters that need no file. Return the flags that say so. */
 static uint64_t usage_read(struct thread_time *time)
 {
 	struct rusage usage;
@@ -145,7 +145,9 @@ static uint64_t usage_read(struct thread_time *time)
 	time->involuntary = (uint64_t)usage.ru_nivcsw;
 	time->minor_faults = (uint64_t)usage.ru_minflt;
 	time->major_faults = (uint64_t)usage.ru_majflt;
-	return TIME_COUNTS;
+	time->system_ns = (uint64_t)usage.ru_stime.tv_sec * 1000000000u +
+		(uint64_t)usage.ru_stime.tv_usec * 1000u;
+	return TIME_COUNTS | TIME_SYSTEM;
 }
 
 static void put(struct thread *t, uint64_t flags, const struct thread_time *time, uint64_t tick)

@@ -321,7 +321,7 @@ uint32_t thread_time_put(struct segment *s, const struct record_at *at)
 	const struct record *r = at->r;
 	struct thread_time time = {0};
 	uint64_t ns = segment_ns(s, r->tick),
-		 flags = r->a & (TIME_FIRST | TIME_LAST | TIME_DELAY | TIME_COUNTS);
+		 flags = r->a & (TIME_FIRST | TIME_LAST | TIME_DELAY | TIME_COUNTS | TIME_SYSTEM);
 	memcpy(&time, at->payload, at->bytes < sizeof(time) ? at->bytes : sizeof(time));
 	if (!(flags & TIME_DELAY) && time.created && time.created < r->tick) {
 		/* Before its first instruction, a thread waits only for a CPU. */
@@ -337,6 +337,7 @@ uint32_t thread_time_put(struct segment *s, const struct record_at *at)
 	batch_set(b, THREAD_TIME_INVOLUNTARY, time.involuntary);
 	batch_set(b, THREAD_TIME_MINOR_FAULTS, time.minor_faults);
 	batch_set(b, THREAD_TIME_MAJOR_FAULTS, time.major_faults);
+	batch_set(b, THREAD_TIME_SYSTEM_TIME, flags & TIME_SYSTEM ? time.system_ns : 0);
 	return at->slots;
 }
 
