@@ -116,17 +116,23 @@ def is_split(ranks: Reals, clear: float, alpha: float, rng: numpy.random.Generat
     return True
 
 
+def ranks_of(values: list[float]) -> Reals:
+    """Return the rank of each value; equal values share the mean of theirs."""
+    _, place, counts = numpy.unique(values, return_inverse=True, return_counts=True)
+    ranks: Reals = (numpy.cumsum(counts) - (counts - 1) / 2)[place]
+    return ranks
+
+
 def change_points(medians: list[float], alpha: float, rng: numpy.random.Generator) -> list[int]:
     """Find the nights where the level changed, in a list with one number per night. Split the list in two, and split
     each part again, as long as at most a fraction alpha of random orders of the nights splits as clearly. Works on
     ranks, so that one odd night is not a change.
     """
-    import scipy.stats
 
     def within(first: int, end: int) -> list[int]:
         if end - first < 2 * LEAST_NIGHTS:
             return []
-        ranks = scipy.stats.rankdata(medians[first:end])
+        ranks = ranks_of(medians[first:end])
         (clear,), k = split_statistics(ranks[numpy.newaxis])
         if not clear or not is_split(ranks, float(clear), alpha, rng):
             return []
