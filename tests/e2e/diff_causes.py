@@ -9,13 +9,16 @@ import random
 import shutil
 import sqlite3
 import subprocess
+import sys
 
 import lib
 import lib_compare as made
 from lib import tap
 
 made.enter_interpreter("causes")
-from trace_tools import code, compare, convert, formats, profile, store  # noqa: E402
+import cuda_code  # noqa: E402
+import libdevice as device  # noqa: E402
+from trace_tools import code, compare, convert, fingerprint, formats, functions, profile, samples, store  # noqa: E402
 
 SOURCE = """
 #include <stdio.h>
@@ -133,6 +136,28 @@ def causes_are_named():
     tap.ok("calls +20 %" in found.get("gemm", ""), "more launches", found)
 
 
+def clocks_are_named():
+    path = os.path.join(lib.folder(), "clocks.sqlite")
+    c = sqlite3.connect(path)
+    c.execute("CREATE TABLE LIBTRACE_GPU_SAMPLE (gpu INTEGER, smClockMhz INTEGER, utilizationPercent INTEGER)")
+    c.executemany("INSERT INTO LIBTRACE_GPU_SAMPLE VALUES (?, ?, ?)", [(0, 210, 0), (0, 1410, 90), (0, 1290, 80), (0, 1395, 70), (1, 0, 50)])
+    c.commit()
+    c.close()
+    found = profile.read(path, path).facts
+    tap.ok({n: v for n, v in found.items() if n.startswith(fingerprint.CLOCK)} == {f"{fingerprint.CLOCK}0": "1395"}, "the clock of a GPU is that while it has work", found)
+
+    def named(before, after, kernel_ns):
+        sides = [runs_of(seed=seed, kernel={"hash": "a"}, kernel_ns=ns) for seed, ns in ((1, 1e6), (2, kernel_ns))]
+        for side, mhz in zip(sides, (before, after)):
+            for p in side:
+                p.facts = {f"{fingerprint.CLOCK}0": str(mhz)}
+        c = compare.compare(*sides, compare.Options())
+        return [f.cause for f in c.of("worse", "better") if f.key.kind == "kernel"], [d.name for d in c.differences]
+
+    tap.ok(named(1410, 1290, 1.1e6) == (["same code; clock of GPU 0 1410 -> 1290 MHz"], []), "a lower clock", named(1410, 1290, 1.1e6))
+    tap.ok(named(1410, 1400, 1.1e6) == (["same code"], []) and named(1290, 1410, 1.1e6) == (["same code"], []), "not one that explains nothing", named(1290, 1410, 1.1e6))
+
+
 def reports_and_stores_hold_the_facts():
     folder = lib.folder()
     database, report = os.path.join(folder, "k.sqlite"), os.path.join(folder, "x.rep")
@@ -160,4 +185,54 @@ def reports_and_stores_hold_the_facts():
     tap.ok(all(hashes.values()) and len(set(hashes.values())) == len(hashes), "functions of a recorded run have hashes", hashes)
 
 
-lib.main(hashes_survive_a_move_and_show_a_change, causes_are_named, reports_and_stores_hold_the_facts)
+def libraries_and_page_faults_are_named():
+    tap.ok([fingerprint.library(f) for f in ("libz.so.1.2.13", "libz.so.1", "libc-2.31.so", "libpython3.11.so.1.0", "libgone.so", "app")]
+           == [("libz.so.1", "1.2.13"), ("libz.so.1", "1"), ("libc.so", "2.31"), ("libpython3.11.so.1", "1.0"), ("libgone.so", ""), ("app", "")], "versions of libraries")
+    tap.ok([functions.lasting_name(n) for n in ("deflate (libz.so.1.2.13)", "[libz.so.1.3.1]", "solve.constprop.0 (app)", "at (a.so.py)")]
+           == ["deflate (libz.so.1)", "[libz.so.1]", "solve (app)", "at (a.so.py)"], "names of functions without the version of their library")
+
+    def sides(version, build, ns, faults=1000):
+        found = runs_of(seed=ns, ns=ns)
+        for p in found:
+            p.items[profile.Key("function", "app", "", f"deflate (libz.so.{version})")] = p.items.pop(profile.Key("function", "app", "", "solve (app)"))
+            p.items[profile.Key("process", "app", "", "app")].more = {samples.FAULTS: float(faults)}
+            p.facts = {"build-id libz.so.1": build, "library libz.so.1": version}
+        return found
+
+    for other, wanted in ((("1.3.1", "b", 1_200_000_000), "library libz.so.1 1.2.13 -> 1.3.1"), (("1.2.13", "b", 1_200_000_000), "library libz.so.1 is another build"),
+                          (("1.2.13", "a", 1_200_000_000, 301_000), "page faults 1,000 -> 301,000"), (("1.2.13", "a", 1_200_000_000, 1500), "")):
+        c = compare.compare(sides("1.2.13", "a", 1_000_000_000), sides(*other), compare.Options())
+        found = {f.key.name: f.cause for f in c.of("worse") if f.key.kind == "function"}
+        tap.ok(found == {"deflate (libz.so.1)": wanted}, wanted or "page faults that explain little are not named", f"{found} {c.reason}")
+
+
+LAUNCHER = """
+function, pointers = ctypes.c_void_p(), None
+check(cuda.cuModuleGetFunction(ctypes.byref(function), module, b"big"))
+for _ in range(5):
+    check(cuda.cuLaunchKernel(function, 100, 1, 1, 128, 1, 1, SHARED, None, None, None))
+"""
+
+
+def kernels_have_the_hash_of_their_code():
+    if device.missing():
+        tap.skip("the code of kernels", device.missing())
+        return
+    work, found = lib.folder(), {}
+    for name, shared, image in (("old", 0, cuda_code.elf(900)), ("same", 0, cuda_code.elf(1200)), ("changed", 40000, cuda_code.elf(900, seed=1))):
+        path, database = os.path.join(work, name), os.path.join(work, f"{name}.sqlite")
+        with open(path, "wb") as file:
+            file.write(image)
+        report = cuda_code.traced([sys.executable, "-c", cuda_code.LOADER + LAUNCHER.replace("SHARED", str(shared)), path])
+        if not report:
+            return
+        convert.export(report.path, database)
+        found[name] = next(i.code for k, i in profile.read(database, name).items.items() if k.kind == "kernel")
+    hashes = [found[name].get("hash") for name in ("old", "same", "changed")]
+    tap.ok(all(hashes) and hashes[0] == hashes[1] != hashes[2], "the hash of a kernel is that of its instructions, whatever else its module has", found)
+    tap.ok(found["old"]["occupancy"] == "100 %" and found["changed"]["occupancy"] != "100 %", "kernels have their occupancy", found)
+    named = causes_of({"kernel": found["old"]}, {"kernel": found["changed"], "kernel_ns": 1.3e6})[0].get("gemm")
+    tap.ok(named == f"its code changed; occupancy 100 % -> {found['changed']['occupancy']}", "both are named as causes", named)
+
+
+lib.main(hashes_survive_a_move_and_show_a_change, causes_are_named, clocks_are_named, reports_and_stores_hold_the_facts, libraries_and_page_faults_are_named, kernels_have_the_hash_of_their_code)

@@ -459,6 +459,33 @@ def names_a_function_of_reports():
     tap.ok(status == 1 and worse[0]["name"] == "solve (numeric)" and worse[0]["kind"] == "function", "reports: the function is named first", f"{status} {err} {worse[:2]}")
 
 
+def ranges_have_their_processor_time():
+    """A sample counts for the innermost range that is open at its time."""
+    def runs_with(seed, share):
+        found = []
+        for number in range(10):
+            run = numeric(Sampled(seed + number))
+            run.ranges.append((500, 1000 * int(share * len(run.samples)) + 500, 59, "inner", made.GLOBAL_TID, 0))
+            run.ranges.append((400, 1000 * len(run.samples) + 600, 59, "outer", made.GLOBAL_TID, 0))
+            path = run.write(os.path.join(lib.folder(), "ranges.sqlite"))
+            found.append(profile.read(path, path))
+            os.unlink(path)
+        return found
+
+    base, other = runs_with(1, 0.3), runs_with(101, 0.4)
+    spent = {k.name: i.cpu_ns / 4e9 for k, i in base[0].items.items() if k.kind == "range"}
+    tap.ok(abs(spent[":inner"] - 0.3) < 0.02 and abs(spent[":outer"] - 0.7) < 0.02, "a range has the processor time of its samples, without the ranges in it", spent)
+    c = compare.compare(base, other, compare.Options())
+    found = {f.key.name: f.result for f in c.findings if f.key.kind == "range" and f.metric == functions.CPU}
+    tap.ok(found == {":inner": "worse", ":outer": "better"}, "and is compared by it", f"{found} {c.reason}")
+    old = [profile.copy_of(p) for p in runs_with(201, 0.3)]
+    for item in (i for p in old for k, i in p.items.items() if k.kind == "range"):
+        item.cpu_ns = 0
+    c = compare.compare(old, runs_with(301, 0.3), compare.Options())
+    tap.ok(c.verdict == compare.OK, "nights of older versions, which have no such time, are no reason for a verdict", c.reason)
+
+
 lib.main(names_the_slower_function, refuses_too_few_samples, compares_what_all_runs_have, compares_databases_of_nsys, aligns_functions, bounds_the_items,
          tells_threads_apart, prints_all_formats, compares_nights, shows_the_history_of_processor_time, holds_its_error_rate,
-         sees_through_noise_of_the_machine, plans_the_samples, tests_the_time_of_a_program_first, reads_hostile_samples, names_a_function_of_reports)
+         sees_through_noise_of_the_machine, plans_the_samples, tests_the_time_of_a_program_first, reads_hostile_samples, names_a_function_of_reports,
+         ranges_have_their_processor_time)

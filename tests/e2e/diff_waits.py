@@ -20,9 +20,9 @@ MS = 1_000_000
 class Run(made.Run):
     """A run with the kernel's counters of its only thread, and calls that move bytes."""
 
-    def __init__(self, seed, cpu_ms=20.0, delay_ms=1.0, blocked_ms=5.0, faults=1000, written=4096, has_counters=True):
+    def __init__(self, seed, cpu_ms=20.0, delay_ms=1.0, blocked_ms=5.0, faults=1000, written=4096, system=0.2, has_counters=True):
         super().__init__(seed)
-        self.faults, self.has_counters = int(faults * self.chance.lognormvariate(0, 0.005)), has_counters
+        self.faults, self.system, self.has_counters = int(faults * self.chance.lognormvariate(0, 0.005)), system, has_counters
         self.spent, self.delay, self.blocked = (int(ms * MS * self.chance.lognormvariate(0, 0.01)) for ms in (cpu_ms, delay_ms, blocked_ms))
         self.calls = [(2000 + n, 2500 + n, 27, made.GLOBAL_TID, self.id("write"), written, 0) for n in range(50)]
         self.now = self.spent + self.delay + self.blocked
@@ -32,9 +32,10 @@ class Run(made.Run):
         c = sqlite3.connect(path)
         if self.has_counters:
             c.execute("CREATE TABLE LIBTRACE_THREAD_TIME (timestamp INTEGER, globalTid INTEGER, which INTEGER, cpuTime INTEGER, runDelay INTEGER, voluntary INTEGER, involuntary INTEGER, "
-                      "minorFaults INTEGER, majorFaults INTEGER)")
-            c.executemany("INSERT INTO LIBTRACE_THREAD_TIME VALUES (?, ?, ?, ?, ?, 0, 0, ?, 0)",
-                          [(0, made.GLOBAL_TID, 13, 0, 0, 0), (self.now, made.GLOBAL_TID, 14, self.spent, self.delay, self.faults)])
+                      "minorFaults INTEGER, majorFaults INTEGER, systemTime INTEGER)")
+            more = 0 if self.system is None else samples.SYSTEM_KNOWN
+            c.executemany("INSERT INTO LIBTRACE_THREAD_TIME VALUES (?, ?, ?, ?, ?, 0, 0, ?, 0, ?)",
+                          [(0, made.GLOBAL_TID, 13 | more, 0, 0, 0, 0), (self.now, made.GLOBAL_TID, 14 | more, self.spent, self.delay, self.faults, int((self.system or 0) * self.spent))])
         c.commit()
         c.close()
         return path
@@ -83,6 +84,15 @@ def page_faults_and_bytes_are_compared():
     tap.ok(c.verdict == compare.OK, "nights of older versions, which have no bytes of calls, are no reason for a verdict", c.reason)
 
 
+def user_and_system_time_are_apart():
+    c, changed = compared({}, {"system": 0.5})
+    tap.ok(c.verdict == compare.WORSE and changed == {samples.SYSTEM: "worse", samples.USER: "better"}, "time in the kernel instead of the program", f"{c.reason} {changed}")
+    c, changed = compared({"system": 0.01}, {"system": 0.02})
+    tap.ok(c.verdict == compare.OK and not changed, "a small part of the processor time, which the kernel's tick samples, is not compared", changed)
+    c, changed = compared({"system": None}, {"system": 0.5})
+    tap.ok(c.verdict == compare.OK and not changed, "nor is it with runs of an older version, which have none", changed)
+
+
 def a_store_keeps_the_metrics():
     path = os.path.join(lib.folder(), "nights.sqlite")
     kept = store.Store(path)
@@ -93,7 +103,7 @@ def a_store_keeps_the_metrics():
     again = store.Store(path)
     after = again.profiles(night)[0]
     process = profile.Key("process", "app", "", "app")
-    tap.ok(after.items[process].more == before.items[process].more and len(after.items[process].more) == 5, "the store returns what was read", after.items[process].more)
+    tap.ok(after.items[process].more == before.items[process].more and len(after.items[process].more) == 7, "the store returns what was read", after.items[process].more)
     again.close()
 
 
@@ -155,4 +165,4 @@ def a_recorded_run_has_them():
     tap.ok(sum(i.bytes for k, i in found.items.items() if k.name == "write") == 2, "and the bytes that it wrote", [(k, i) for k, i in found.items.items() if k.kind == "call"])
 
 
-lib.main(the_machines_share_is_told_apart, page_faults_and_bytes_are_compared, a_store_keeps_the_metrics, older_stores_are_extended_and_newer_ones_refused, a_recorded_run_has_them)
+lib.main(the_machines_share_is_told_apart, page_faults_and_bytes_are_compared, user_and_system_time_are_apart, a_store_keeps_the_metrics, older_stores_are_extended_and_newer_ones_refused, a_recorded_run_has_them)

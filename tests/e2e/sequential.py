@@ -80,6 +80,11 @@ def a_comparison_is_sure_when_it_has_the_planned_runs():
     tap.ok(quiet.verdict == compare.OK and sequential.is_sure(quiet, 0.02, 0.005), "quiet runs: ok, and sure", quiet.reason)
     tap.ok(not sequential.is_sure(loud, 0.02, 0.005), "loud runs: not sure", loud.reason)
     tap.ok(worse.verdict == compare.WORSE and sequential.is_sure(worse, 0.02, 0.005), "worse: sure", worse.reason)
+    base, more = (runs_of(rng, 5, spread=0.001) for _ in range(2))
+    for item in (i for p in more for k, i in p.items.items() if k.name == ":load"):
+        item.count = 20
+    few = compare.compare(base, more, compare.Options(alpha=0.005 / 8))
+    tap.ok(not sequential.is_sure(few, 0.02, 0.005) and not few.decidable, "5 runs, which show counts but no times at the alpha of a first look: not sure", few.reason)
     tap.ok(any(m.metric == functions.CPU and m.key.kind == "process" for m in sequential.main_metrics(quiet)), "of a process the processor time is planned, where it is known")
 
 

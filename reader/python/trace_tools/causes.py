@@ -1,18 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Causes of what got worse: "its code changed", "same code, more calls", "the machine was busier"."""
+"""Causes of what got worse: "its code changed", "same code, more work", "library libz.so.1 1.2.13 -> 1.3.1"."""
 
 from __future__ import annotations
 
+import statistics
 from typing import TYPE_CHECKING
 
-from . import functions
-from .samples import DELAY
+from . import fingerprint, functions
+from .samples import DELAY, FAULTS
 
 if TYPE_CHECKING:
     from .compare import Comparison, Finding
     from .profile import Profile
 
-HASH, LAUNCH = "hash", ("registers", "local memory", "block")
+HASH, LAUNCH = "hash", ("registers", "local memory", "block", "occupancy")
+FAULT_NS = 250  # least processor time of a page fault
+LEAST_CLOCK = 0.02  # least change of a clock
+FAULTS_PART = 0.1  # least part of a change that page faults explain
 
 
 def facts_of(profiles: list[Profile], finding: Finding, name: str) -> list[str]:
@@ -31,6 +35,48 @@ def code_text(comparison: Comparison, finding: Finding) -> list[str]:
         before, after = (facts_of(side, finding, name) for side in (comparison.base, comparison.other))
         if before and after and before != after:
             found.append(f"{name} {', '.join(before)} -> {', '.join(after)}")
+    return found
+
+
+def library_text(comparison: Comparison, finding: Finding) -> list[str]:
+    """Return whether the library of a function is another version, or another build."""
+    name = functions.library_of(finding.key.name) if finding.key.kind == "function" else ""
+    for d in comparison.differences if name else ():
+        if d.name == f"{fingerprint.LIBRARY}{name}":
+            return [f"library {name} {d.base} -> {d.other}"]
+    for d in comparison.differences if name else ():
+        if d.name == f"{fingerprint.BUILD_ID}{name}":
+            return [f"library {name} is another build"]
+    return []
+
+
+def faults_text(comparison: Comparison, finding: Finding) -> list[str]:
+    """Return how the number of page faults changed, if that is a part of the change of a processor time."""
+    if finding.metric != functions.CPU or finding.key.kind not in ("function", "process"):
+        return []
+    for f in comparison.of(finding.result):
+        if f.metric == FAULTS and f.key.program == finding.key.program:
+            spent_ns = FAULT_NS * abs(f.other - f.base)
+            if spent_ns >= FAULTS_PART * abs(finding.other - finding.base):
+                return [f"page faults {f.base:,.0f} -> {f.other:,.0f}"]
+    return []
+
+
+def clock_text(comparison: Comparison, finding: Finding) -> list[str]:
+    """Return how the clocks of GPUs changed, if they explain that a kernel takes longer, or less long."""
+    if finding.key.kind != "kernel" or finding.metric == "count":
+        return []
+    found = []
+    for name in sorted({n for p in comparison.base for n in p.facts if n.startswith(fingerprint.CLOCK)}):
+        sides = [[int(p.facts[name]) for p in side if name in p.facts] for side in (comparison.base, comparison.other)]
+        before, after = (statistics.median(values) if values else 0 for values in sides)
+        if (
+            before
+            and after
+            and abs(after / before - 1) >= LEAST_CLOCK
+            and (after < before) == (finding.result == "worse")
+        ):
+            found.append(f"clock of {name.removeprefix('sampled clock of ')} {before:.0f} -> {after:.0f} MHz")
     return found
 
 
@@ -59,4 +105,5 @@ def cause(comparison: Comparison, finding: Finding) -> str:
         code[0] = "same code, more work"
     if finding.metric == functions.CPU and finding.key.kind == "function" and code == ["same code"]:
         code = ["same code: more work, or slower"]
-    return "; ".join([*code, *calls, *machine_text(comparison, finding)])
+    texts = (library_text, faults_text, clock_text, machine_text)
+    return "; ".join([*code, *calls, *(text for find in texts for text in find(comparison, finding))])

@@ -15,7 +15,7 @@ from . import causes, fingerprint, functions, renames, statistics
 from .fingerprint import Difference
 from .profile import KINDS, Item, Key, Profile, split_path
 from .renames import full_path, median_of, presence
-from .samples import BLOCKED, DELAY, FAULTS, LOADS, PROCESS_METRICS, UNDISTURBED
+from .samples import BLOCKED, DELAY, FAULTS, LOADS, MODES, MORE, PROCESS_METRICS, UNDISTURBED
 from .statistics import Reals
 
 OK, WORSE, CANNOT_TELL = 0, 1, 2
@@ -25,11 +25,13 @@ COUNT, TYPICAL, TOTAL, BYTES = "count", "typical (ns)", "total (ns)", "bytes"
 # Metrics that are compared, by kind of item.
 METRICS: collections.defaultdict[str, tuple[str, ...]] = collections.defaultdict(
     lambda: (COUNT, TYPICAL, TOTAL),
-    process=(COUNT, TYPICAL, UNDISTURBED, functions.CPU, *PROCESS_METRICS),
+    process=(COUNT, TYPICAL, UNDISTURBED, functions.CPU, *MODES, *PROCESS_METRICS),
     call=(COUNT, TYPICAL, TOTAL, BYTES),
-    thread=(functions.CPU,),
+    thread=(functions.CPU, *MODES),
+    range=(COUNT, TYPICAL, TOTAL, functions.CPU),
     function=(),  # functions.py compares them
     startup=(TYPICAL,),
+    device=(TOTAL,),
     copy=(COUNT, TYPICAL, TOTAL, BYTES),
     memory=(COUNT, BYTES),
     wait=(COUNT, TOTAL),
@@ -37,6 +39,9 @@ METRICS: collections.defaultdict[str, tuple[str, ...]] = collections.defaultdict
 # Time metrics of items with a smaller share of the run than this are not compared; decided over all runs of both sides,
 # so that it favors neither. Totals include occasional work of the tracer and the system, which matters in small items.
 LEAST_SHARE = {TYPICAL: 0.001, TOTAL: 0.01, functions.CPU: 0.01}
+# The same of metrics that are samples, by samples.py or by the kernel's tick, and of the processor time of the program.
+LEAST_SAMPLED_SHARE = 0.05
+WHOLES = ("process", "thread", "device")  # kinds of items that contain others
 
 
 @dataclasses.dataclass
@@ -127,6 +132,7 @@ def median_run(profiles: list[Profile]) -> Profile:
     return sorted(profiles, key=length_ns)[(len(profiles) - 1) // 2]
 
 
+FAR_APART = 2.0  # factor between the closest runs of two sides that no noise of the base runs makes doubtful
 LEAST_FAULTS = 0.1  # least relevant change of page faults, which the layout of a program changes as well
 FIELDS = {COUNT: "count", TYPICAL: "typical_ns", TOTAL: "total_ns", BYTES: "bytes", functions.CPU: "cpu_ns"}
 
@@ -142,7 +148,7 @@ def values_of(profiles: list[Profile], keys: list[Key]) -> dict[str, Reals]:
         places = [index[key] for key in profile.items]
         for metric, field in FIELDS.items():
             found[metric][run, places] = [getattr(item, field) for item in profile.items.values()]
-    for metric in (*PROCESS_METRICS, UNDISTURBED):
+    for metric in MORE:
         found[metric] = numpy.full((len(profiles), len(keys)), math.nan)
         for run, profile in enumerate(profiles):
             for key, item in profile.items.items():
@@ -178,6 +184,8 @@ class Table:
             for m, v in values.items()
         }
         partly = {m: numpy.any(v, axis=0) for m, v in missing.items()}
+        processes = [i for i, key in enumerate(keys) if key.kind == "process"]
+        cpu_ns = float(numpy.median(values[functions.CPU][:, processes].sum(axis=1)))
         with numpy.errstate(invalid="ignore"):
             before, after = (
                 {m: numpy.median(v[side], axis=0) for m, v in values.items()}
@@ -193,6 +201,7 @@ class Table:
                 )
                 f.lines = lines_text(base, other, key) if key.kind == "chain" else ""
                 f.presence = "new" if key in new else "vanished" if key in gone else "renamed" if f.formerly else ""
+                is_sampled = metric in MODES or (metric == functions.CPU and key.kind == "range")
                 f.why = (
                     "in no run of one side, or only in some runs"
                     if partly[metric][i]
@@ -200,7 +209,10 @@ class Table:
                     if metric == TYPICAL and key.kind == "process" and not partly[UNDISTURBED][i]
                     else "too small a part of the run"
                     if key.kind not in ("process", "startup")
+                    and not is_sampled
                     and typical_totals[i] < LEAST_SHARE.get(metric, 0) * whole_ns
+                    else "too small a part of the processor time"
+                    if is_sampled and max(f.base, f.other) < LEAST_SAMPLED_SHARE * cpu_ns
                     else ""
                 )
                 self.findings.append(f)
@@ -235,11 +247,18 @@ def noise_text(floor: float) -> str:
     return f"too noisy: a change {size} would not have been found"
 
 
+def are_far_apart(a: Reals, b: Reals) -> bool:
+    """Return whether even the closest runs of the two sides differ by the factor FAR_APART."""
+    low, high = (a, b) if a.max() < b.min() else (b, a)
+    return bool(high.min() > FAR_APART * low.max())
+
+
 def judge(
     f: Finding, a: Reals, b: Reals, p: float, floor: float, options: Options, rng: numpy.random.Generator
 ) -> None:
     """Set the result of one metric. A change counts when it is significant, and larger than the least relevant effect
-    and than the noise of the base runs. Without a change, the metric is equal if the noise would not have hidden one.
+    and than the noise of the base runs, which is far too much near 0: waits of 1 to 20 ms that become 500 ms. Without a
+    change, the metric is equal if the noise would not have hidden one.
     """
     f.p, f.floor, f.exact = float(p), float(floor), statistics.is_exact(a, b)
     f.result = "equal"
@@ -251,7 +270,7 @@ def judge(
         return
     effect = max(f.ratio, 1 / f.ratio) - 1 if f.ratio > 0 else math.inf
     least = least_effect(f, options) if f.metric in (COUNT, BYTES, FAULTS) else options.min_effect
-    if effect <= max(least, 0.0 if math.isnan(floor) else floor):
+    if effect <= max(least, 0.0 if math.isnan(floor) or are_far_apart(a, b) else floor):
         f.why = "less than the noise of the base runs" if effect > least else "less than --min-effect"
         if effect > least and floor > functions.EQUAL:
             f.result, f.why = "untested", noise_text(floor)
@@ -273,7 +292,7 @@ def impact(f: Finding, profiles: list[Profile]) -> float:
     """Return the ns of a run that a finding accounts for; the report is ordered by it."""
     if f.metric in (TYPICAL, UNDISTURBED):
         return abs(f.other - f.base) * max(median_of(profiles, f.key, "count"), 1)
-    if f.metric in (TOTAL, functions.CPU, DELAY, BLOCKED):
+    if f.metric in (TOTAL, functions.CPU, *MODES, DELAY, BLOCKED):
         return abs(f.other - f.base)
     total, count = (median_of(profiles, f.key, field) for field in ("total_ns", "count"))
     return total / count * abs(f.other - f.base) if f.metric == COUNT and count else 0.0
@@ -307,12 +326,15 @@ def compare_functions(comparison: Comparison, nights: Sequence[int]) -> None:
     c.tested += c.functions
 
 
-def rank(f: Finding) -> tuple[int, float, float]:
-    """Return the place of a finding in the report: counts that explain times, functions that explain other times, and
-    the rest, each by its part of the run.
+def rank(f: Finding, largest_ns: float) -> tuple[int, float, float]:
+    """Return the place of a finding in the report: counts that explain times, functions that explain other times, the
+    rest, and what contains all of them, each by its part of the run. largest_ns: the largest part of the rest, of which
+    a function must be at least half to explain it.
     """
     is_function = f.key.kind == "function" and f.result in ("worse", "better")
-    return (0 if is_cause(f) else 1 if is_function else 2), -f.impact_ns, -abs(f.other - f.base) if is_function else 0.0
+    explains = is_function and (f.metric != functions.CPU or 2 * f.impact_ns >= largest_ns)
+    group = 0 if is_cause(f) else 1 if explains else 3 if f.key.kind in WHOLES else 2
+    return group, -f.impact_ns, -abs(f.other - f.base) if is_function else 0.0
 
 
 def test(comparison: Comparison, table: Table, nights: Sequence[int]) -> bool:
@@ -434,7 +456,9 @@ def compare(
     c.decidable = min(len(base), len(other)) > 1 and test(c, table, nights)
     c.findings = table.findings
     compare_functions(c, nights)
-    c.findings.sort(key=rank)
+    rest = (f for f in c.of("worse", "better") if f.key.kind not in (*WHOLES, "function") and not is_cause(f))
+    largest_ns = max((f.impact_ns for f in rest), default=0.0)
+    c.findings.sort(key=lambda f: rank(f, largest_ns))
     if min(len(base), len(other)) < 2:
         for f in c.findings:
             f.why = f.why or "one run a side"

@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import concurrent.futures
+import csv
+import io
 import os
 import subprocess
 from typing import Callable, TypeVar
@@ -52,6 +54,18 @@ def run(words: list[str], output: str) -> int:
 def export(path: str, database: str) -> bool:
     """Write `database` from a report. Returns whether the report is damaged; raises Failure as run()."""
     return run(["export", "-t", "sqlite", "-f", "true", "-o", database, "--", path], database) == 1
+
+
+def report(name: str, database: str) -> list[dict[str, str]]:
+    """Return the rows of a report of `trace stats`, a text for each column; none if it cannot be computed."""
+    result = subprocess.run(
+        [command(), "stats", "-r", name, "-f", "csv", "--", database],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        check=False,
+    )
+    return list(csv.DictReader(io.StringIO(result.stdout.decode(errors="replace")))) if not result.returncode else []
 
 
 def each(paths: list[str], folder: str, use: Callable[[str, str, bool], Result]) -> list[Result]:

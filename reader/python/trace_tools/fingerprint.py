@@ -8,6 +8,7 @@ from __future__ import annotations
 import collections
 import os
 import re
+import statistics
 from typing import TYPE_CHECKING, Iterable, NamedTuple, Sequence
 
 if TYPE_CHECKING:
@@ -67,7 +68,12 @@ SECRET = re.compile(
     r"(?i)(password|passwd|passphrase|secrets?|token|credentials?|authorization|apikey"
     r"|(?<![a-z0-9])((api|access|private)[^a-z0-9]+key|mysql[^a-z0-9]+pwd))(?![a-z0-9])"
 )  # the same list as in common/redact.c
-BUILD_ID = "build-id "  # prefix of the fact; the library's name follows
+BUILD_ID, LIBRARY = "build-id ", "library "  # prefixes of facts; the library's name follows
+CLOCK = "sampled clock of GPU "  # prefix of a fact; the number of NVML follows
+# The version in the name of a library's file: libz.so.1.2.13, libfoo-1.2.so.
+VERSIONED = re.compile(
+    r"(?P<name>[^()\[\]]+?\.so)\.(?P<version>\d+(\.\w+)*)|(?P<stem>[^()\[\]]+?)-(?P<number>\d+(\.\d+)+)\.so"
+)
 ECC_ENABLED = 32  # CU_DEVICE_ATTRIBUTE_ECC_ENABLED
 # Options that name the output, and do not affect the content of the report.
 PLAIN_OPTIONS = {"output", "overwrite", "spool_dir", "helper", "exit_wait", "flush_interval_ns", "compress", "memory"}
@@ -110,6 +116,7 @@ def read(db: Database, profile: Profile) -> None:
     if program:
         facts["program"] = os.path.basename(program)
     read_devices(db, facts)
+    read_clocks(db, facts)
     read_libraries(db, facts)
     read_end(db, profile)
 
@@ -155,8 +162,32 @@ def read_devices(db: Database, facts: dict[str, str]) -> None:
         facts["CUDA driver"], facts["CUPTI"] = str(driver), str(cupti)
 
 
+def read_clocks(db: Database, facts: dict[str, str]) -> None:
+    """Read the clock of each GPU in MHz, the median of the samples with a kernel on it."""
+    clocks: collections.defaultdict[int, list[int]] = collections.defaultdict(list)
+    for gpu, mhz in db.rows(
+        "LIBTRACE_GPU_SAMPLE",
+        "SELECT gpu, smClockMhz FROM LIBTRACE_GPU_SAMPLE WHERE smClockMhz > 0 AND utilizationPercent > 0",
+    ):
+        clocks[int(gpu)].append(int(mhz))
+    for gpu, values in clocks.items():
+        facts[f"{CLOCK}{gpu}"] = str(statistics.median_low(values))
+
+
+def library(file: str) -> tuple[str, str]:
+    """Return the name of a library that is the same for all its compatible versions, and its version, from the name of
+    its file: libz.so.1.2.13 is version 1.2.13 of libz.so.1.
+    """
+    found = VERSIONED.fullmatch(file)
+    if not found:
+        return file, ""
+    if found["stem"]:
+        return f"{found['stem']}.so", found["number"]
+    return f"{found['name']}.{found['version'].split('.')[0]}", found["version"]
+
+
 def read_libraries(db: Database, facts: dict[str, str]) -> None:
-    """Read the build ids of the loaded libraries, which are recorded together with callchains."""
+    """Read the versions and build ids of the loaded libraries, which are recorded together with callchains."""
     strings = "(SELECT value FROM StringIds WHERE id = {})"
     rows = set(
         db.rows(
@@ -167,7 +198,10 @@ def read_libraries(db: Database, facts: dict[str, str]) -> None:
     )
     for path, build_id in sorted((p or "", b or "") for p, b in rows):
         if build_id and path.startswith("/"):
-            facts[f"{BUILD_ID}{os.path.basename(path)}"] = build_id
+            name, version = library(os.path.basename(path))
+            facts[f"{BUILD_ID}{name}"] = build_id
+            if version:
+                facts[f"{LIBRARY}{name}"] = version
 
 
 def read_end(db: Database, profile: Profile) -> None:
@@ -202,10 +236,10 @@ def differences(base: list[Profile], other: list[Profile]) -> list[Difference]:
     found = []
     names = sorted({name for profile in base + other for name in profile.facts})
     for name in names:
-        if name in RESTLESS:
+        if name in RESTLESS or name.startswith(CLOCK):
             continue
         sides = [sorted({profile.facts.get(name, "not known") for profile in side}) for side in (base, other)]
-        if name.startswith(BUILD_ID) and same_where_known(*sides):
+        if name.startswith((BUILD_ID, LIBRARY)) and same_where_known(*sides):
             continue
         if sides[0] != sides[1] or len(sides[0]) > 1:
             refuses = name in REFUSING or (

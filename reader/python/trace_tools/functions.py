@@ -28,7 +28,7 @@ from typing import Iterable, Sequence, TypeVar
 
 import numpy
 
-from . import renames, statistics
+from . import fingerprint, renames, statistics
 from .profile import Item, Key, Profile
 from .statistics import Reals
 
@@ -49,6 +49,7 @@ TRIGGER = "option sampling_trigger"  # what runs in the kernel has no sample if 
 PERIODS = ("option sampling_frequency", "option sampling_period")  # facts that say what a sample stands for
 # Suffixes of the copies that compilers make of a function.
 CLONE = re.compile(r"( \[clone [^\]]*\]|\.(constprop|isra|part|cold|lto_priv|llvm|clone)(\.\d+)*)+(?= \(|$)")
+LIBRARY_FILE = re.compile(r"(?<=[(\[])[^()\[\]]+\.so[^()\[\]]*(?=[)\]]$)")  # of a function's name: its module
 
 
 @dataclasses.dataclass
@@ -99,12 +100,24 @@ def drop(profiles: Iterable[Profile], kind: str) -> None:
             del profile.items[key]
 
 
-def merge_clones(profiles: Iterable[Profile]) -> None:
-    """Add the copies that the compiler made of a function to the function."""
+def library_of(name: str) -> str:
+    """Return the library of a function, without its version; "" if it is in no library."""
+    file = LIBRARY_FILE.search(name)
+    return fingerprint.library(file[0])[0] if file else ""
+
+
+def lasting_name(name: str) -> str:
+    """Return the name of a function that compilers and versions of its library do not change."""
+    return LIBRARY_FILE.sub(lambda file: fingerprint.library(file[0])[0], CLONE.sub("", name))
+
+
+def settle_names(profiles: Iterable[Profile]) -> None:
+    """Give functions their lasting names, and add the copies that the compiler made of a function to the function."""
     for profile in profiles:
-        for key in [k for k in profile.items if k.kind == "function" and CLONE.search(k.name)]:
-            whole = profile.items.setdefault(key._replace(name=CLONE.sub("", key.name)), Item())
-            whole.add(profile.items.pop(key))
+        for key in [k for k in profile.items if k.kind == "function"]:
+            name = lasting_name(key.name) if "." in key.name else key.name
+            if name != key.name:
+                profile.items.setdefault(key._replace(name=name), Item()).add(profile.items.pop(key))
 
 
 def settle_functions(runs: list[Profile]) -> list[str]:
@@ -123,7 +136,7 @@ def settle_functions(runs: list[Profile]) -> list[str]:
         note = f"the samples of the runs were triggered by {by}, so functions are not compared"
     if without or note:
         drop(runs, "function")
-    merge_clones(runs)
+    settle_names(runs)
     return [note] if note else []
 
 
@@ -148,17 +161,19 @@ def settle_times(runs: list[Profile]) -> list[str]:
     return [f"{timed.count(False)} of {len(runs)} runs have no times of threads, so processor time is not compared"]
 
 
-def settle_bytes(runs: list[Profile]) -> None:
-    """Remove the bytes that calls moved if some runs have none of them: older versions did not store them."""
-    calls = [[i for k, i in p.items.items() if k.kind in ("call", "wait")] for p in runs]
-    if not all(any(i.bytes for i in items) for items in calls):
-        for item in (i for items in calls for i in items):
-            item.bytes = 0
+def settle_field(runs: list[Profile], kinds: tuple[str, ...], field: str) -> None:
+    """Set a number of items of some kinds to 0 if some runs have none of it: older versions did not store it."""
+    found = [[i for k, i in p.items.items() if k.kind in kinds] for p in runs]
+    if not all(any(getattr(i, field) for i in items) for items in found):
+        for item in (i for items in found for i in items):
+            setattr(item, field, 0)
 
 
 def settle(base: list[Profile], other: list[Profile]) -> list[str]:
     """Remove items that cannot be compared, because some runs lack them. Return notes about that."""
-    settle_bytes(base + other)
+    settle_field(base + other, ("call", "wait"), "bytes")
+    settle_field(base + other, ("range",), "cpu_ns")
+    settle_field(base + other, ("device",), "total_ns")
     return settle_times(base + other) + settle_functions(base + other)
 
 

@@ -19,7 +19,7 @@ from typing import Any, Callable, NamedTuple, Tuple
 import numpy
 import numpy.typing as npt
 
-from . import Failure
+from . import Failure, convert
 
 Integers = npt.NDArray[numpy.int64]
 Row = Tuple[Any, ...]  # row of a database, with the types of its columns
@@ -41,6 +41,7 @@ KINDS = {
     "function": "function",
     "startup": "start-up",
     "range": "NVTX range",
+    "device": "device, busy",
     "kernel": "kernel",
     "copy": "copy",
     "memory": "device memory at the peak",
@@ -89,7 +90,7 @@ class Item:
     bytes: int = 0
     lines: set[str] = dataclasses.field(default_factory=set)  # of a callchain: "train.py:42", its innermost in Python
     cpu_ns: int = 0  # processor time of a process, thread or function; count is the number of samples of a function
-    more: dict[str, float] = dataclasses.field(default_factory=dict)  # of a process: metrics of samples.PROCESS_METRICS
+    more: dict[str, float] = dataclasses.field(default_factory=dict)  # of a process or thread: metrics of samples.MORE
     code: dict[str, str] = dataclasses.field(
         default_factory=dict
     )  # facts of a function's or a kernel's code: causes.py
@@ -264,6 +265,7 @@ class Reader:
         self.paths = Names()
         self.paths.add("")
         self.threads: dict[int, Timeline] = {}  # key: globalTid
+        self.operations: list[tuple[Integers, Integers, Integers]] = []  # of devices: (device, start, end)
         self.launches: dict[int, tuple[Integers, Integers]] = {}  # globalPid >> 24 -> (sorted correlation ids, paths)
 
     def program(self, process: int) -> str:
@@ -528,11 +530,15 @@ class Reader:
     ) -> None:
         process_column = self.db.process(table)
         self.db.require(table, "start", "end", "correlationId", *(c for c in sql.split(", ") if not c.isdigit()))
-        start, end, process, correlation, name, data = self.db.columns(
+        device_column = self.db.optional(table, "deviceId", "0")
+        start, end, process, correlation, device, name, data = self.db.columns(
             table,
-            f'SELECT start, "end", coalesce({process_column}, 0), coalesce(correlationId, 0), {sql} FROM {table}',
-            6,
+            f'SELECT start, "end", coalesce({process_column}, 0), coalesce(correlationId, 0), '
+            f"coalesce({device_column}, 0), {sql} FROM {table}",
+            7,
         )
+        if kind != "sync":
+            self.operations.append((device, start, end))
         self.add(
             kind,
             process >> 24,
@@ -553,7 +559,20 @@ class Reader:
             prefix + "MEMCPY", "copy", "copyKind, bytes", lambda n: f"[CUDA memcpy {labels.get(n, n)}]", True
         )
         self.read_device(prefix + "MEMSET", "copy", "0, bytes", lambda n: "[CUDA memset]", True)
+        self.read_busy()
         self.read_device(prefix + "SYNCHRONIZATION", "sync", "syncType, 0", lambda n: f"[{syncs.get(n, n)}]")
+
+    def read_busy(self) -> None:
+        """Add the time in which each device did something: of operations that overlap once."""
+        device, start, end = numpy.concatenate(self.operations, axis=1)
+        for number in numpy.unique(device):
+            order = numpy.flatnonzero(device == number)
+            order = order[numpy.argsort(start[order], kind="stable")]
+            begin, until = start[order], numpy.maximum.accumulate(end[order])
+            fresh = numpy.maximum(begin, numpy.concatenate(([begin[0]], until[:-1])))
+            self.put(
+                Key("device", "", "", f"GPU {number}"), 1, int(numpy.maximum(until - fresh, 0).sum()), float("nan")
+            )
 
     def read_launches(self, table: str) -> None:
         """Add to the kernels what their code needs: registers and local memory of a thread, and the block."""
@@ -571,6 +590,24 @@ class Reader:
                     "local memory": f"{local} bytes",
                     "block": "x".join(str(n) for n in block),
                 }
+
+    def read_kernel_code(self, path: str) -> None:
+        """Add the hash of their code and their occupancy to the kernels, as cuda_kern_occupancy has them."""
+        kernels = [(key, item) for key, item in self.profile.items.items() if key.kind == "kernel"]
+        if not kernels or not {"TARGET_INFO_GPU", "LIBTRACE_CUDA_KERNEL_CODE"} & self.db.tables:
+            return
+        found: dict[str, collections.defaultdict[str, set[str]]] = {
+            fact: collections.defaultdict(set) for fact in ("hash", "occupancy")
+        }
+        for row in convert.report("cuda_kern_occupancy", path):
+            if row.get("Code"):
+                found["hash"][row["Name"]].add(row["Code"])
+            if row.get("Occupancy (%)"):
+                found["occupancy"][row["Name"]].add(f"{float(row['Occupancy (%)']):.0f} %")
+        for key, item in kernels:
+            for fact, values in found.items():
+                if len(values[key.name]) == 1:
+                    item.code[fact] = next(iter(values[key.name]))
 
     # ---- processes ----
 
@@ -658,6 +695,7 @@ def read(path: str, name: str, merge_numbers: bool = False) -> Profile:
         reader.read_gil()
         reader.read_api()
         reader.read_devices()
+        reader.read_kernel_code(path)
         memory.read(reader)
         reader.read_processes()
         samples.read(reader)

@@ -14,8 +14,10 @@ import dataclasses
 import os
 from typing import TYPE_CHECKING, Iterable
 
+import numpy
+
 from . import code
-from .profile import NUMBER, PYTHON_FRAME, Item, Key, frame_name
+from .profile import NUMBER, PYTHON_FRAME, Item, Key, frame_name, split_path
 
 if TYPE_CHECKING:
     from .profile import Reader, Row
@@ -27,8 +29,10 @@ PROCESS_METRICS = (
     FAULTS := "page faults",
     LOADS := "page faults with input",
 )
+MODES = (USER := "user time (ns)", SYSTEM := "system time (ns)")  # of a process or thread (Item.more)
 UNDISTURBED = "without waits for a CPU (ns)"  # wall time of a process, without its main thread's waits for a CPU
-RUN_DELAY_KNOWN, FAULTS_KNOWN = 4, 8  # bits of LIBTRACE_THREAD_TIME.which
+MORE = (*PROCESS_METRICS, *MODES, UNDISTURBED)  # all metrics of Item.more
+RUN_DELAY_KNOWN, FAULTS_KNOWN, SYSTEM_KNOWN = 4, 8, 32  # bits of LIBTRACE_THREAD_TIME.which
 HASHED = 100  # most functions of a run whose code is hashed
 FUNCTIONS = 2000  # most functions of a run; those with the fewest samples are left out
 THREADS = 200  # most names of threads of a run
@@ -175,21 +179,57 @@ def read_functions(reader: Reader, exact: dict[int, int]) -> None:
     )
 
 
+def add_modes(item: Item, modes: tuple[int, int] | None) -> None:
+    """Add user and system time of a thread to an item."""
+    for metric, ns in zip(MODES, modes or ()):
+        item.more[metric] = item.more.get(metric, 0.0) + ns
+
+
+def read_ranges(reader: Reader, exact: dict[int, int]) -> None:
+    """Add the processor time of NVTX ranges, without the ranges in them: their share of each thread's samples."""
+    sampled = sampled_ns(reader)
+    if not sampled or not reader.threads:
+        return
+    tid, start, ns = reader.db.columns(
+        "COMPOSITE_EVENTS",
+        "SELECT c.globalTid, c.start, coalesce(l.cpuTime, 0) FROM COMPOSITE_EVENTS AS c "
+        "JOIN LIBTRACE_CPU_SAMPLE AS l ON l.id = c.id WHERE c.globalTid IS NOT NULL",
+        3,
+    )
+    places, place = numpy.unique(numpy.stack([tid, reader.paths_at(tid, start)]), axis=1, return_inverse=True)
+    for (one, path), spent in zip(places.T, numpy.bincount(place.ravel(), ns)):
+        outer, _, name = split_path(reader.paths.texts[path])
+        item = reader.profile.items.get(Key("range", reader.program(one >> 24), outer, name))
+        whole = sampled.get(int(one), 0)
+        if path and whole and item:
+            item.cpu_ns += round(spent * exact.get(int(one), whole) / whole)
+
+
 def read_times(reader: Reader, exact: dict[int, int]) -> None:
     """Add the processor time of processes, and of threads by their name; numbers in names are merged."""
+    modes = {
+        tid: (max(cpu - system, 0), system)
+        for tid, _, cpu, system in counters(reader, SYSTEM_KNOWN, "cpuTime", "systemTime")
+    }
     names: dict[int, int] = dict(
         reader.db.rows("ThreadNames", "SELECT globalTid, nameId FROM ThreadNames WHERE globalTid IS NOT NULL")
     )
     threads: collections.defaultdict[Key, Item] = collections.defaultdict(Item)
+    partly: set[Key] = set()  # of which some thread's modes are unknown
     for tid, ns in exact.items():
         program = reader.program(tid >> 24)
         name = NUMBER.sub("#", reader.text(names[tid])) if tid in names else program
-        threads[Key("thread", program, "", name)].add(Item(1, ns, cpu_ns=ns))
-        process = Key("process", program, "", program)
+        thread, process = threads[Key("thread", program, "", name)], Key("process", program, "", program)
+        thread.add(Item(1, ns, cpu_ns=ns))
+        add_modes(thread, modes.get(tid))
         if process in reader.profile.items:
             reader.profile.items[process].cpu_ns += ns
+            add_modes(reader.profile.items[process], modes.get(tid))
+        partly |= set() if tid in modes else {process, Key("thread", program, "", name)}
     for key in sorted(threads, key=lambda k: (-threads[k].cpu_ns, k))[:THREADS]:
         reader.profile.items[key] = threads[key]
+    for key in partly & set(reader.profile.items):
+        reader.profile.items[key].more = {}
 
 
 def counters(reader: Reader, which: int, *columns: str) -> list[Row]:
@@ -222,7 +262,7 @@ def read_waits(reader: Reader) -> None:
     for program, metrics in more.items():
         item = reader.profile.items.get(Key("process", program, "", program))
         if item:
-            item.more = {name: float(value) for name, value in metrics.items()}
+            item.more |= {name: float(value) for name, value in metrics.items()}
             if program in main_delay:
                 item.more[UNDISTURBED] = max(item.total_ns - main_delay[program], 0) / max(item.count, 1)
 
@@ -231,5 +271,6 @@ def read(reader: Reader) -> None:
     """Add functions, threads, and the processor time of processes to the profile, after its processes."""
     exact = exact_ns(reader)
     read_functions(reader, exact)
+    read_ranges(reader, exact)
     read_times(reader, exact)
     read_waits(reader)

@@ -7,8 +7,8 @@ chance of a false alarm at any look is at most the sum of the parts, whatever th
 depend on each other (Bonferroni). Half for the last look, so that recording all runs finds nearly what one test of all
 runs at the whole alpha would find.
 
-A verdict "worse" is sure at once. "ok" is sure when the runs are enough to see a change of `see` in the largest items
-by the plan (runs_needed()). Otherwise the last look decides.
+A verdict "worse" is sure as soon as there are enough runs to test times. "ok" is sure when the runs are enough to see a
+change of `see` in the largest items by the plan (runs_needed()). Otherwise the last look decides.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import numpy
 from . import arguments, functions, statistics
 from .compare import COUNT, FIELDS, OK, TYPICAL, WORSE, title
 from .profile import Item, Key, Profile
-from .samples import PROCESS_METRICS, UNDISTURBED
+from .samples import MORE
 from .statistics import Reals
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def looks(bounds: Runs, alpha: float) -> Iterator[tuple[int, float]]:
 
 def values(profiles: list[Profile], key: Key, metric: str) -> Reals:
     """Return the values of a metric in each run; 0 where there is no such item, but NaN for a typical time."""
-    if metric in (*PROCESS_METRICS, UNDISTURBED):
+    if metric in MORE:
         return numpy.array([p.items[key].more.get(metric, math.nan) if key in p.items else math.nan for p in profiles])
     field = FIELDS.get(metric, FIELDS[COUNT])
     nothing = Item()
@@ -232,9 +232,13 @@ def plan_text(comparison: Comparison, change: float) -> str:
 
 
 def is_sure(comparison: Comparison, change: float, alpha: float) -> bool:
-    """Return whether more runs would not change the verdict: worse, or ok with enough runs to see a change."""
-    if comparison.verdict == WORSE or comparison.problems or any(d.refuses for d in comparison.differences):
+    """Return whether more runs would not change the verdict: worse, or ok with enough runs to see a change. Counts may
+    be worse before there are enough runs to test times, which would then be missing in the verdict.
+    """
+    if comparison.problems or any(d.refuses for d in comparison.differences):
         return True
+    if comparison.verdict == WORSE:
+        return comparison.decidable
     planned = plans(comparison, change, alpha)
     enough = min(len(comparison.base), len(comparison.other))
     return comparison.verdict == OK and bool(planned) and all(n is not None and n <= enough for _, n in planned)
