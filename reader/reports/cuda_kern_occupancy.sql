@@ -9,7 +9,8 @@
 -- Theoretical occupancy: part of a multiprocessor's warps that the launch can fill. Waves: blocks of the grid, by those
 -- that run at once; tail: part of the last wave of the device that stays empty, of all waves. Local: bytes of a thread,
 -- among them spilled registers. Code: hash of the kernel's instructions.
-SELECT 100.0 * ns / nullif(sum(ns) OVER (), 0), ns, count, occupancy, limiter, active, printf('%.3f', waves), 100.0 * (ceil(waves) - waves) / ceil(waves),
+SELECT 100.0 * ns / nullif(sum(ns) OVER (), 0), ns, count, occupancy, limiter, active,
+       CASE WHEN waves NOT NULL THEN printf('%.3f', waves) END, 100.0 * (ceil(waves) - waves) / ceil(waves),
        launch, queue, registers, static_shared, dynamic_shared, local, deviceId, CASE WHEN gridX + gridY + gridZ NOT NULL THEN printf('%4d %4d %4d', gridX, gridY, gridZ) END,
        CASE WHEN blockX + blockY + blockZ NOT NULL THEN printf('%4d %4d %4d', blockX, blockY, blockZ) END, code, name
 FROM KERNEL_OCCUPANCY

@@ -47,8 +47,12 @@ static uint32_t blocks_of(const char *what, const struct occupancy *o)
 	return !strcmp(what, "blocks") ? o->device_blocks : o->blocks;
 }
 
+/* NULL if an argument is: the occupancy is not known then. */
 static void occupancy_blocks(sqlite3_context *context, int count, sqlite3_value **v)
 {
+	for (int i = 0; i < count; i++)
+		if (sqlite3_value_type(v[i]) == SQLITE_NULL)
+			return;
 	const char *what = (const char *)sqlite3_value_text(v[WHAT]);
 	const struct occupancy_device device = {.major = number(v[MAJOR]),
 		.minor = number(v[MINOR]),
@@ -62,7 +66,6 @@ static void occupancy_blocks(sqlite3_context *context, int count, sqlite3_value 
 		.registers = number(v[REGISTERS]),
 		.shared_bytes = number(v[SHARED])};
 	struct occupancy o;
-	(void)count;
 	if (what && !occupancy_of(&device, &kernel, &o) && o.blocks)
 		sqlite3_result_int64(context, blocks_of(what, &o));
 }

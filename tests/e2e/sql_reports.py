@@ -186,6 +186,19 @@ def missing_columns():
         c.execute("ALTER TABLE NVTX_EVENTS DROP COLUMN eventType")
     result = trace("stats", "-r", "nvtx_kern_sum", untyped)
     tap.ok(result.status == 2 and b"NVTX_EVENTS has no column eventType" in result.err, "NVTX events of no type are not left out in silence", result)
+    facts = {"threadsPerWarp": 32, "maxWarpsPerSm": 64, "maxBlocksPerSm": 32, "maxRegistersPerSm": 65536, "maxShmemPerSm": 232448,
+             "computeMajor": 9, "computeMinor": 0, "smCount": 132}
+    for column, title in (("", ""), ("dynamicSharedMemory", "DymSMem (B)"), ("registersPerThread", "Reg/Trd")):
+        some = without(f"some{column}")
+        with contextlib.closing(sqlite3.connect(some)) as c, c:
+            for name, value in facts.items():
+                c.execute(f"ALTER TABLE TARGET_INFO_GPU ADD COLUMN {name} INTEGER DEFAULT {value}")
+            c.execute("INSERT INTO TARGET_INFO_GPU (vmId, id, name) VALUES (1, 0, 'GPU')")
+            if column:
+                c.execute(f"ALTER TABLE {tables[0]} DROP COLUMN {column}")
+        head, row = stats(some, "cuda_kern_occupancy")[:2]
+        found = [bool(row[head.index(t)]) for t in ("Occupancy (%)", "Limiter", "Waves", title or "Reg/Trd")]
+        tap.ok(found == [not column] * 4, f"without {column}, the occupancy is not known" if column else "the occupancy is known", (head, row))
     several, device = without("several", "globalPid", processes=2), without("device", "deviceId")
     for path, column, results in ((several, b"globalPid", (utilization(several), trace("stats", "-r", "nvtx_gpu_proj_sum", several))),
                                   (device, b"deviceId", (utilization(device), trace("stats", "-r", "cuda_kern_exec_sum", device)))):

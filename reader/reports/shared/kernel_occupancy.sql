@@ -14,8 +14,7 @@ DROP TABLE IF EXISTS temp.KERNEL_OCCUPANCY;
 CREATE TEMP TABLE KERNEL_OCCUPANCY AS
 WITH kinds AS (
   SELECT k.deviceId, k.name, c.code, k.gridX, k.gridY, k.gridZ, k.blockX, k.blockY, k.blockZ, k.registersPerThread AS registers,
-         coalesce(k.staticSharedMemory, 0) AS static_shared, coalesce(k.dynamicSharedMemory, 0) AS dynamic_shared,
-         coalesce(k.localMemoryPerThread, 0) AS local, count(*) AS count, sum(k.ns) AS ns,
+         k.staticSharedMemory AS static_shared, k.dynamicSharedMemory AS dynamic_shared, k.localMemoryPerThread AS local, count(*) AS count, sum(k.ns) AS ns,
          avg(CASE WHEN k.start >= a.start THEN k.start - a.start END) AS launch, avg(CASE WHEN k.start >= a."end" THEN k.start - a."end" END) AS queue,
          k.gridX * k.gridY * k.gridZ AS blocks, k.blockX * k.blockY * k.blockZ AS threads
   FROM KERNELS AS k LEFT JOIN LAUNCH_CALLS AS a ON a.pid = k.globalPid >> 24 AND a.correlationId = k.correlationId
