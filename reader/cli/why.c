@@ -87,8 +87,8 @@ static double share(int64_t part, int64_t whole)
 }
 
 /* Print how long the paths are, and what of them is not known; nothing if there was nothing to
- * walk. */
-static void sum_print(const int64_t sum[SUMS])
+ * walk. is_ours: libtrace recorded the events, so its options can be named. */
+static void sum_print(const int64_t sum[SUMS], bool is_ours)
 {
 	if (!sum[NS])
 		return;
@@ -100,13 +100,15 @@ static void sum_print(const int64_t sum[SUMS])
 		share(sum[UNKNOWN_NS], sum[NS]), share(sum[COMPUTING_NS], sum[NS]), sum[EXACT],
 		sum[LIKELY], sum[UNKNOWN]);
 	if (share(sum[COMPUTING_NS], sum[NS]) >= 1 && !sum[IS_SCHEDULED])
-		printf("Whether threads had a CPU while they computed is not known: record with "
-		       "--thread-time process-tree\n");
+		printf("Whether threads had a CPU while they computed is not known%s\n",
+			is_ours ? ": record with --thread-time process-tree" : "");
 	if (share(sum[LOCKS_NS], sum[NS]) >= 1)
 		printf("Who ended waits for locks, conditions and semaphores of %.6f s is not "
-		       "known: record with --osrt-locks all and --osrt-threshold 0, so that short "
-		       "calls which end them are recorded, too\n",
-			(double)sum[LOCKS_NS] / 1e9);
+		       "known%s\n",
+			(double)sum[LOCKS_NS] / 1e9,
+			is_ours ? ": record with --osrt-locks all and --osrt-threshold 0, so that "
+				  "short calls which end them are recorded, too"
+				: "");
 }
 
 static void sum_print_json(const int64_t sum[SUMS])
@@ -239,7 +241,7 @@ static int why_file(const struct options *o, const char *file, void *user)
 	if (!error && status != STATUS_FAILED && w->json)
 		sum_print_json(sum);
 	else if (!error && status != STATUS_FAILED && is_table)
-		sum_print(sum);
+		sum_print(sum, sql_has(&d.sql, "LIBTRACE_PROCESS", NULL) > 0);
 	if (error)
 		status = sql_file_failed(&d.sql, file, "compute the critical path", error);
 	if (status == STATUS_OK)

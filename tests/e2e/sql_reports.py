@@ -224,6 +224,8 @@ def formats():
     tap.ok(b"does not contain threads' counters or context switches data." in result.out, "and names no options of ours where nsys recorded", result)
     result = trace("analyze", "-r", "hot_function", MADE)
     tap.ok(result.out.endswith(b"hot_function: no data: CPU samples\n"), "so do rules", result)
+    result = trace("why", MADE)
+    tap.ok(b"Whether threads had a CPU while they computed is not known\n" in result.out, "and trace why", result)
     result = trace("stats", "-r", "nonsense", MADE)
     tap.ok(result.status == 2 and b"unknown report" in result.err and b"um_sum" in result.err, "a report that does not exist", result)
     result = trace("stats", "-r", "osrt_totals", MADE)
