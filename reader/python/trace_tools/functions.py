@@ -10,7 +10,7 @@ found, so there is no noise floor within a side.
 
 If the processor time of a program changed, which is known exactly, some of its functions changed too. The alarm is
 raised by then, and what remains is to name the function: functions of this program that changed in the same direction
-are named at NAMING_ALPHA.
+are named at NAMING_ALPHA, but not those that only the machine may have changed.
 
 Neighbours, clock rates and the memory's speed change all functions of a run by about the same factor, which hides a
 change of a few percent. So the ratio of each function to the other functions of its program is tested too, in the same
@@ -281,24 +281,35 @@ def beside_others(values: tuple[Reals, Reals], judged: list[Judged]) -> tuple[Re
     return ratio(values[0]), ratio(values[1])
 
 
+def shifts(sides: tuple[Reals, Reals]) -> Reals:
+    """Return the logarithm of the change of each column's mean; NaN if a mean is 0."""
+    before, after = (side.mean(axis=0) for side in sides)
+    known = (before > 0) & (after > 0)
+    return numpy.where(known, numpy.log(numpy.where(known, after, 1) / numpy.where(known, before, 1)), numpy.nan)
+
+
 def changed_beside_others(
-    judged: list[Judged], values: tuple[Reals, Reals], beside: tuple[Reals, Reals], p: Reals, limits: Limits
+    values: tuple[Reals, Reals], beside: tuple[Reals, Reals], p: Reals, limits: Limits
 ) -> set[int]:
     """Return the functions that changed more than the others of their program, and changed themselves. beside: what
     beside_others() returned; p: the p-values of these ratios.
     """
-    candidates: dict[bool, list[int]] = {False: [], True: []}
-    for i, (before, after) in enumerate(zip(*(side.mean(axis=0) for side in beside))):
-        own = judged[i].ratio
-        if p[i] <= limits.alpha and before > 0 and after > 0 and 0 < own < math.inf:
-            apart = math.log(after / before)
-            if apart and math.log(own) / apart >= 0.5:
-                candidates[apart > 0].append(i)
+    own, apart = shifts(values), shifts(beside)
+    is_candidate = (p <= limits.alpha) & (own * apart > 0) & (abs(own) >= 0.5 * abs(apart))
     found: set[int] = set()
-    for columns in filter(None, candidates.values()):
-        own_p = corrected(values, columns, 2 * OWN_ALPHA, limits.seed)
-        found |= {i for i, q in zip(columns, own_p) if q <= 2 * OWN_ALPHA}  # q is two-sided
+    for is_direction in (apart > 0, apart < 0):
+        columns = [int(i) for i in numpy.flatnonzero(is_candidate & is_direction)]
+        if columns:
+            own_p = corrected(values, columns, 2 * OWN_ALPHA, limits.seed)
+            found |= {i for i, q in zip(columns, own_p) if q <= 2 * OWN_ALPHA}  # q is two-sided
     return found
+
+
+def carried_along(values: tuple[Reals, Reals], beside: tuple[Reals, Reals], p: Reals) -> set[int]:
+    """Return the functions that changed in one direction, and less than the others of their program: what all of them
+    share may be the machine. The arguments are those of changed_beside_others().
+    """
+    return set(numpy.flatnonzero((p <= NAMING_ALPHA) & (shifts(values) * shifts(beside) < 0)).tolist())
 
 
 def decide(j: Judged, is_found: bool, is_beside: bool, min_effect: float, between: float) -> None:
@@ -363,8 +374,8 @@ def judge(
     tested = pair_of(numpy.hstack([own, ratio * PARTS]) for own, ratio in zip(values, beside))
     own_p, beside_p = numpy.split(corrected(tested, list(range(2 * len(judged))), limits.alpha, limits.seed), 2)
     between = statistics.noise_between(values[0], nights, numpy.mean) if len(nights) > 1 else numpy.zeros(len(judged))
-    named = naming(judged, values, moved, limits.seed)
-    apart = changed_beside_others(judged, values, beside, beside_p, limits)
+    named = naming(judged, values, moved, limits.seed) - carried_along(values, beside, beside_p)
+    apart = changed_beside_others(values, beside, beside_p, limits)
     for i, j in enumerate(judged):
         j.p = float(min(own_p[i], beside_p[i]) if i in apart else own_p[i])
         decide(j, own_p[i] <= limits.alpha or i in named, i in apart, limits.min_effect, float(between[i]))
