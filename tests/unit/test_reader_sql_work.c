@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_reader_sql_work.c - tests that the reports of NVTX ranges and of CUDA calls, and the
- * timeline of the HTML page, take time in proportion to the size of the database.
+ * test_reader_sql_work.c - tests that the reports of NVTX ranges and of CUDA calls, the timeline
+ * of the HTML page, and the use of memory take time in proportion to the size of the database.
  *
  * Counted are the steps of SQLite's virtual machine, and the open ranges that a sweep visits. The
  * rows must equal those of a join of all pairs.
@@ -46,7 +46,8 @@ static int step_count(void *user)
 
 /* Add `count` steps, alternately to two threads: each has ranges four deep, three launches with
  * kernels, and a start/end range that crosses that of the thread's previous step. Add as many
- * processes with one call each. */
+ * processes with one call each, and as many blocks of memory that are created, mapped and
+ * unmapped. */
 static const char rows[] =
 	"INSERT INTO StringIds VALUES (1, 'cudaLaunchKernel'), (2, 'kernel');"
 	"CREATE TEMP TABLE n AS WITH RECURSIVE c(x) AS (SELECT 0 UNION ALL SELECT x + 1 FROM c "
@@ -64,7 +65,9 @@ static const char rows[] =
 	"INSERT INTO LIBTRACE_PROCESS SELECT (1 << 48) + (2000 + x << 24), t, t + 900 FROM n;"
 	"INSERT INTO LIBTRACE_THREAD_START SELECT start, globalPid + 1 FROM LIBTRACE_PROCESS;"
 	"INSERT INTO OSRT_API SELECT start + 10, start + 50, 27, globalPid + 1, 1 FROM "
-	"LIBTRACE_PROCESS;";
+	"LIBTRACE_PROCESS;"
+	"INSERT INTO LIBTRACE_CUDA_MAPPING SELECT t + 100 * m, (1 << 48) + (1000 << 24), m, x + 1, "
+	"(x + 1) * 4096, 4096, 0, 0 FROM n, (SELECT 1 AS m UNION SELECT 3 UNION SELECT 4);";
 
 static const char tables[] =
 	"CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT);"
@@ -77,7 +80,10 @@ static const char tables[] =
 	"CREATE TABLE LIBTRACE_PROCESS (globalPid INTEGER, start INTEGER, \"end\" INTEGER);"
 	"CREATE TABLE LIBTRACE_THREAD_START (timestamp INTEGER, globalTid INTEGER);"
 	"CREATE TABLE OSRT_API (start INTEGER, \"end\" INTEGER, eventClass INTEGER, globalTid "
-	"INTEGER, nameId INTEGER);";
+	"INTEGER, nameId INTEGER);"
+	"CREATE TABLE LIBTRACE_CUDA_MAPPING (timestamp INTEGER, globalTid INTEGER, operation "
+	"INTEGER, handle INTEGER, address INTEGER, bytes INTEGER, deviceId INTEGER, correlationId "
+	"INTEGER);";
 
 static bool database_open(struct sql *s, int count)
 {
@@ -144,27 +150,33 @@ static void work_grows_as_rows_do(void)
 	}
 }
 
-/* Return the steps that the tables of the timeline take, or 0 if they fail. */
-static uint64_t timeline_work(int count)
+/* Return the steps that files of reports/shared take, or 0 if one fails. */
+static uint64_t shared_work(const char *const *files, int count)
 {
-	static const char *const files[] = {
-		"nvtx", "osrt", "graphics", "thread_time", "thread_states", "timeline"};
 	struct sql s;
-	int error = !database_open(&s, count);
+	int error = 0;
+	if (!database_open(&s, count))
+		return 0;
 	steps = 0;
 	sqlite3_progress_handler(s.connection, STEPS_COUNTED, step_count, NULL);
-	for (size_t i = 0; !error && i < sizeof(files) / sizeof(files[0]); i++)
-		error = sql_run(&s, report_shared(files[i]), NULL);
+	for (; !error && *files; files++)
+		error = sql_run(&s, report_shared(*files), NULL);
 	sql_close(&s);
 	return error ? 0 : steps;
 }
 
-static void timeline_grows_as_processes_do(void)
+static void shared_tables_grow_as_rows_do(void)
 {
-	const uint64_t few = timeline_work(SMALL), many = timeline_work(TIMES * SMALL);
-	check(few && (double)many <= GROWTH * TIMES * (double)few,
-		"timeline: %" PRIu64 " steps, %" PRIu64 " for %d times the processes", few, many,
-		TIMES);
+	static const char *const files[][9] = {{"cuda_memory_use"},
+		{"nvtx", "osrt", "graphics", "thread_time", "thread_states", "cuda_memory_use",
+			"gpu_clocks", "timeline"}};
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+		const uint64_t few = shared_work(files[i], SMALL);
+		const uint64_t many = shared_work(files[i], TIMES * SMALL);
+		check(few && (double)many <= GROWTH * TIMES * (double)few,
+			"tables of %s: %" PRIu64 " steps, %" PRIu64 " for %d times the rows",
+			files[i][1] ? "the timeline" : files[i][0], few, many, TIMES);
+	}
 }
 
 static int number_take(void *user, const struct sql_value *values, int count)
@@ -226,7 +238,7 @@ int main(void)
 	if (!mkdtemp(folder))
 		return 1;
 	work_grows_as_rows_do();
-	timeline_grows_as_processes_do();
+	shared_tables_grow_as_rows_do();
 	sweep_visits_what_is_open();
 	rmdir(folder);
 	return tap_done();

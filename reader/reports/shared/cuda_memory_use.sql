@@ -27,17 +27,20 @@ SELECT id, start, globalTid >> 24 AS process, operation, handle, address, max(co
 FROM LIBTRACE_CUDA_MAPPING WHERE operation IN (1, 2, 3, 5, 6) AND globalTid IS NOT NULL;
 CREATE INDEX temp.CUDA_MEMORY_HANDLES_ADDRESS ON CUDA_MEMORY_HANDLES (process, address) WHERE operation = 3;
 
--- One call may unmap several mappings; the first event of an address after its mapping ends that.
+-- One call may unmap several mappings; the first event of an address after its mapping ends that. Addresses have a table,
+-- whose key finds those of a range: programs map and unmap many thousand times.
+DROP TABLE IF EXISTS temp.CUDA_MEMORY_ADDRESSES;
+CREATE TEMP TABLE CUDA_MEMORY_ADDRESSES (process INTEGER, address INTEGER, PRIMARY KEY (process, address)) WITHOUT ROWID;
+INSERT OR IGNORE INTO CUDA_MEMORY_ADDRESSES SELECT process, address FROM CUDA_MEMORY_HANDLES WHERE operation = 3 AND address IS NOT NULL;
 DROP TABLE IF EXISTS temp.CUDA_MEMORY_UNMAPPED;
 CREATE TEMP TABLE CUDA_MEMORY_UNMAPPED AS
-WITH places AS (SELECT DISTINCT process, address FROM CUDA_MEMORY_HANDLES WHERE operation = 3),
-events AS (
+WITH events AS (
   SELECT id, start, process, address, handle, life, 1 AS is_map FROM CUDA_MEMORY_HANDLES WHERE operation = 3
   UNION ALL
   -- A limit, because a hostile file could unmap everything again and again.
   SELECT * FROM (
     SELECT u.id, u.start, p.process, p.address, NULL, NULL, 0
-    FROM LIBTRACE_CUDA_MAPPING AS u JOIN places AS p ON p.process = u.globalTid >> 24 AND p.address BETWEEN u.address AND u.address + u.bytes - 1
+    FROM LIBTRACE_CUDA_MAPPING AS u CROSS JOIN CUDA_MEMORY_ADDRESSES AS p ON p.process = u.globalTid >> 24 AND p.address BETWEEN u.address AND u.address + u.bytes - 1
     WHERE u.operation = 4 LIMIT 10000000))
 SELECT following_id AS id, following AS start, process, handle, life
 FROM (SELECT *, lead(start) OVER same AS following, lead(id) OVER same AS following_id FROM events WINDOW same AS (PARTITION BY process, address ORDER BY start, id))
