@@ -16,6 +16,7 @@ import lib_compare as made
 from lib import tap
 
 made.enter_interpreter("causes")
+import _made_database as made_database  # noqa: E402
 import cuda_code  # noqa: E402
 import libdevice as device  # noqa: E402
 from trace_tools import code, compare, convert, fingerprint, formats, functions, profile, samples, store  # noqa: E402
@@ -235,4 +236,18 @@ def kernels_have_the_hash_of_their_code():
     tap.ok(named == f"its code changed; occupancy 100 % -> {found['changed']['occupancy']}", "both are named as causes", named)
 
 
-lib.main(hashes_survive_a_move_and_show_a_change, causes_are_named, clocks_are_named, reports_and_stores_hold_the_facts, libraries_and_page_faults_are_named, kernels_have_the_hash_of_their_code)
+def code_by_one_name_in_several_modules():
+    """The kernel mul has 0, 1 or 2 hashes in the process that launches it; add is launched by another process, too, where its hash is not known."""
+    names = {name: (cuda_code.name_hash(b"_Z" + name) ^ 1 << 63) - (1 << 63) for name in (b"mul", b"add")}
+    for hashes, wanted in (((), None), ((5, 5), f"{5:016x}"), ((5, 6), None)):
+        path = os.path.join(lib.folder(), "made.sqlite")
+        made_database.make(path)
+        with sqlite3.connect(path) as c:
+            c.execute("CREATE TABLE LIBTRACE_CUDA_KERNEL_CODE (globalTid INTEGER, nameHash INTEGER, codeHash INTEGER)")
+            c.executemany("INSERT INTO LIBTRACE_CUDA_KERNEL_CODE VALUES (?, ?, ?)", [(made_database.T1, name, value) for name in names.values() for value in hashes])
+        c.close()
+        found = {k.name.split("<")[0]: i.code.get("hash") for k, i in profile.read(path, path).items.items() if k.kind == "kernel" and "float" in k.name}
+        tap.ok(found == {"void mul": wanted, "void add": None}, f"a kernel with {len(set(hashes))} hashes in its process", found)
+
+
+lib.main(hashes_survive_a_move_and_show_a_change, causes_are_named, clocks_are_named, reports_and_stores_hold_the_facts, libraries_and_page_faults_are_named, kernels_have_the_hash_of_their_code, code_by_one_name_in_several_modules)

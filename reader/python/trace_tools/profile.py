@@ -592,7 +592,9 @@ class Reader:
                 }
 
     def read_kernel_code(self, path: str) -> None:
-        """Add the hash of their code and their occupancy to the kernels, as cuda_kern_occupancy has them."""
+        """Add the hash of their code and their occupancy to the kernels, as cuda_kern_occupancy has them. A kernel has
+        a hash only if that of all its launches is known.
+        """
         kernels = [(key, item) for key, item in self.profile.items.items() if key.kind == "kernel"]
         if not kernels or not {"TARGET_INFO_GPU", "LIBTRACE_CUDA_KERNEL_CODE"} & self.db.tables:
             return
@@ -600,13 +602,12 @@ class Reader:
             fact: collections.defaultdict(set) for fact in ("hash", "occupancy")
         }
         for row in convert.report("cuda_kern_occupancy", path):
-            if row.get("Code"):
-                found["hash"][row["Name"]].add(row["Code"])
+            found["hash"][row["Name"]].add(row.get("Code", ""))
             if row.get("Occupancy (%)"):
                 found["occupancy"][row["Name"]].add(f"{float(row['Occupancy (%)']):.0f} %")
         for key, item in kernels:
             for fact, values in found.items():
-                if len(values[key.name]) == 1:
+                if len(values[key.name]) == 1 and values[key.name] != {""}:
                     item.code[fact] = next(iter(values[key.name]))
 
     # ---- processes ----

@@ -1,11 +1,13 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Theoretical occupancy of each kind of launch, by the published rules (reader/stats/occupancy.h). Needs launch_calls.
 
--- Hash of a kernel's code in a process (a globalPid >> 24), from the module with this name that was loaded last.
+-- Hash of a kernel's code in a process (a globalPid >> 24); NULL if modules have different code by one name (Triton and
+-- CuPy): which of them a launch ran is not known.
 DROP TABLE IF EXISTS temp.KERNEL_CODE;
 CREATE TEMP TABLE KERNEL_CODE (process INTEGER, nameHash INTEGER, code TEXT, PRIMARY KEY (process, nameHash)) WITHOUT ROWID;
-INSERT OR REPLACE INTO KERNEL_CODE
-SELECT globalTid >> 24, nameHash, printf('%016x', codeHash) FROM LIBTRACE_CUDA_KERNEL_CODE WHERE globalTid IS NOT NULL AND nameHash IS NOT NULL;
+INSERT INTO KERNEL_CODE
+SELECT globalTid >> 24, nameHash, CASE WHEN min(codeHash) = max(codeHash) THEN printf('%016x', min(codeHash)) END FROM LIBTRACE_CUDA_KERNEL_CODE
+WHERE globalTid IS NOT NULL AND nameHash IS NOT NULL GROUP BY 1, 2;
 
 -- A kind of launch: kernel, its code, device, grid, block, registers and memory. Launch: from the start of the call to that of
 -- the kernel; queue: from the end of the call, where the kernel began later. Clusters and block barriers are not limits
