@@ -18,54 +18,59 @@
 #include "reader/sql/reports.h"
 #include "reader/sql/views.h"
 
-/* Tables that are computed on demand, and the files of reports/shared that create them in this
- * order. */
+/* Files of reports/shared that create tables, in the order in which they run. */
+enum {
+	NVTX = 1 << 0,
+	MEMORY_USE = 1 << 1,
+	MEMORY = 1 << 2,
+	LAUNCHES = 1 << 3,
+	OCCUPANCY = 1 << 4,
+};
+static const char *const files[] = {
+	"nvtx", "cuda_memory_use", "cuda_memory", "launch_calls", "kernel_occupancy"};
+
+/* Tables that are computed on demand, and the files that create them. */
 static const struct {
-	const char *table, *steps[3];
+	const char *table;
+	unsigned files;
 } computed[] = {
-	{"CUDA_MEMORY_LIVE", {"nvtx", "cuda_memory_use", "cuda_memory"}},
-	{"CUDA_ALLOCATION_CALLS", {"nvtx", "cuda_memory_use", "cuda_memory"}},
-	{"CUDA_ALLOCATIONS", {"cuda_memory_use"}},
-	{"CUDA_MEMORY_USE", {"cuda_memory_use"}},
-	{"KERNEL_OCCUPANCY", {"launch_calls", "kernel_occupancy"}},
+	{"CUDA_MEMORY_LIVE", NVTX | MEMORY_USE | MEMORY},
+	{"CUDA_ALLOCATION_CALLS", NVTX | MEMORY_USE | MEMORY},
+	{"CUDA_ALLOCATIONS", MEMORY_USE},
+	{"CUDA_MEMORY_USE", MEMORY_USE},
+	{"KERNEL_OCCUPANCY", LAUNCHES | OCCUPANCY},
 };
 
-/* Create a table of `computed`, and those that its files create before it. Returns 0 or a negative
- * errno. */
-static int table_compute(struct sql *s, size_t number)
+/* Return whether a statement names a table that the database does not have, or a negative errno. */
+static int table_wanted(struct sql *s, const char *statement, const char *table)
 {
-	int error = views_make(s);
-	for (size_t i = 0; !error && i < 3 && computed[number].steps[i]; i++)
-		error = sql_run(s, report_shared(computed[number].steps[i]), NULL);
-	return error ? error : views_drop(s);
+	int has = strcasestr(statement, table) ? sql_has(s, table, NULL) : 1;
+	return has < 0 ? has : !has;
 }
 
-/* Create the tables of the critical path that the statement names and the database does not have.
- * Returns 0 or a negative errno. */
-static int path_tables_compute(struct sql *s, const char *statement)
-{
-	static const char *const names[] = {"LIBTRACE_CRITICAL_PATH", "LIBTRACE_WAIT_GRAPH"};
-	bool wants[2];
-	for (int i = 0; i < 2; i++) {
-		int has = strcasestr(statement, names[i]) ? sql_has(s, names[i], NULL) : 1;
-		if (has < 0)
-			return has;
-		wants[i] = !has;
-	}
-	return wants[0] || wants[1] ? path_compute(s, wants[0], wants[1]) : 0;
-}
-
-/* Create the tables that are computed on demand, if the statement names one and the database does
- * not have it: those of the first row that it names, or of the critical path. Returns 0 or a
- * negative errno. */
+/* Create the tables that are computed on demand: those that the statement names and the database
+ * does not have. Tables of the database keep all their columns: the views of reports are dropped
+ * again. Returns 0 or a negative errno. */
 static int tables_compute(struct sql *s, const char *statement)
 {
-	for (size_t i = 0; i < sizeof(computed) / sizeof(computed[0]); i++)
-		if (strcasestr(statement, computed[i].table)) {
-			int has = sql_has(s, computed[i].table, NULL);
-			return has < 0 ? has : has ? 0 : table_compute(s, i);
-		}
-	return path_tables_compute(s, statement);
+	unsigned wanted = 0;
+	for (size_t i = 0; i < sizeof(computed) / sizeof(computed[0]); i++) {
+		int wants = table_wanted(s, statement, computed[i].table);
+		if (wants < 0)
+			return wants;
+		wanted |= wants ? computed[i].files : 0;
+	}
+	const int path = table_wanted(s, statement, "LIBTRACE_CRITICAL_PATH");
+	const int graph = path < 0 ? path : table_wanted(s, statement, "LIBTRACE_WAIT_GRAPH");
+	if (graph < 0 || !(wanted || path || graph))
+		return graph;
+	int error = views_make(s);
+	for (size_t i = 0; !error && i < sizeof(files) / sizeof(files[0]); i++)
+		if (wanted >> i & 1)
+			error = sql_run(s, report_shared(files[i]), NULL);
+	if (!error && (path || graph))
+		error = path_compute(s, path, graph);
+	return error ? error : views_drop(s);
 }
 
 int command_query(const struct options *o)

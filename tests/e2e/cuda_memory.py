@@ -96,6 +96,10 @@ def other_kinds():
     tap.ok(holders("end") == {array, leaked, shared}, "a segment is free when it has neither references nor mappings; memory of another process has its size", holders("end"))
     query = "SELECT max(used) AS peak, (SELECT sum(bytes) FROM CUDA_MEMORY_LIVE) AS live, (SELECT count(*) FROM CUDA_ALLOCATIONS WHERE kind = 'IPC') AS shared FROM CUDA_MEMORY_USE"
     tap.ok(rows("query", "-f", "csv", report, query) == [{"peak": str(9 * MIB), "live": str(9 * MIB), "shared": "2"}], "the tables can be queried in SQL")
+    several = ("CUDA_MEMORY_USE", "KERNEL_OCCUPANCY", "LIBTRACE_CRITICAL_PATH", "LIBTRACE_WAIT_GRAPH", "CUDA_ALLOCATION_CALLS")
+    counts = rows("query", "-f", "csv", report, "SELECT " + ", ".join(f"(SELECT count(*) FROM {table}) AS {table}" for table in several))
+    alone = {table: rows("query", "-f", "csv", report, f"SELECT count(*) AS n FROM {table}")[0]["n"] for table in several}
+    tap.ok(counts == [alone] and sum(n != "0" for n in alone.values()) >= 4, "a statement can name several of them, and those of the critical path", (counts, alone))
     failed = [int(r["Requested Bytes"]) for r in rows("stats", "-r", "cuda_memory_fail", "-f", "csv", report)]
     tap.ok(failed == [64 * MIB, 32 * MIB], "failed allocations of an array and a segment have their sizes", failed)
 

@@ -11,6 +11,7 @@
 #include "reader/export/sqlite/facts.h"
 #include "reader/export/sqlite/rows.h"
 #include "reader/sql/path/compute.h"
+#include "reader/sql/views.h"
 
 static int visit_block(void *user, const struct report_block *block)
 {
@@ -229,7 +230,11 @@ static int path_write(struct sqlite_export *x)
 		return error;
 	error = sql_open(&s, d->temporary);
 	if (!error)
+		error = views_make(&s);
+	if (!error)
 		error = path_compute(&s, true, false);
+	if (!error)
+		error = views_drop(&s);
 	if (!error)
 		error = sql_run(&s, path_rows, &visitor);
 	if (error && *s.cause)

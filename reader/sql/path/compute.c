@@ -3,14 +3,13 @@
 #include "reader/sql/path/compute.h"
 
 #include "reader/sql/reports.h"
-#include "reader/sql/views.h"
 
 int path_compute(struct sql *s, bool segments, bool graph)
 {
 	const char *const steps[] = {"gpu_work", "openmp", "path",
 		segments ? "path_segments" : NULL, graph ? "wait_graph" : NULL};
-	int error = views_make(s);
+	int error = 0;
 	for (size_t i = 0; !error && i < sizeof(steps) / sizeof(*steps); i++)
 		error = steps[i] ? sql_run(s, report_shared(steps[i]), NULL) : 0;
-	return error ? error : views_drop(s);
+	return error;
 }

@@ -7,9 +7,8 @@
 
 #include "reader/sql/connection.h"
 
-/* Create the temporary table LIBTRACE_CRITICAL_PATH, or LIBTRACE_WAIT_GRAPH, or both. Tables of the
- * database keep all their columns: the views of reports are dropped again. Returns 0 or a negative
- * errno. */
+/* Create the temporary table LIBTRACE_CRITICAL_PATH, or LIBTRACE_WAIT_GRAPH, or both. Needs the
+ * views of reports (views_make). Returns 0 or a negative errno. */
 int path_compute(struct sql *s, bool segments, bool graph);
 
 #endif
