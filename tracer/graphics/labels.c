@@ -86,7 +86,7 @@ static void row_put(struct thread *t, const struct graphics_label *label, struct
 	plain_set(&r, COLUMN_GRAPHICS_LABEL_COLOR, label->color);
 	plain_set(&r, COLUMN_GRAPHICS_LABEL_SOURCE, label->source);
 	plain_set(&r, COLUMN_GRAPHICS_LABEL_TYPE, label->type);
-	plain_set(&r, COLUMN_GRAPHICS_LABEL_ID, label->id);
+	plain_set(&r, COLUMN_GRAPHICS_LABEL_MESSAGE_ID, label->id);
 	plain_set(&r, COLUMN_GRAPHICS_LABEL_SEVERITY, label->severity);
 	plain_put(t, PLAIN_GRAPHICS_LABEL, tick, ticks, &r);
 }
