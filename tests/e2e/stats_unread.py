@@ -7,14 +7,16 @@ import os
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import lib_merge  # noqa: E402
 import libdevice as device  # noqa: E402
-from lib import SRC, Report, app, folder, main, tap, trace  # noqa: E402
+from lib import SRC, Report, app, clean_env, folder, main, tap, trace  # noqa: E402
 
 DIRECT = {"osrt_sum", "nvtx_sum"}  # not computed in SQL
 REPORTS = sorted({os.path.basename(path).split(".")[0] for path in glob.glob(os.path.join(SRC, "reader", "reports", "*.sql"))} - DIRECT)
 
 
-def compare(name, report):
+def compare(name, report, *wanted):
+    """Compare all reports; `wanted`: reports that must have rows."""
     database = os.path.join(folder(), "whole.sqlite")
     trace("export", "-t", "sqlite", "-o", database, report.path)
     filled = []
@@ -24,7 +26,7 @@ def compare(name, report):
             tap.ok(False, f"{name}: {each}", f"{partly}\n{whole}")
         elif whole.out.count(b"\n") > 1:
             filled.append(each)
-    tap.ok(len(filled) >= 5, f"{name}: reports with rows are those of the whole database", filled)
+    tap.ok(len(filled) >= 5 and set(wanted) <= set(filled), f"{name}: reports with rows are those of the whole database", filled)
 
 
 def cuda():
@@ -41,4 +43,15 @@ def calls():
     compare("calls", Report(path))
 
 
-main(cuda, calls)
+def messages():
+    for name, launcher, _, end in lib_merge.launchers(3):
+        if not launcher or not os.path.exists(app("mpi_messages" + end)):
+            tap.skip(name, "it is not installed, or what builds its programs is not")
+            continue
+        place = folder()
+        path = os.path.join(place, "r.rep")
+        trace("run", "-o", path, "-t", "mpi", "--", *launcher, app("mpi_messages" + end), os.path.join(place, "log"), env=clean_env(HOME=place, **lib_merge.ROOT))
+        compare(name, Report(path), "mpi_event_sum", "mpi_event_trace", "mpi_matrix", "mpi_msg_size_sum")
+
+
+main(cuda, calls, messages)
