@@ -11,6 +11,7 @@ import os
 import platform
 import shutil
 import sqlite3
+import subprocess
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -144,6 +145,48 @@ def looked_up():
         tap.ok(wanted.items() <= found.items() and receipt(report)["looked_up"] >= 1604, f"functions_looked_up, {pattern}: each call is recorded", f"{found} {receipt(report)}")
     _, report = record(command, "--functions", "libz.so*:*")
     tap.ok(not receipt(report)["looked_up"], "functions that no pattern selects are given as they are", str(receipt(report)))
+
+
+SAME_ADDRESS = """
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+	char path[4096];
+	static void *in_child;
+	strcat(strcpy(path, argv[1]), "/libsame.so");
+	void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL), *before = dlsym(library, "f_one");
+	strcat(strcpy(path, argv[1]), "/libtaker.so");
+	dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	pid_t child = vfork();
+	if (!child) {
+		in_child = dlsym(library, "f_two");
+		_exit(0);
+	}
+	int (*one)(void) = dlsym(library, "f_one"), (*two)(void) = dlsym(library, "f_two");
+	printf("%d %d %d\\n", before == (void *)one, in_child == (void *)two, one() + two());
+	return 0;
+}
+"""
+
+
+def same_address():
+    """All lookups of a function return one address, also after a module that imports the address was loaded, or the first one was in a vfork() child."""
+    place = folder()
+    cc = os.environ.get("CC", "gcc")
+    for name, text, options in (("libsame.so", "int f_one(void) { return 1; }\nint f_two(void) { return 2; }\n", ["-shared", "-fPIC", "-Wl,-soname,libsame.so"]),
+                                ("libtaker.so", "int f_one(void);\nvoid *taken(void) { return (void *)f_one; }\n",
+                                 ["-shared", "-fPIC", os.path.join(place, "libsame.so"), "-Wl,-rpath," + place]),
+                                ("same", SAME_ADDRESS, ["-ldl"])):
+        source = os.path.join(place, name + ".c")
+        with open(source, "w", encoding="utf-8") as file:
+            file.write(text)
+        subprocess.run([cc, "-w", "-o", os.path.join(place, name), source, *options], check=True)
+    out, report = record([os.path.join(place, "same"), place], "--functions", "libsame.so:*")
+    tap.ok(out == b"1 1 3\n" and [c["function"] for c in calls(report)] == ["f_one"], "each lookup of a function returns the same address", f"{out} {calls(report)}")
 
 
 def no_such_function():
@@ -302,4 +345,4 @@ def every_function():
 if platform.machine() != "x86_64":
     print("1..0 # SKIP functions of libraries are recorded on x86-64 only")
     sys.exit(0)
-main(lazy, bound_at_start, hard_cases, little_stack, addresses, looked_up, no_such_function, ends, callchains, arguments, options, real_libraries, every_function)
+main(lazy, bound_at_start, hard_cases, little_stack, addresses, looked_up, same_address, no_such_function, ends, callchains, arguments, options, real_libraries, every_function)

@@ -6,9 +6,12 @@
 #include "tracer/base/libc.h"
 
 #include <aio.h>
+#include <link.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <utmp.h>
+
+#include "tracer/base/rtld_next.h"
 
 /* Internal functions of glibc until 2.33: dlopen() and dlsym() without libdl. */
 void *__libc_dlopen_mode(const char *name, int mode);
@@ -63,6 +66,30 @@ bool libc_library_of(uint64_t function, const char *name, void **ret_library, co
 void libc_function_find(void *library, const char *name, void *ret_function)
 {
 	*(void **)ret_function = libc.dlsym(library, name);
+}
+
+uint64_t libc_find_beside(uint64_t function, const char *name)
+{
+	int (*dladdr1_real)(const void *address, Dl_info *info, void **ret_extra, int flags);
+	struct link_map *map = NULL;
+	Dl_info info;
+	uint64_t bytes = 0;
+	libc_function_find(RTLD_DEFAULT, "dladdr1", &dladdr1_real);
+	if (!dladdr1_real ||
+		!dladdr1_real((const void *)(uintptr_t)function, &info, (void **)(void *)&map,
+			RTLD_DL_LINKMAP) ||
+		!map)
+		return 0;
+	return rtld_find_in(map, name, &bytes);
+}
+
+void libc_error_forget(void)
+{
+	static char *(*dlerror_real)(void);
+	if (!dlerror_real)
+		*(void **)(void *)&dlerror_real = libc.dlsym(RTLD_DEFAULT, "dlerror");
+	if (dlerror_real)
+		dlerror_real();
 }
 
 /* The libraries that glibc 2.34 has merged into libc, and a function of each that we do not

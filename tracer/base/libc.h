@@ -38,14 +38,24 @@ libc_dlopen_fn libc_dlopen(void);
 
 /* Find the library that has the function, and its file. *ret_library is a handle, and the library
  * then stays loaded; or RTLD_DEFAULT, if the program finds the function `name` (may be NULL) in it:
- * to open a library before its constructors have run would run them out of order. Return false if
- * it is not found. Any thread; takes the loader's lock. */
+ * to open a library before its constructors have run would run them out of order. It stays loaded,
+ * too: glibc never unloads what it found for RTLD_DEFAULT in a call from a preloaded library.
+ * Return false if it is not found. Any thread; takes the loader's lock. */
 bool libc_library_of(
 	uint64_t function, const char *name, void **ret_library, const char **ret_file);
 
 /* Find a function of the library: *ret_function is a pointer to it, or NULL. Any thread; takes the
  * loader's lock. */
 void libc_function_find(void *library, const char *name, void *ret_function);
+
+/* Return the address of a function or variable of the library itself that has `function`, not of
+ * the libraries that it needs; 0 = it has none, or the C library cannot tell. Any thread; takes the
+ * loader's lock. */
+uint64_t libc_find_beside(uint64_t function, const char *name);
+
+/* Forget the error that dlerror() would return to the program: a lookup of ours has failed, in a
+ * call of the program that succeeds. */
+void libc_error_forget(void);
 
 /* Return true if the C library has all functions above, and all that the program may call through
  * our wrappers. Any thread. */

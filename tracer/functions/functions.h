@@ -48,7 +48,7 @@ struct link_map; /* declared in <link.h> */
 /* The row of patterns of call_hooks that is no LIBRARY row, plus 1. */
 #define FUNCTION_HOOK_ROW (LIBRARY_ROWS + 1u)
 
-/* A function that has a stub. Never freed; only `names` and `epoch` change. */
+/* A function that has a stub. Never freed; only `names`, `epoch` and `is_given` change. */
 struct traced_function {
 	uint64_t real;
 	uint64_t names;     /* for a record; in the spool of names_epoch `epoch` */
@@ -56,6 +56,7 @@ struct traced_function {
 	uint32_t epoch;     /* 0 = `names` is not known yet */
 	uint32_t prototype; /* index in `prototypes`; 0 = no word is kept */
 	uint32_t hook;      /* FUNCTION_HOOK(), and the flags above; 0 = none */
+	bool is_given;      /* a lookup gave the program the address of the stub */
 };
 
 /* A prototype, from `text` to `end`, and the words that it keeps. */
@@ -153,6 +154,10 @@ void *function_stub_known(uint64_t real, const char *name, const char *library);
 
 /* As function_stub(), for a function that the program has looked up; it is counted. */
 void *function_looked_up(uint64_t real, const char *name, const char *library);
+
+/* Return true if function_looked_up() has returned a stub of the function: later lookups must give
+ * the program the same address. Any thread. */
+bool function_stub_is_given(uint64_t real, const char *name, const char *library);
 
 /* Note that a module imports the address of functions of this name, so that the program may compare
  * it with one that it looks up; and return whether one does, or another name has the same bit. */

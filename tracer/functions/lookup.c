@@ -22,14 +22,22 @@
 
 #define LIBRARY_BYTES 256u
 
-/* Return the stub of a function that the program has looked up; itself if there is none. */
+/* Return the stub of a function that the program has looked up; itself if there is none. All
+ * lookups of a function return the same address: the program may keep and compare it. */
 static uint64_t stub_make(uint64_t real, const char *name, const char *library)
 {
 	struct thread *t = &thread_self;
-	if (t->vfork_pid || !thread_try_enter(t))
+	uint64_t stub = 0;
+	if (function_stub_is_given(real, name, library))
+		stub = (uint64_t)(uintptr_t)function_stub_known(real, name, library);
+	else if (function_is_taken(name))
 		return real;
-	uint64_t stub = (uint64_t)(uintptr_t)function_looked_up(real, name, library);
-	thread_give(t);
+	if (!t->vfork_pid && thread_try_enter(t)) {
+		stub = (uint64_t)(uintptr_t)function_looked_up(real, name, library);
+		thread_give(t);
+	}
+	if (!stub)
+		function_taken_note(name);
 	return stub ? stub : real;
 }
 
@@ -48,7 +56,6 @@ static uint64_t exchanged(uint64_t real, const char *name, void *caller)
 {
 	struct dl_object home, from;
 	if (!function_name_is_wanted(name) || function_is_excluded(name) ||
-		function_is_taken(name) ||
 		function_find_object((void *)(uintptr_t)real, &home) != 0 ||
 		function_library_is_excluded(home.map->l_name) ||
 		!function_is_recorded(name, home.map->l_name) || !rtld_has_function(home.map, name))
@@ -123,8 +130,7 @@ static void after(uint32_t hook, struct hooked_call *call)
 		return;
 	bytes_copy(library, call->library->text, call->library->bytes);
 	library[call->library->bytes] = '\0';
-	if (!function_is_excluded(name) && !function_is_taken(name) &&
-		function_is_recorded(name, library))
+	if (!function_is_excluded(name) && function_is_recorded(name, library))
 		call->words[0] = stub_make(call->words[0], name, library);
 }
 

@@ -123,15 +123,11 @@ static uint64_t later_find(
  * the global scope. */
 static uint64_t loader_find(const char *name, const char *version)
 {
-	static char *(*forget_error)(void);
 	void *handle = _r_debug.r_map;
 	void *found = version ? libc.dlvsym(handle, name, version) : libc.dlsym(handle, name);
 	if (found)
 		return (uint64_t)(uintptr_t)found;
-	if (!forget_error)
-		*(void **)(void *)&forget_error = libc.dlsym(handle, "dlerror");
-	if (forget_error)
-		forget_error(); /* the program must not see that this failed */
+	libc_error_forget();
 	return 0;
 }
 

@@ -340,6 +340,14 @@ void *function_stub_known(uint64_t real, const char *name, const char *library)
 	return number ? stub_at(number - 1u) : NULL;
 }
 
+bool function_stub_is_given(uint64_t real, const char *name, const char *library)
+{
+	uint16_t number = *place_of(real, name, library_name(library));
+	return number &&
+		__atomic_load_n(
+			&function_tables->functions[number - 1u].is_given, __ATOMIC_RELAXED);
+}
+
 #define SYMBOL_BYTES_MAX 4000u
 
 static struct name *name_make(const char *name, const char *library)
@@ -370,8 +378,10 @@ static uint32_t hook_of(uint64_t real, const char *name, const char *library)
 	const struct call_hooks *h = call_hooks[hook / CALL_HOOK_NUMBERS];
 	if (!hook)
 		return 0;
-	if (h->found)
+	if (h->found) {
 		h->found(hook % CALL_HOOK_NUMBERS, real);
+		libc_error_forget();
+	}
 	if (h->has_before && !h->has_before(hook % CALL_HOOK_NUMBERS))
 		hook |= FUNCTION_HOOK_AFTER;
 	return function_is_recorded(name, library) ? hook : hook | FUNCTION_HOOK_ONLY;
@@ -400,19 +410,30 @@ static void *stub_make(uint64_t real, const char *name, const char *library, uin
 	return stub_at(number);
 }
 
+static void given_note(const void *stub)
+{
+	uint64_t offset = (uint64_t)(uintptr_t)stub - (uint64_t)(uintptr_t)function_stubs_begin;
+	bool *is_given = &function_tables->functions[offset / FUNCTION_STUB_BYTES].is_given;
+	__atomic_store_n(is_given, true, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&function_counts.looked_up, 1, __ATOMIC_RELAXED);
+}
+
 static void *stub_find(uint64_t real, const char *name, const char *library, bool is_looked_up)
 {
 	library = library_name(library);
 	/* A source may ask the loader: before the lock is taken. */
 	uint32_t hook = *place_of(real, name, library) ? 0 : hook_of(real, name, library);
-	if (!bounded_lock_take(&stubs_lock))
-		return NULL;
-	void *stub = stub_make(real, name, library, hook);
-	function_counts.no_room += !stub;
-	function_counts.looked_up += stub && is_looked_up;
-	if (is_looked_up && session.spool && session_is_ours())
+	bool is_held = bounded_lock_take(&stubs_lock);
+	void *stub = is_held ? stub_make(real, name, library, hook)
+			     : function_stub_known(real, name, library);
+	if (!stub)
+		__atomic_fetch_add(&function_counts.no_room, 1, __ATOMIC_RELAXED);
+	else if (is_looked_up)
+		given_note(stub);
+	if ((is_looked_up || !is_held) && session.spool && session_is_ours())
 		session.spool->function = function_counts;
-	bounded_lock_give(&stubs_lock);
+	if (is_held)
+		bounded_lock_give(&stubs_lock);
 	return stub;
 }
 
