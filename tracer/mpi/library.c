@@ -9,8 +9,10 @@
 
 #include "common/text.h"
 #include "tracer/base/libc.h"
+#include "tracer/core/bounded_lock.h"
 
 struct mpi_library mpi_library;
+static uint32_t library_lock; /* bounded: of mpi_library and types; not held in the loader */
 
 /* ---- types of Open MPI ---- */
 
@@ -23,7 +25,10 @@ static const char *const open_mpi_types[] = {"aint", "byte", "c_bool", "c_double
 	"short_int", "signed_char", "uint16_t", "uint32_t", "uint64_t", "uint8_t", "unsigned",
 	"unsigned_char", "unsigned_long", "unsigned_long_long", "unsigned_short", "wchar"};
 #define OPEN_MPI_TYPES (sizeof(open_mpi_types) / sizeof(open_mpi_types[0]))
-static uint64_t types[OPEN_MPI_TYPES], types_first = UINT64_MAX, types_last;
+struct open_mpi_types {
+	uint64_t types[OPEN_MPI_TYPES], first, last;
+};
+static struct open_mpi_types types;
 
 /* Return the handle of an object of Open MPI. Programs may have a copy of the object, which is then
  * the one: so it is looked up as they would. */
@@ -33,24 +38,25 @@ static uint64_t open_mpi_handle(void *library, const char *name)
 	return (uint64_t)(uintptr_t)(object ? object : libc.dlsym(library, name));
 }
 
-static void open_mpi_types_find(void *library)
+static void open_mpi_types_find(struct open_mpi_types *found, void *library)
 {
 	char name[64];
+	found->first = UINT64_MAX;
 	for (uint32_t i = 0; i < OPEN_MPI_TYPES; i++) {
 		size_t at = text_append(name, sizeof(name), 0, "ompi_mpi_");
 		text_append(name, sizeof(name), at, open_mpi_types[i]);
-		types[i] = open_mpi_handle(library, name);
-		if (types[i] && types[i] < types_first)
-			types_first = types[i];
-		if (types[i] > types_last)
-			types_last = types[i];
+		uint64_t type = found->types[i] = open_mpi_handle(library, name);
+		if (type && type < found->first)
+			found->first = type;
+		if (type > found->last)
+			found->last = type;
 	}
 }
 
 static bool open_mpi_type_is_known(uint64_t type)
 {
-	for (uint32_t i = 0; type >= types_first && type <= types_last && i < OPEN_MPI_TYPES; i++)
-		if (types[i] == type)
+	for (uint32_t i = 0; type >= types.first && type <= types.last && i < OPEN_MPI_TYPES; i++)
+		if (types.types[i] == type)
 			return true;
 	return false;
 }
@@ -71,14 +77,17 @@ bool mpi_type_is_predefined(uint64_t type)
 
 /* ---- the implementation ---- */
 
-/* Return true for MPICH, and what promises to be compatible with it: such libraries have this name.
- */
-static bool is_mpich(const char *name)
+/* Return true for MPICH, and what promises to be compatible with it: such libraries have this name;
+ * but so has Open MPI 1.10. */
+static bool is_mpich(const char *name, uint64_t comm_size)
 {
-	return text_begins(name, "libmpich.so") || text_begins(name, "libmpi.so.12");
+	return text_begins(name, "libmpich.so") ||
+		(text_begins(name, "libmpi.so.12") &&
+			!libc_find_beside(comm_size, "ompi_mpi_comm_world"));
 }
 
-static void constants_set(struct mpi_library *m, void *library, const char *file)
+static void constants_set(
+	struct mpi_library *m, struct open_mpi_types *t, void *library, const char *file)
 {
 	const char *name = text_base_name(file);
 	if (text_begins(name, "libmpi_abi.so")) {
@@ -91,7 +100,7 @@ static void constants_set(struct mpi_library *m, void *library, const char *file
 			.in_place = 1,
 			.status_source = 0,
 			.status_tag = 1};
-	} else if (is_mpich(name)) {
+	} else if (is_mpich(name, (uint64_t)(uintptr_t)m->comm_size)) {
 		*m = (struct mpi_library){.implementation = MPI_MPICH,
 			.world = 0x44000000,
 			.null = 0x04000000,
@@ -111,7 +120,7 @@ static void constants_set(struct mpi_library *m, void *library, const char *file
 			.in_place = 1,
 			.status_source = 0,
 			.status_tag = 1};
-		open_mpi_types_find(library);
+		open_mpi_types_find(t, library);
 	}
 }
 
@@ -130,20 +139,35 @@ static bool functions_find(struct mpi_library *m, void *library)
 		m->comm_test_inter && m->comm_group && m->group_free && m->translate;
 }
 
+/* Publish what was found, unless another thread has been faster: functions are looked up by several
+ * at a time. */
+static void library_set(const struct mpi_library *found, const struct open_mpi_types *found_types)
+{
+	struct mpi_library unpublished = *found;
+	unpublished.implementation = MPI_UNKNOWN;
+	if (!bounded_lock_take(&library_lock))
+		return;
+	if (!mpi_is_known()) {
+		mpi_library = unpublished;
+		types = *found_types;
+		__atomic_store_n(
+			&mpi_library.implementation, found->implementation, __ATOMIC_RELEASE);
+	}
+	bounded_lock_give(&library_lock);
+}
+
 void mpi_library_find(uint64_t real)
 {
 	struct mpi_library found = {.implementation = MPI_UNKNOWN};
+	struct open_mpi_types found_types = {.first = 0};
 	const char *file = NULL;
 	void *library = NULL;
 	if (mpi_is_known() || !libc_library_of(real, "PMPI_Comm_size", &library, &file))
 		return;
-	constants_set(&found, library, file);
-	enum mpi_implementation implementation = found.implementation;
-	if (!implementation || !functions_find(&found, library))
-		return;
-	found.implementation = MPI_UNKNOWN;
-	mpi_library = found;
-	__atomic_store_n(&mpi_library.implementation, implementation, __ATOMIC_RELEASE);
+	libc_function_find(library, "PMPI_Comm_size", &found.comm_size);
+	constants_set(&found, &found_types, library, file);
+	if (found.implementation && functions_find(&found, library))
+		library_set(&found, &found_types);
 }
 
 uint64_t mpi_handle_at(uint64_t address)

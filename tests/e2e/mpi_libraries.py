@@ -1,0 +1,120 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Libraries of MPI that the program loads itself, or that have unusual names: stand-ins with one rank."""
+import os
+import platform
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from lib import Report, folder, main, run, tap, trace  # noqa: E402
+
+# Handles are addresses, as those of Open MPI; another one ends the program.
+LIBRARY = """
+struct world { int rank, size; };
+#ifdef OPEN_MPI
+struct world ompi_mpi_comm_world = {0, 1}, ompi_mpi_comm_null, ompi_mpi_datatype_null;
+#endif
+int MPI_Init(int *argc, char ***argv) { return 0; }
+int MPI_Barrier(struct world *comm) { return comm->rank; }
+int PMPI_Initialized(int *is) { *is = 1; return 0; }
+int PMPI_Finalized(int *is) { *is = 0; return 0; }
+int PMPI_Type_size(void *type, int *size) { *size = 1; return 0; }
+int PMPI_Comm_size(struct world *comm, int *size) { *size = comm->size; return 0; }
+int PMPI_Comm_rank(struct world *comm, int *rank) { *rank = comm->rank; return 0; }
+int PMPI_Comm_test_inter(struct world *comm, int *is) { *is = 0; return 0; }
+int PMPI_Comm_group(struct world *comm, void **group) { *group = comm; return 0; }
+int PMPI_Group_free(void **group) { return 0; }
+int PMPI_Group_translate_ranks(void *group, int count, const int *ranks, void *to, int *result)
+{
+	for (int i = 0; i < count; i++)
+		result[i] = ranks[i];
+	return 0;
+}
+"""
+CALLS = """
+extern struct world { int rank, size; } ompi_mpi_comm_world;
+int MPI_Init(void *, void *);
+int MPI_Barrier(struct world *);
+int calls(void) { return MPI_Init(0, 0) + MPI_Barrier(&ompi_mpi_comm_world); }
+"""
+LINKED = CALLS + "int main(void) { return calls(); }"
+RELOADS = """
+#include <dlfcn.h>
+int main(int argc, char **argv)
+{
+	for (int i = 0; i < 2; i++) {
+		void *plug_in = dlopen(argv[1], RTLD_NOW | RTLD_GLOBAL);
+		if (!plug_in || ((int (*)(void))dlsym(plug_in, "calls"))())
+			return 1;
+		dlclose(plug_in);
+		if (!dlopen("libmpi.so.40", RTLD_NOW | RTLD_NOLOAD) != !argv[2])
+			return 2;
+	}
+	return 0;
+}
+"""
+LOOKS_UP = """
+#include <dlfcn.h>
+#include <stdio.h>
+int main(int argc, char **argv)
+{
+	void *library = dlopen(argv[1], RTLD_NOW);
+	dlerror();
+	int (*init)(void *, void *) = dlsym(library, "MPI_Init");
+	char *error = dlerror();
+	printf("%s\\n", error ? error : "none");
+	return init(0, 0);
+}
+"""
+
+
+def build(place, name, text, *options):
+    path = os.path.join(place, name)
+    with open(path + ".c", "w", encoding="utf-8") as file:
+        file.write(text)
+    subprocess.run([os.environ.get("CC", "gcc"), "-w", "-o", path, path + ".c", *options, "-ldl", "-Wl,-rpath," + place], check=True)
+    return path
+
+
+def library(place, name, *options):
+    return build(place, name, LIBRARY, "-shared", "-fPIC", "-Wl,-soname," + name, *options)
+
+
+def calls_of(place, *command):
+    """Record the command, and return its output and the MPI calls of it."""
+    path = os.path.join(place, "report.rep")
+    plain = run(list(command))
+    result = trace("run", "-o", path, "-t", "mpi", "--", *command)
+    tap.ok(plain.status == result.status == 0 and plain.out == result.out, f"{os.path.basename(command[0])} runs as without the tracer", f"{plain} {result}")
+    report = Report(path)
+    return result.out, [e["function"] for e in report.events("--kind", "function_call")] if report.exists() else []
+
+
+def open_mpi_with_the_soname_of_mpich():
+    place = folder()
+    program = build(place, "linked", LINKED, library(place, "libmpi.so.12", "-DOPEN_MPI"))
+    _, calls = calls_of(place, program)
+    tap.ok(calls == ["MPI_Init", "MPI_Barrier"], "Open MPI 1.10 is not taken for MPICH", calls)
+
+
+def stays_loaded():
+    """The tracer may call the library after the program has closed it."""
+    place = folder()
+    plug_in = build(place, "plug_in.so", CALLS, library(place, "libmpi.so.40", "-DOPEN_MPI"), "-shared", "-fPIC")
+    program, path = build(place, "reloads", RELOADS), os.path.join(place, "report.rep")
+    plain, result = run([program, plug_in]), trace("run", "-o", path, "-t", "mpi", "--", program, plug_in, "stays")
+    calls = [e["function"] for e in Report(path).events("--kind", "function_call")]
+    tap.ok(plain.status == result.status == 0 and calls == ["MPI_Init", "MPI_Barrier"] * 2, "a library that a plug-in has brought stays loaded", (plain, result, calls))
+
+
+def unknown():
+    place = folder()
+    out, calls = calls_of(place, build(place, "looks_up", LOOKS_UP), library(place, "libmpi.so.99"))
+    tap.ok(out == b"none\n" and calls == ["MPI_Init"], "a lookup in an unknown library leaves no error for dlerror()", (out, calls))
+
+
+if platform.machine() != "x86_64":
+    print("1..0 # SKIP functions of libraries are recorded on x86-64 only")
+    sys.exit(0)
+main(open_mpi_with_the_soname_of_mpich, stays_loaded, unknown)
