@@ -77,7 +77,7 @@ struct runtime {
 #define RUNTIMES_MAX 32u
 
 static struct runtime runtimes[RUNTIMES_MAX];
-static uint32_t runtime_count; /* written by one thread at a time: see found() */
+static uint32_t runtime_count; /* also of those for which there was no room */
 
 /* Look up the functions of the library that has the function `real`, which stays loaded. */
 static void runtime_find(struct runtime *r, uint64_t real)
@@ -94,15 +94,19 @@ static void runtime_find(struct runtime *r, uint64_t real)
 	__atomic_store_n(&r->real, real, __ATOMIC_RELEASE);
 }
 
-/* Not at the first call: a worker may make it while the thread that waits for the worker holds the
+/* Any thread, several at a time: functions are looked up without the loader's lock. Not called at
+ * the first call: a worker may make it while the thread that waits for the worker holds the
  * loader's lock, in a constructor of a library that it loads. */
 static void found(uint32_t number, uint64_t real)
 {
 	enum gomp_hook hook = rows[number - 1].hook;
-	if (runtime_count < RUNTIMES_MAX &&
-		(hook == PARALLEL || hook == PARALLEL_LOOP || hook == PARALLEL_SECTIONS ||
-			hook == TASK))
-		runtime_find(&runtimes[runtime_count++], real);
+	if ((hook != PARALLEL && hook != PARALLEL_LOOP && hook != PARALLEL_SECTIONS &&
+		    hook != TASK) ||
+		__atomic_load_n(&runtime_count, __ATOMIC_RELAXED) >= RUNTIMES_MAX)
+		return;
+	uint32_t i = __atomic_fetch_add(&runtime_count, 1, __ATOMIC_RELAXED);
+	if (i < RUNTIMES_MAX)
+		runtime_find(&runtimes[i], real);
 }
 
 static const struct runtime *runtime_of(uint64_t real)
@@ -110,10 +114,8 @@ static const struct runtime *runtime_of(uint64_t real)
 	static const struct runtime none;
 	for (uint32_t i = 0; i < RUNTIMES_MAX; i++) {
 		uint64_t known = __atomic_load_n(&runtimes[i].real, __ATOMIC_ACQUIRE);
-		if (known == real)
+		if (known == real) /* 0 = free, or another thread looks its functions up */
 			return &runtimes[i];
-		if (!known)
-			break;
 	}
 	return &none;
 }
