@@ -153,6 +153,8 @@ struct feedback { uint32_t flags; uint64_t ns; };
 struct chain { uint32_t type; struct chain *next; struct feedback *whole; uint32_t stages; struct feedback *stage; };
 struct info { uint32_t type; struct chain *next; uint32_t flags, stages; char rest[120]; };
 int vkCreateInstance(const void *info, const void *allocator, void **instance) { return 0; }
+void vkGetPhysicalDeviceProperties(uintptr_t physical, uint32_t *properties) { *properties = physical == 3 ? 0x403000 : 0x402000; }
+int vkCreateDevice(uintptr_t physical, const uintptr_t *info, const void *allocator, uintptr_t *device) { *device = info[0]; return 0; }
 int vkCreateGraphicsPipelines(void *device, uint64_t cache, uint32_t count, const struct info *infos, const void *allocator, uint64_t *pipelines)
 {
 	for (uint32_t i = 0; i < count; i++)
@@ -172,18 +174,30 @@ struct info { uint32_t type; void *next; uint32_t flags, stages; char rest[120];
 struct application { uint32_t type; void *next; const char *name; uint32_t version; const char *engine; uint32_t engine_version, api; };
 struct instance { uint32_t type; void *next; uint32_t flags; struct application *application; };
 int vkCreateInstance(const void *, const void *, void **);
-int vkCreateGraphicsPipelines(void *, uint64_t, uint32_t, const struct info *, const void *, uint64_t *);
+struct device { uint64_t handle; void *next; uint32_t flags, queues; void *queue; uint32_t layers; void *layer; uint32_t extensions; const char **names; };
+int vkCreateDevice(uintptr_t, const struct device *, const void *, uintptr_t *);
+int vkCreateGraphicsPipelines(uintptr_t, uint64_t, uint32_t, const struct info *, const void *, uint64_t *);
 int main(void)
 {
-	struct application old = {0}, new = {.api = 0x403000};
+	struct application new = {.api = 0x403000};
+	const char *feedback = "VK_EXT_pipeline_creation_feedback";
+	uintptr_t device;
 	const struct info infos[2] = {{.stages = 2}, {.stages = 3}}, many = {.stages = 9}, bad = {.flags = 1, .stages = 1};
 	uint64_t pipelines[2];
-	vkCreateInstance(&(struct instance){.application = &old}, 0, 0);
-	vkCreateGraphicsPipelines(0, 0, 1, infos, 0, pipelines);
 	vkCreateInstance(&(struct instance){.application = &new}, 0, 0);
-	vkCreateGraphicsPipelines(0, 0, 2, infos, 0, pipelines);
-	vkCreateGraphicsPipelines(0, 0, 1, &many, 0, pipelines);
-	printf("%d\\n", vkCreateGraphicsPipelines(0, 0, 1, &bad, 0, pipelines));
+	vkCreateDevice(2, &(struct device){.handle = 10}, 0, &device);
+	vkCreateGraphicsPipelines(device, 0, 1, infos, 0, pipelines);
+	vkCreateDevice(3, &(struct device){.handle = 20}, 0, &device);
+	vkCreateGraphicsPipelines(device, 0, 2, infos, 0, pipelines);
+	vkCreateGraphicsPipelines(device, 0, 1, &many, 0, pipelines);
+	printf("%d\\n", vkCreateGraphicsPipelines(device, 0, 1, &bad, 0, pipelines));
+	vkCreateDevice(2, &(struct device){.handle = 20}, 0, &device);
+	vkCreateGraphicsPipelines(device, 0, 1, &many, 0, pipelines);
+	vkCreateDevice(2, &(struct device){.handle = 30, .extensions = 1, .names = &feedback}, 0, &device);
+	vkCreateGraphicsPipelines(device, 0, 1, &many, 0, pipelines);
+	vkCreateInstance(&(struct instance){0}, 0, 0);
+	vkCreateDevice(3, &(struct device){.handle = 40}, 0, &device);
+	vkCreateGraphicsPipelines(device, 0, 1, &many, 0, pipelines);
 	return infos[0].next || infos[1].next;
 }
 """
@@ -368,8 +382,9 @@ def stand_in():
     traced([os.path.join(PLACE, "user")], "vulkan", "VULKAN_API", "user")
     found = query("user", "SELECT p.duration = a.\"end\" - a.start, p.duration, p.flags FROM VULKAN_PIPELINE_CREATION_EVENTS AS p JOIN VULKAN_API AS a ON a.id = p.traceEventId "
                   "ORDER BY p.id")
-    tap.ok(len(found) == 4 and found[0][0] == 1 and found[0][2] == 0 and [row[1:] for row in found[1:]] == [(1000, 1), (1001, 3), (1000, 1)],
-           "pipelines before and after Vulkan 1.3 was asked for, and none of a call that failed", found)
+    asked = [row[1:] if row[2] else (row[0], 0) for row in found]
+    tap.ok(asked == [(1, 0), (1000, 1), (1001, 3), (1000, 1), (1, 0), (1000, 1), (1, 0)],
+           "a device is asked if it has Vulkan 1.3 and the program asked for that, or the extension; none of a call that failed", found)
     found = query("user", "SELECT s.duration, s.flags, p.duration FROM VULKAN_PIPELINE_STAGE_EVENTS AS s JOIN VULKAN_PIPELINE_CREATION_EVENTS AS p ON p.id = s.creationEventId "
                   "ORDER BY s.id")
     tap.ok(found == [(100, 1, 1000), (101, 1, 1000), (110, 1, 1001), (111, 1, 1001)], "VULKAN_PIPELINE_STAGE_EVENTS has the stages of which the driver gave a time", found)

@@ -4,8 +4,8 @@
  * (VkPipelineCreationFeedback).
  *
  * The program's structures are copied, and the copies are extended by one that the driver fills in,
- * where the program may use it: it asked for Vulkan 1.3, or enabled the extension. Calling thread;
- * two system calls for each call that creates pipelines.
+ * where the device may be asked: it has Vulkan 1.3 and the program asked for that, or the program
+ * enabled the extension. Calling thread; two system calls for each call that creates pipelines.
  */
 #ifndef TRACER_GRAPHICS_PIPELINES_H
 #define TRACER_GRAPHICS_PIPELINES_H
@@ -14,9 +14,13 @@
 
 #include "tracer/core/call_hooks.h"
 
-/* Note what the program may use: an instance, or a device, is created. */
+/* Look up, beside vkCreateDevice(), what tells the version of a device. Takes the loader's lock. */
+void pipelines_device_found(uint64_t real);
+
+/* Note what the program may use: an instance, or a device, is created; a device was created. */
 void pipelines_note_instance(const struct hooked_call *call);
 void pipelines_note_device(const struct hooked_call *call);
+void pipelines_device_created(const struct hooked_call *call);
 
 /* Ask the driver in a call of vkCreate*Pipelines(). `info_bytes`: size of the structure of one
  * pipeline. */

@@ -73,6 +73,12 @@ static struct graphics_label label_of(const struct hooked_call *call, const char
 
 /* ---- hooks ---- */
 
+static void found(uint32_t hook, uint64_t real)
+{
+	if (hooked[hook - 1].hook == DEVICE_CREATE)
+		pipelines_device_found(real);
+}
+
 static void before(uint32_t hook, struct hooked_call *call)
 {
 	const uint64_t tick = call->is_recorded ? call->begin_tick : 0;
@@ -110,12 +116,15 @@ static void after(uint32_t hook, struct hooked_call *call)
 	uint32_t what = hooked[hook - 1].hook;
 	if (what == GRAPHICS_PIPELINES || what == COMPUTE_PIPELINES)
 		pipelines_record(call);
+	else if (what == DEVICE_CREATE)
+		pipelines_device_created(call);
 }
 
 void vulkan_start(void)
 {
 	static const struct call_hooks hooks = {.row = LIBRARY_vulkan,
 		.find = hook_find,
+		.found = found,
 		.before = before,
 		.after = after,
 		.is_plain = true};

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #define VULKAN_1_3 0x403000u
+#define VULKAN_PROPERTIES_BYTES 824u /* VkPhysicalDeviceProperties; the first word is apiVersion */
 
 /* How every structure begins that may be extended by a chain of others. */
 struct vulkan_link {
