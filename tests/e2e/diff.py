@@ -228,6 +228,26 @@ def reads_databases_of_old_versions():
     tap.ok(found["notes"] and not any("--osrt" in note for note in found["notes"]), "no option of ours is advised for recordings of nsys", found["notes"])
 
 
+def gpus_are_busy_each_by_itself():
+    """Two processes have overlapping kernels; the devices are those of their processes, of the GPUs that are known by UUID, by number, or not at all."""
+    cases = (("not known", (0, 0), (), {"GPU 0": (2, 200)}), ("two UUIDs", (0, 0), ("aa", "bb"), {"GPU 0": (2, 200)}), ("one UUID", (0, 0), ("aa", "aa"), {"GPU 0": (1, 150)}),
+             ("one UUID by two numbers", (0, 1), ("aa", "aa"), {"GPU 0": (1, 150)}), ("two numbers of nsys", (0, 0), (4, 5), {"GPU 0": (2, 200)}),
+             ("one number of nsys", (0, 0), (4, 4), {"GPU 0": (1, 150)}), ("two devices", (0, 1), (4, 5), {"GPU 0": (1, 100), "GPU 1": (1, 100)}))
+    for name, devices, gpus, wanted in cases:
+        path = os.path.join(lib.folder(), "gpus.sqlite")
+        d = _made_database.Made(path)
+        d.db.execute("CREATE TABLE LIBTRACE_CUDA_DEVICE (globalTid INTEGER, deviceId INTEGER, uuidId INTEGER, coreClockRate INTEGER)")
+        for i, (pid, device) in enumerate(zip((_made_database.P1, _made_database.P2), devices)):
+            d.kernel(1000 + 50 * i, 1100 + 50 * i, pid, 1, "k", "k", device=device)
+            if gpus and isinstance(gpus[i], str):
+                d.row("LIBTRACE_CUDA_DEVICE", globalTid=pid + 7, deviceId=device, uuidId=d.text(gpus[i]))
+            elif gpus:
+                d.row("TARGET_INFO_CUDA_DEVICE", gpuId=gpus[i], cudaId=device, pid=pid >> 24 & 0xffffff)
+        d.finish()
+        found = {key.name: (item.count, item.total_ns) for key, item in profile.read(path, path).items.items() if key.kind == "device"}
+        tap.ok(found == wanted, f"time in which GPUs are busy: {name}", found)
+
+
 def long_names_have_a_budget():
     likeness = renames.Likeness(cells=10000)
     tap.ok(likeness("k<" + "a" * 50 + ">", "k<" + "a" * 49 + "b>") > 0.9 and not likeness.spent, "what two names begin and end with costs nothing")
@@ -504,6 +524,6 @@ def holds_its_error_rate():
 
 
 lib.main(finds_planted_changes, compares_databases_of_nsys, tells_new_vanished_and_renamed, compares_captures_of_pytorch, renamed_ranges_cost_what_is_in_them, many_renamed_ranges_are_paired_in_order,
-         items_that_become_one_are_added, ranges_that_cross_are_beside_each_other, reads_databases_of_old_versions, long_names_have_a_budget,
+         items_that_become_one_are_added, ranges_that_cross_are_beside_each_other, reads_databases_of_old_versions, gpus_are_busy_each_by_itself, long_names_have_a_budget,
          shows_progress_after_a_second, fits_the_terminal, equal_means_that_a_change_would_have_been_found, says_what_cannot_be_known, refuses_what_must_not_be_compared, build_ids_differ_where_both_are_known,
          children_have_the_name_of_a_program, prints_five_formats, one_line_for_each_error, finds_counts_in_reports, holds_its_error_rate)

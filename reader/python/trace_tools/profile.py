@@ -265,7 +265,7 @@ class Reader:
         self.paths = Names()
         self.paths.add("")
         self.threads: dict[int, Timeline] = {}  # key: globalTid
-        self.operations: list[tuple[Integers, Integers, Integers]] = []  # of devices: (device, start, end)
+        self.operations: list[tuple[Integers, ...]] = []  # of devices: (process, device, start, end)
         self.launches: dict[int, tuple[Integers, Integers]] = {}  # globalPid >> 24 -> (sorted correlation ids, paths)
 
     def program(self, process: int) -> str:
@@ -538,7 +538,7 @@ class Reader:
             7,
         )
         if kind != "sync":
-            self.operations.append((device, start, end))
+            self.operations.append((process >> 24, device, start, end))
         self.add(
             kind,
             process >> 24,
@@ -562,11 +562,41 @@ class Reader:
         self.read_busy()
         self.read_device(prefix + "SYNCHRONIZATION", "sync", "syncType, 0", lambda n: f"[{syncs.get(n, n)}]")
 
+    def gpus(self, processes: Integers) -> dict[tuple[int, int], str]:
+        """Return the GPU that each device number of a process is, if it is known: its UUID, else its number in
+        TARGET_INFO_GPU (as in reports/shared/devices.sql).
+        """
+        found: dict[tuple[int, int], str] = {}
+        table = "LIBTRACE_CUDA_DEVICE"
+        columns = ", ".join(self.db.optional(table, column) for column in ("globalTid", "deviceId", "uuidId"))
+        for tid, device, uuid in self.db.rows(table, f"SELECT {columns} FROM {table}"):
+            if tid is not None and self.strings.get(uuid):
+                found.setdefault((tid >> 24, device), self.strings[uuid])
+        table = "TARGET_INFO_CUDA_DEVICE"
+        columns = ", ".join(self.db.optional(table, column) for column in ("pid", "cudaId", "gpuId"))
+        for pid, device, gpu in self.db.rows(table, f"SELECT {columns} FROM {table}"):
+            for process in processes[processes & 0xFFFFFF == pid] if gpu is not None else ():
+                found.setdefault((int(process), device), str(gpu))
+        return found
+
     def read_busy(self) -> None:
-        """Add the time in which each device did something: of operations that overlap once."""
-        device, start, end = numpy.concatenate(self.operations, axis=1)
-        for number in numpy.unique(device):
-            order = numpy.flatnonzero(device == number)
+        """Add the time in which each GPU did something: of operations that overlap once. An item has the GPUs that
+        are device N of their processes, e.g. of ranks that see one GPU each. A GPU that is not known is a GPU of
+        its process alone.
+        """
+        process, device, start, end = numpy.concatenate(self.operations, axis=1)
+        processes, process_at = numpy.unique(process, return_inverse=True)
+        devices, device_at = numpy.unique(device, return_inverse=True)
+        pairs, pair_at = numpy.unique(process_at * len(devices) + device_at, return_inverse=True)
+        known = self.gpus(processes)
+        numbers: dict[Any, int] = {}  # GPU -> the least device number
+        gpus: list[Any] = []  # of each pair
+        for pair in pairs:
+            key = int(processes[pair // len(devices)]), int(devices[pair % len(devices)])
+            gpus.append(known.get(key, key))
+            numbers[gpus[-1]] = min(numbers.get(gpus[-1], key[1]), key[1])
+        for gpu, number in numbers.items():
+            order = numpy.flatnonzero(numpy.array([g == gpu for g in gpus])[pair_at])
             order = order[numpy.argsort(start[order], kind="stable")]
             begin, until = start[order], numpy.maximum.accumulate(end[order])
             fresh = numpy.maximum(begin, numpy.concatenate(([begin[0]], until[:-1])))
