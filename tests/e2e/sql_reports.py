@@ -224,6 +224,13 @@ def formats():
     tap.ok(b"does not contain threads' counters or context switches data." in result.out, "and names no options of ours where nsys recorded", result)
     result = trace("analyze", "-r", "hot_function", MADE)
     tap.ok(result.out.endswith(b"hot_function: no data: CPU samples\n"), "so do rules", result)
+    helper = os.path.join(PLACE, "helper")
+    d = made.Made(helper)
+    d.api(0, 1000, made.T1, "cudaMalloc_v3020", 1)
+    d.api(500, 9000, made.T1 + 7, "cudaFree_v3020", 2)
+    d.finish()
+    threads = {r["TID"] for r in json.loads(trace("stats", "-r", "critical_path_sum", "-f", "json", helper).out)}
+    tap.ok(threads == {made.T1 & 0xffffff}, "the path of nsys's database is that of the first thread, not of a helper that ended later", threads)
     result = trace("why", MADE)
     tap.ok(b"Whether threads had a CPU while they computed is not known\n" in result.out, "and trace why", result)
     result = trace("stats", "-r", "nonsense", MADE)

@@ -296,16 +296,14 @@ def ranges():
 
 
 def samples():
-    """Code without a symbol has a name that address-space randomization does not change; samples alone are no path."""
+    """Code without a symbol has the name of its module, whatever its addresses; samples alone are no path."""
     report = recorded([app("sampled"), "split", "200"], LIBTRACE_TRACE="osrt", LIBTRACE_SAMPLE="process-tree")
     if not report:
         return
     result = trace("why", "--json", "--no-symbols", report.path, "--", report.path)
     places = [r["place"] for r in json.loads(result.out or b'{"causes": []}')["causes"] if r["cause"] == "computing" and r["place"]]
-    offsets = [int(name.rpartition("+0x")[2], 16) for name in places if name.startswith("sampled+0x")]
-    size = os.path.getsize(app("sampled"))
-    tap.ok(offsets and max(offsets) < size and not [name for name in places if name.startswith("0x")],
-           "computing in code without a symbol is at module+offset", (size, places, result.err))
+    tap.ok("[no symbol] sampled" in places and not [name for name in places if "0x" in name],
+           "computing in code without a symbol is in its module, in one row", (places, result.err))
     alone = recorded([app("sampled"), "split", "50"], LIBTRACE_TRACE="nvtx", LIBTRACE_SAMPLE="process-tree")
     refused = alone and trace("why", alone.path)
     tap.ok(refused and refused.status == 2 and b"record with -t osrt" in refused.err and not refused.out, "samples without recorded calls: what to record", refused)

@@ -17,7 +17,7 @@ SELECT 0 AS source, id AS nameId, value AS name,
             WHEN value IN ('write', 'writev', 'pwrite', 'pwritev', 'send', 'sendto', 'sendmsg', 'sendmmsg', 'sendfile', 'splice', 'fwrite', 'fwrite_unlocked', 'fputs', 'fputs_unlocked', 'puts',
                           'putc', 'putc_unlocked', 'fputc', 'fputc_unlocked', 'putchar', 'putchar_unlocked', 'fputws', 'pwrite64', 'fflush',
                           'fflush_unlocked', 'fclose', 'eventfd_write') THEN 'write'
-            WHEN value LIKE '%poll%' OR value LIKE '%select' OR value LIKE 'epoll%wait%' THEN 'poll'
+            WHEN value IN ('poll', 'ppoll', '__poll_chk', '__ppoll_chk') OR value LIKE '%select' OR value LIKE 'epoll%wait%' THEN 'poll'
             WHEN value LIKE 'read%' OR value LIKE 'pread%' OR value LIKE 'recv%' OR value LIKE 'accept%'
                  OR value IN ('fread', 'fread_unlocked', 'fgets', 'fgets_unlocked', 'getline', 'getdelim', 'fgetc', 'fgetc_unlocked', 'getc', 'getc_unlocked',
                              'getchar', 'getchar_unlocked', 'fgetws', 'fgetwc', 'getwc', 'getwchar', 'connect', 'eventfd_read') THEN 'read'
@@ -149,7 +149,7 @@ FROM (SELECT globalTid, timestamp, cpuTime, runDelay, lag(timestamp) OVER follow
 WHERE timestamp > before AND cpuTime >= cpu_before;
 
 -- The paths to walk: with the argument `range`, that of each NVTX range with such a name, on the thread that ended it. Without it, that of the
--- first process, else of the thread that ended last.
+-- first process, else of the first thread of a process, else of the thread that ended last.
 DROP TABLE IF EXISTS temp.PATH_GOALS;
 CREATE TEMP TABLE PATH_GOALS (goal INTEGER PRIMARY KEY, track, start, "end");
 INSERT INTO PATH_GOALS
@@ -158,7 +158,7 @@ INSERT INTO PATH_GOALS
 SELECT 1, globalTid, start, "end" FROM PATH_THREADS WHERE argument('range') IS NULL
 ORDER BY globalTid IN (SELECT globalPid + (globalPid >> 24 & 0xffffff) FROM LIBTRACE_PROCESS
                        WHERE parentPid NOT IN (SELECT pid FROM LIBTRACE_PROCESS)) DESC,
-         "end" DESC LIMIT 1;
+         globalTid >> 24 & 0xffffff = globalTid & 0xffffff DESC, "end" DESC LIMIT 1;
 
 DROP TABLE IF EXISTS temp.PATH_SUMS;
 CREATE TEMP TABLE PATH_SUMS AS SELECT * FROM critical_path_sums;
@@ -199,13 +199,11 @@ inner_frames AS MATERIALIZED (
 SELECT i.source, i.id, CASE WHEN i.is_named THEN n.text ELSE i.text || coalesce(' <- ' || n.text, '') END
 FROM inner_frames AS i LEFT JOIN named AS n ON n.source = i.source AND n.id = i.id;
 
--- Places of CPU samples: the function that ran. Code without a name is shown as module+offset, as in callchains, so that it has the same name in
--- another run.
+-- Places of CPU samples: the function that ran. Code without a name is that of its module: its addresses are many, and differ between builds.
 DROP TABLE IF EXISTS temp.PATH_SAMPLED;
 CREATE TEMP TABLE PATH_SAMPLED (sample INTEGER PRIMARY KEY, place);
 INSERT OR IGNORE INTO PATH_SAMPLED
-SELECT s.sample, CASE WHEN n.value NOT GLOB '0x*' THEN n.value ELSE coalesce(replace(m.value, rtrim(m.value, replace(m.value, '/', '')), '') || coalesce((
-         SELECT printf('+0x%x', x.originalIP - l.bias) FROM LIBTRACE_MODULE_LOAD AS l WHERE l.pathId = x.module AND x.originalIP BETWEEN l.begin AND l."end" LIMIT 1), ''), n.value) END
+SELECT s.sample, CASE WHEN n.value NOT GLOB '0x*' THEN n.value ELSE '[no symbol]' || coalesce(' ' || replace(m.value, rtrim(m.value, replace(m.value, '/', '')), ''), '') END
 FROM (SELECT DISTINCT sample FROM PATH_SUMS WHERE sample IS NOT NULL) AS s JOIN SAMPLING_CALLCHAINS AS x ON x.id = s.sample AND x.stackDepth = 0
      JOIN StringIds AS n ON n.id = x.symbol LEFT JOIN StringIds AS m ON m.id = x.module;
 
