@@ -109,6 +109,10 @@ def comparisons():
     backwards = trace("why", two, "--", one).out.decode().splitlines()[0]
     tap.ok(" % faster than A" in backwards and "usleep at stage4 is gone" in backwards, "the other way round, B is faster", backwards)
     tap.ok(trace("why", one, "--", one).out.decode().startswith("B takes as long as A"), "a run is as long as itself")
+    three, _ = made("three", [("s", 1, 12000), ("l", 0), ("s", 2, 1000), ("u", 0)], scripts[1])
+    first = trace("why", one, "--", three).out.decode().splitlines()[0]
+    stage1, stage2 = (100 * ns / one_ns for ns in (3_000_000, 2_000_000))
+    tap.ok(first.endswith(f": +{stage1:.1f} % usleep at stage1 takes longer, but -{stage2:.1f} % usleep at stage2 is shorter."), "what changed the other way is named, too", first)
     many = trace("why", one, two, "--", one)
     tap.ok(many.status == 2 and b"one run on each side" in many.err, "more than two runs are refused", many)
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import math
 import subprocess
 from typing import Any, NamedTuple
 
@@ -42,8 +43,9 @@ class Item(NamedTuple):
         if not self.other_segments:
             return "is gone"
         more = self.difference() > 0
-        often = self.other_segments / self.base_segments
-        if (often >= 1.1) if more else (often <= 1 / 1.1):
+        often = math.log(self.other_segments / self.base_segments)
+        longer = math.log(max(self.other_ns, 1) / max(self.base_ns, 1))
+        if abs(often) >= math.log(1.1) and often * longer > 0 and abs(often) >= 0.5 * abs(longer):
             times = f"({self.other_segments} times instead of {self.base_segments})"
             return f"is there {'more' if more else 'less'} often {times}"
         return "takes longer" if more else "is shorter"
@@ -99,12 +101,18 @@ def sentence(base: dict[str, Any], other: dict[str, Any], items: list[Item]) -> 
     percent = 100 * difference / base["ns"]
     if abs(percent) < 0.05:
         return f"B takes as long as A: {base['ns'] / 1e9:.6f} s."
-    named = [i for i in items if i.difference() * difference > 0 and abs(i.difference()) >= LEAST * abs(difference)]
-    parts = [f"{100 * i.difference() / base['ns']:+.1f} % {i.name()} {i.change()}" for i in named[:NAMED]]
+    named: dict[bool, list[str]] = {True: [], False: []}  # those that go the way of the difference, and others
+    for i in items:
+        if abs(i.difference()) >= LEAST * abs(difference):
+            named[i.difference() * difference > 0].append(
+                f"{100 * i.difference() / base['ns']:+.1f} % {i.name()} {i.change()}"
+            )
+    parts, against = (named[way][:NAMED] for way in (True, False))
     return (
         f"B is {abs(percent):.1f} % {'slower' if difference > 0 else 'faster'} than A "
         f"({other['ns'] / 1e9:.6f} s instead of "
-        f"{base['ns'] / 1e9:.6f} s): {'; '.join(parts) or 'no single cause has a tenth of it'}."
+        f"{base['ns'] / 1e9:.6f} s): {'; '.join(parts) or 'no single cause has a tenth of it'}"
+        f"{', but ' + '; '.join(against) if against else ''}."
     )
 
 
