@@ -67,6 +67,11 @@ int main(int argc, char **argv)
 	return init(0, 0);
 }
 """
+# Functions that create a communicator, by the number of arguments before its address.
+CREATORS = {"Comm_dup": 1, "Comm_dup_with_info": 2, "Comm_idup": 1, "Comm_idup_with_info": 2, "Comm_split": 3, "Comm_split_type": 4, "Comm_create": 2,
+            "Comm_create_group": 3, "Cart_create": 5, "Cart_sub": 2, "Graph_create": 5, "Dist_graph_create": 8, "Dist_graph_create_adjacent": 9,
+            "Intercomm_create": 5, "Intercomm_create_from_groups": 7, "Intercomm_merge": 2, "Comm_create_from_group": 4, "Comm_spawn": 6,
+            "Comm_spawn_multiple": 7, "Comm_accept": 4, "Comm_connect": 4, "Comm_join": 1}
 
 
 def build(place, name, text, *options):
@@ -114,7 +119,22 @@ def unknown():
     tap.ok(out == b"none\n" and calls == ["MPI_Init"], "a lookup in an unknown library leaves no error for dlerror()", (out, calls))
 
 
+def handles_are_used_again():
+    """Each function that creates a communicator returns the same handle here, of a communicator with another size."""
+    place = folder()
+    created, called = LIBRARY + "struct world again = {0, 9};\n", LINKED.split("int calls")[0]
+    called += "int main(void)\n{\n\tstruct world *made = 0;\n\tMPI_Init(0, 0);\n"
+    for name, before in CREATORS.items():
+        arguments = "".join(f"long a{i}, " for i in range(before))
+        created += f"int MPI_{name}({arguments}struct world **made) {{ *made = &again; again.size++; return 0; }}\n"
+        called += f"\tMPI_{name}({'0L, ' * before}&made);\n\tMPI_Barrier(made);\n"
+    path = build(place, "libmpi.so.40", created, "-shared", "-fPIC", "-Wl,-soname,libmpi.so.40", "-DOPEN_MPI")
+    _, calls = calls_of(place, build(place, "creates", called + "\treturn 0;\n}\n", path))
+    sizes = [e["size"] for e in Report(os.path.join(place, "report.rep")).events("--kind", "mpi_communicator")]
+    tap.ok(len(calls) == 1 + 2 * len(CREATORS) and sizes == [1, *range(10, 10 + len(CREATORS))], "a handle that is used again is asked anew", (sizes, calls))
+
+
 if platform.machine() != "x86_64":
     print("1..0 # SKIP functions of libraries are recorded on x86-64 only")
     sys.exit(0)
-main(open_mpi_with_the_soname_of_mpich, stays_loaded, unknown)
+main(open_mpi_with_the_soname_of_mpich, stays_loaded, unknown, handles_are_used_again)

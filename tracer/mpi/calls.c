@@ -431,7 +431,9 @@ static void ended_record(struct ended *e, enum hook_class class)
 		break;
 	case CLASS_COMM:
 		mpi_communicator_forget(mpi_handle_at(word(e, ROLE_NEW_COMM)));
-		mpi_communicator_note(mpi_handle_at(word(e, ROLE_NEW_COMM)), e->out.comm, tick);
+		if (!has(e, ROLE_REQUEST)) /* otherwise it may not be used yet */
+			mpi_communicator_note(
+				mpi_handle_at(word(e, ROLE_NEW_COMM)), e->out.comm, tick);
 		break;
 	case CLASS_ONE_SIDED:
 		one_sided(e);
