@@ -4,6 +4,7 @@
 """trace merge: reports of ranks in one, clocks of hosts that differ, who was late, reports that cannot be merged."""
 import os
 import random
+import shutil
 import sqlite3
 import sys
 
@@ -168,6 +169,27 @@ def equal_pids():
     tap.ok(said.out.decode().splitlines()[1:] == ["process,2,2", "track,2,2"], "a child has the parent of its own report, and is waited for by it", (said, result.err))
 
 
+def parents_of_other_reports():
+    """A child that is in another report than its parent is linked to it if both ran on one host and the times fit."""
+    base = os.path.join(folder(), "base.sqlite")
+    trace("export", "-t", "sqlite", "-o", base, recorded(["sh", "-c", "sleep 0.1; true"]).path)
+    for name, hosts, earlier_ns, wanted in (("one host", (1, 1), 0, ["process,1", "track,1"]), ("two hosts", (1, 2), 0, []), ("hosts are not known", (None, None), 0, ["process,1", "track,1"]),
+                                            ("a child of an earlier time", (1, 1), 5 * 10**9, [])):
+        path = os.path.join(folder(), "moved.sqlite")
+        shutil.copy(base, path)
+        with sqlite3.connect(path) as c:
+            ((pid, ), ) = c.execute("SELECT DISTINCT pid FROM LIBTRACE_PROCESS WHERE parentPid IN (SELECT pid FROM LIBTRACE_PROCESS)").fetchall()
+            for (table, ) in c.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
+                for column in {row[1] for row in c.execute(f"PRAGMA table_info('{table}')")} & {"globalTid", "globalPid"}:
+                    c.execute(f"UPDATE {table} SET {column} = {column} + (1 << 48) WHERE {column} >> 24 & 0xffffff = ?", (pid, ))
+            c.execute("UPDATE LIBTRACE_CHILD SET timestamp = timestamp - ?", (earlier_ns, ))
+            c.execute("CREATE TABLE IF NOT EXISTS LIBTRACE_MERGED (globalVid INTEGER, host INTEGER)")
+            c.executemany("INSERT INTO LIBTRACE_MERGED (globalVid, host) VALUES (?, ?)", [((vm + 1) << 48, host) for vm, host in enumerate(hosts)])
+        c.close()
+        said = trace("query", "-f", "csv", path, "SELECT kind, count(*) FROM LIBTRACE_WAIT_GRAPH WHERE track >> 48 <> other >> 48 AND kind IN ('track', 'process') GROUP BY 1")
+        tap.ok(said.status == 0 and said.out.decode().splitlines()[1:] == wanted, f"child in another report: {name}", said)
+
+
 def refused():
     """Reports that cannot be merged are named; one that lacks its end makes the merged report incomplete."""
     report = recorded([app("slow_reads"), "5"])
@@ -200,4 +222,4 @@ def refused():
            and "cut.rep" in str(info["diagnostics"]), "a truncated report makes the merged one incomplete", info["verdict"])
 
 
-main(each_implementation, commands, kernels, equal_pids, refused)
+main(each_implementation, commands, kernels, equal_pids, parents_of_other_reports, refused)

@@ -73,19 +73,30 @@ UPDATE PATH_THREADS SET (parent, parent_time) =
   (SELECT p.globalTid, t.timestamp FROM PATH_STARTS AS t JOIN PATH_THREADS AS p ON p.globalTid = (t.globalTid & ~0xffffff) + t.parentTid
    WHERE t.globalTid = PATH_THREADS.globalTid ORDER BY t.timestamp LIMIT 1)
 WHERE globalTid >> 24 & 0xffffff <> globalTid & 0xffffff;
--- Of equal process ids in merged reports, that of the same report comes first; an id that was used again has another VM, too.
+-- Of equal process ids in merged reports, that of the same report comes first; an id that was used again has another VM, too. A parent of
+-- another VM is on the same host, if hosts are known, and started a child within a second of this child's start.
+DROP TABLE IF EXISTS temp.PATH_HOSTS;
+CREATE TEMP TABLE PATH_HOSTS (vm INTEGER PRIMARY KEY, host);
+INSERT OR IGNORE INTO PATH_HOSTS SELECT globalVid >> 48, host FROM LIBTRACE_MERGED WHERE typeof(globalVid) = 'integer';
 DROP TABLE IF EXISTS temp.PATH_CHILDREN;
-CREATE TEMP TABLE PATH_CHILDREN AS SELECT childPid, globalTid, timestamp, globalTid >> 24 & 0xffffff AS pid FROM LIBTRACE_CHILD;
+CREATE TEMP TABLE PATH_CHILDREN AS
+SELECT c.childPid, c.globalTid, c.timestamp, c.globalTid >> 24 & 0xffffff AS pid, c.globalTid >> 48 AS vm, h.host
+FROM LIBTRACE_CHILD AS c LEFT JOIN PATH_HOSTS AS h ON h.vm = c.globalTid >> 48;
 CREATE INDEX temp.PATH_CHILDREN_ORDER ON PATH_CHILDREN (childPid, pid);
 UPDATE PATH_THREADS SET (parent, parent_time) =
   (SELECT c.globalTid, min(c.timestamp, PATH_THREADS.start) FROM PATH_THREADS AS t JOIN PATH_CHILDREN AS c ON c.childPid = t.globalTid & 0xffffff
-   WHERE t.globalTid = PATH_THREADS.globalTid AND c.globalTid <> t.globalTid ORDER BY c.globalTid >> 48 <> t.globalTid >> 48, c.timestamp LIMIT 1)
+        LEFT JOIN PATH_HOSTS AS h ON h.vm = t.globalTid >> 48
+   WHERE t.globalTid = PATH_THREADS.globalTid AND c.globalTid <> t.globalTid
+         AND (c.vm = t.globalTid >> 48 OR (abs(c.timestamp - t.start) <= 1000000000 AND (c.host = h.host) IS NOT 0))
+   ORDER BY c.vm <> t.globalTid >> 48, abs(c.timestamp - t.start) LIMIT 1)
 WHERE globalTid >> 24 & 0xffffff = globalTid & 0xffffff;
 -- The parent does not learn the process id of a child of system() or popen(): its record next to the child's start is taken.
 UPDATE PATH_THREADS SET (parent, parent_time) =
   (SELECT c.globalTid, min(c.timestamp, p.start) FROM LIBTRACE_PROCESS AS p JOIN PATH_CHILDREN AS c ON c.childPid = 0 AND c.pid = p.parentPid
+        LEFT JOIN PATH_HOSTS AS h ON h.vm = p.globalPid >> 48
    WHERE p.globalPid >> 24 = PATH_THREADS.globalTid >> 24 AND c.globalTid <> PATH_THREADS.globalTid
-   ORDER BY c.globalTid >> 48 <> p.globalPid >> 48, abs(c.timestamp - p.start) LIMIT 1)
+         AND (c.vm = p.globalPid >> 48 OR (abs(c.timestamp - p.start) <= 1000000000 AND (c.host = h.host) IS NOT 0))
+   ORDER BY c.vm <> p.globalPid >> 48, abs(c.timestamp - p.start) LIMIT 1)
 WHERE parent IS NULL AND globalTid >> 24 & 0xffffff = globalTid & 0xffffff;
 
 -- Waits that are found here. `number`: id of the row and source of the call.

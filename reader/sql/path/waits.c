@@ -346,8 +346,9 @@ static int join_find(const struct wait_of *o, struct path_wait *ret_wait)
 	return SQLITE_OK;
 }
 
-/* waitpid() and its kin: the process that it returned, of the same report first; system() and
- * pclose(): the one that ended last before the call did. */
+/* waitpid() and its kin: the process that it returned; system() and pclose(): the one that ended
+ * last before the call did. Those of the same report come first; of another report it is a child of
+ * this process, since processes of several hosts may have one id. */
 static int process_find(const struct wait_of *o, struct path_wait *ret_wait)
 {
 	const struct refs *ends = &o->g->waits->process_ends;
@@ -360,7 +361,8 @@ static int process_find(const struct wait_of *o, struct path_wait *ret_wait)
 			(is_child || path_name_of(o->g, o->call)->trait);
 		if (fits && t->id >> 48 == o->own->id >> 48)
 			found = r;
-		else if (fits && !elsewhere)
+		else if (fits && !elsewhere && t->parent != PATH_NOWHERE &&
+			o->g->tracks[t->parent].process == o->own->process)
 			elsewhere = r;
 	}
 	found = found ? found : elsewhere;
