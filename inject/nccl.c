@@ -7,10 +7,10 @@
  * plug-in once NCCL has been given our path, otherwise the next image's. Who looks for plug-ins in
  * the program itself (STATIC_PLUGIN) finds what it would have found without us.
  *
- * The plug-in that NCCL would have loaded without us is loaded here, and called in front of us. If
- * it has only versions older than 4, whose events differ from those of later ones, only these are
- * offered. If it has no version that can be forwarded, NCCL gets that plug-in, and the report says
- * so.
+ * The plug-in that NCCL would have loaded without us is loaded here, and called in front of us.
+ * Events of versions older than 4 differ from those of all other versions. So where NCCL would have
+ * used such a version, only this one is offered. If the plug-in has no version that can be
+ * forwarded, NCCL gets that plug-in, and the report says so.
  */
 #define _GNU_SOURCE
 #include "inject/environment.h"
@@ -41,7 +41,16 @@ static struct nccl_plugin ours[NCCL_VERSION_LAST + 1] = {[1] = PLUGIN(init_1, nc
 	[7] = PLUGIN(init_5, nccl_context_7)};
 
 static enum { UNDECIDED, OURS, THEIRS } decided;
-static bool has_old_only; /* the user's plug-in */
+
+/* NCCL takes the newest version that it knows. One of ours is offered unless NCCL would have used
+ * an older one of the user's plug-in that events of ours cannot be forwarded to. */
+static bool is_offered(int version)
+{
+	int theirs = version;
+	while (theirs >= NCCL_VERSION_FIRST && !nccl_user[theirs])
+		theirs--;
+	return theirs < NCCL_VERSION_FIRST || theirs == version || theirs >= NCCL_VERSION_NEW;
+}
 
 /* Return what dlsym returns for one of our symbols. */
 static void *symbol_of(int version)
@@ -49,8 +58,7 @@ static void *symbol_of(int version)
 	char name[] = "ncclProfiler_v0";
 	relocate_check();
 	name[sizeof(name) - 2] = (char)('0' + version);
-	bool is_ours = __atomic_load_n(&decided, __ATOMIC_ACQUIRE) == OURS &&
-		(!has_old_only || nccl_user[version]);
+	bool is_ours = __atomic_load_n(&decided, __ATOMIC_ACQUIRE) == OURS && is_offered(version);
 	return is_ours ? &ours[version] : real_next(name);
 }
 
@@ -91,15 +99,14 @@ static void *user_library(const char *name)
 static bool user_find(void *library)
 {
 	char name[] = "ncclProfiler_v0";
-	int newest = 0;
+	bool is_found = false;
 	for (int version = NCCL_VERSION_FIRST; version <= NCCL_VERSION_LAST; version++) {
 		name[sizeof(name) - 2] = (char)('0' + version);
 		void *symbol = libc.dlsym(library, name);
 		nccl_user[version] = symbol == &ours[version] ? real_next(name) : symbol;
-		newest = nccl_user[version] ? version : newest;
+		is_found |= nccl_user[version] != NULL;
 	}
-	has_old_only = newest && newest < NCCL_VERSION_NEW;
-	return newest;
+	return is_found;
 }
 
 /* Whoever asks is answered: NCCL may be part of any library, or of the program. */

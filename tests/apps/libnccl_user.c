@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * libnccl_user.c - a user's profiler plug-in of NCCL, which prints what it is told on standard
- * error. It wants groups, collectives, messages and network operations. It has version 4 and,
- * WITH_VERSION_5, 5; or OLD_VERSION, 1 to 3; or, ONLY_VERSION_8, that.
+ * error. It wants groups, collectives, messages and network operations. It has version 4 or
+ * OLD_VERSION, 1 to 3; WITH_VERSION_4 and WITH_VERSION_5, these, too; or, ONLY_VERSION_8, that.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -67,7 +67,7 @@ static int begin(void **context, int *mask, const char *name, uint64_t comm, int
 	return 0;
 }
 
-#ifndef OLD_VERSION
+#if !defined(OLD_VERSION) || defined(WITH_VERSION_4)
 static int init_4(void **context, int *mask, const char *name, uint64_t comm, int nodes, int ranks,
 	int rank, nccl_log *log)
 {
@@ -86,10 +86,11 @@ static int init_1(void **context, int *mask)
 }
 EXPORTED struct nccl_plugin SYMBOL(OLD_VERSION) = {
 	"user", {.init_1 = init_1}, start, stop, state, finalize};
-#elif defined(ONLY_VERSION_8)
+#endif
+#ifdef ONLY_VERSION_8
 EXPORTED struct nccl_plugin ncclProfiler_v8 = {
 	"user", {.init_4 = init_4}, start, stop, state, finalize};
-#else
+#elif !defined(OLD_VERSION) || defined(WITH_VERSION_4)
 EXPORTED struct nccl_plugin ncclProfiler_v4 = {
 	"user", {.init_4 = init_4}, start, stop, state, finalize};
 #endif

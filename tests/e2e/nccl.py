@@ -123,6 +123,14 @@ def users_plugin():
         report, traced = record("7", NCCL_PROFILER_PLUGIN=path)
         tap.ok(len(calls(alone)) == 18 and calls(traced) == calls(alone) and traced.out.startswith(f"version {old} mask 0x4f".encode()) and
                kinds(report.events("--kind", "nccl"))[COLL] == 2, f"one that has version {old} only makes NCCL use that, and gets the same calls", f"{calls(alone)}\n{traced}")
+    for newer in (4, 5):
+        path = plugin(f"2and{newer}", "-DOLD_VERSION=2", f"-DWITH_VERSION_{newer}")
+        for version in range(1, 6):
+            used = newer if version >= newer else 2 if version > 1 else None
+            alone = run([LOADER, str(version)], env=clean_env(NCCL_PROFILER_PLUGIN=path))
+            report, traced = record(str(version), NCCL_PROFILER_PLUGIN=path)
+            tap.ok(len(calls(alone)) == (18 if used else 0) and calls(traced) == calls(alone) and kinds(report.events("--kind", "nccl"))[COLL] == 2,
+                   f"one that has versions 2 and {newer} gets the same calls of NCCL of version {version}", f"{alone}\n{traced}")
     report, traced = record("7", NCCL_PROFILER_PLUGIN=eight)
     plain = run([LOADER, "7"], env=clean_env(NCCL_PROFILER_PLUGIN=eight))
     tap.ok(traced.out == plain.out and calls(traced) == calls(plain) and b"NCCL's collectives are not recorded" in trace("info", "-v", report.path).out,
