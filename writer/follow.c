@@ -198,8 +198,7 @@ static bool pass_is_due(struct follow *f, uint64_t now)
 	struct writer *w = f->w;
 	uint64_t fullest, bytes = tree_look(w, &fullest);
 	bool something = bytes || !block_is_empty(&w->report.block);
-	if (something && !f->waiting_ns)
-		f->waiting_ns = now;
+	f->waiting_ns = !something ? 0 : f->waiting_ns ? f->waiting_ns : now;
 	bool full = fullest >= CHUNK_BYTES || bytes >= DRAIN_BYTES;
 	f->quiet = full ? 0 : f->quiet + 1;
 	f->backlog = fullest;

@@ -14,6 +14,7 @@
 
 enum machine_record_kind {
 	MACHINE_GPU_ASKED = 1, /* NVML was loaded, and is asked for the first time */
+	MACHINE_LOST,          /* values[0] records were not written: the pipe was full */
 	MACHINE_GPU_DEVICE,    /* device; name, uuid and bus */
 	MACHINE_GPU_SAMPLE,    /* device; values are the fields from UTILIZATION on */
 	MACHINE_NIC_SAMPLE,    /* device: the port; name; values are the fields from LINK on */

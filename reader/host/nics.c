@@ -122,6 +122,7 @@ static bool count_read(
 static void nic_sample(struct nic *nic, const struct count_file *files)
 {
 	struct machine_record r = {.kind = MACHINE_NIC_SAMPLE, .device = nic->port};
+	const struct nic before = *nic;
 	bool is_active = !nic->ns;
 	uint64_t now = sample_now_ns();
 	for (uint32_t i = 0; i < NIC_COUNTS && files[i].name && (i < FIRST_FILES || is_active); i++)
@@ -135,7 +136,8 @@ static void nic_sample(struct nic *nic, const struct count_file *files)
 	nic->was_active = is_active;
 	sample_set(&r, V_LINK, nic->link, LINK_INFINIBAND);
 	memcpy(r.name, nic->name, sizeof(r.name));
-	sample_put(&r);
+	if (!sample_put(&r))
+		*nic = before; /* the next record has what this one had */
 }
 
 bool nics_sample(struct nics *n)

@@ -33,11 +33,22 @@ void sample_set(struct machine_record *r, uint32_t index, uint64_t value, uint64
 	r->reported |= UINT64_C(1) << index;
 }
 
-void sample_put(const struct machine_record *r)
+static bool record_write(const struct machine_record *r)
 {
 	ssize_t bytes = write(STDOUT_FILENO, r, sizeof(*r));
 	if (bytes < 0 && errno != EAGAIN && errno != EINTR)
 		exit(0);
+	return bytes >= 0;
+}
+
+bool sample_put(const struct machine_record *r)
+{
+	static struct machine_record lost = {.kind = MACHINE_LOST, .reported = 1};
+	if (lost.values[0] && record_write(&lost))
+		lost.values[0] = 0;
+	bool is_written = !lost.values[0] && record_write(r);
+	lost.values[0] += !is_written && r->kind != MACHINE_NIC_SAMPLE;
+	return is_written;
 }
 
 bool sample_read(const char *path, char *ret_text, size_t bytes)

@@ -39,8 +39,9 @@ void sample_wait(void);
 /* Set a value, unless it is above `most`: what a driver then reports is not a measurement. */
 void sample_set(struct machine_record *r, uint32_t index, uint64_t value, uint64_t most);
 
-/* Write a record. It is left out if the pipe is full. End the process if nobody reads it. */
-void sample_put(const struct machine_record *r);
+/* Write a record. Return false if the pipe is full; unless the record is of an interface, which
+ * counts on, it is then counted as lost. End the process if nobody reads the pipe. */
+bool sample_put(const struct machine_record *r);
 
 /* Read a file as a text, cut to `bytes` - 1. Do not wait for data, as of a pipe. Return false if it
  * cannot be read or is empty. */

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -23,7 +24,8 @@
 #include "writer/base/writer.h"
 #include "writer/lane/segment.h"
 
-#define KEPT_MAX 256u /* records that wait for their rows */
+#define KEPT_MAX 256u        /* records that wait for their rows */
+#define DEVICES_KEPT_MAX 16u /* of GPUs, without a process that owns the rows */
 #define ROWS_NS                                                                            \
 	UINT64_C(1000000000) /* rows are added after this time: a batch of a few takes the \
 				same header as one of many */
@@ -51,6 +53,7 @@ struct samples {
 	uint32_t started;     /* number of processes that were started, once each */
 	bool has_nvml;        /* it was loaded */
 	uint64_t answered_ns; /* when NVML last answered, or was first asked; 0 = it is not asked */
+	uint64_t lost;        /* records that are not in the report, and not yet reported */
 	uint32_t count;
 	struct sampler samplers[SAMPLERS];
 	struct machine_record kept[KEPT_MAX];
@@ -180,6 +183,8 @@ static void record_take(struct samples *s, const struct machine_record *r, uint6
 	if (r->kind == MACHINE_GPU_ASKED || r->kind == MACHINE_GPU_SAMPLE)
 		s->answered_ns = now_ns;
 	s->has_nvml |= r->kind == MACHINE_GPU_ASKED;
+	if (r->kind == MACHINE_LOST)
+		s->lost += r->values[0];
 	if (r->kind < MACHINE_GPU_DEVICE || r->kind >= MACHINE_KINDS || s->count == KEPT_MAX)
 		return;
 	struct machine_record *kept = &s->kept[s->count++];
@@ -187,11 +192,17 @@ static void record_take(struct samples *s, const struct machine_record *r, uint6
 	kept->ns = r->ns < now_ns ? r->ns : now_ns;
 }
 
+/* Return true if there is no room for another read. */
+static bool is_full(const struct samples *s)
+{
+	return s->count + READ_RECORDS > KEPT_MAX;
+}
+
 /* Read what has arrived from a process, as far as there is room. */
 static void records_read(struct samples *s, struct sampler *from)
 {
 	struct machine_record records[READ_RECORDS];
-	while (from->pid && s->count + READ_RECORDS <= KEPT_MAX) {
+	while (from->pid && !is_full(s)) {
 		ssize_t bytes = read(from->fd, records, sizeof(records));
 		if (bytes < 0 && (errno == EAGAIN || errno == EINTR))
 			return;
@@ -282,15 +293,43 @@ static int by_time(const void *a, const void *b)
 	return (x->ns > y->ns) - (x->ns < y->ns);
 }
 
+/* Drop records for lack of room, but those of GPUs, which come once. */
+static void kept_drop(struct samples *s)
+{
+	uint32_t left = 0;
+	for (uint32_t i = 0; i < s->count && left < DEVICES_KEPT_MAX; i++)
+		if (s->kept[i].kind == MACHINE_GPU_DEVICE)
+			s->kept[left++] = s->kept[i];
+	s->lost += s->count - left;
+	s->count = left;
+}
+
+/* Report the records that are missing before those that are about to get rows. */
+static void lost_note(struct writer *w, struct samples *s)
+{
+	if (s->lost)
+		writer_note(w, 0, s->kept[0].ns,
+			"%" PRIu64 " samples of the machine are missing: no process of the "
+			"tree lived, or the writer waited",
+			s->lost);
+	s->lost = 0;
+}
+
+/* Records wait for a process that owns the rows. */
 static int rows_put(struct writer *w, struct samples *s)
 {
 	struct spool *spool = s->count ? owner_find(w) : NULL;
 	int error = spool ? writer_make_room(w) : 0;
 	if (error)
 		return error;
-	if (spool)
-		qsort(s->kept, s->count, sizeof(*s->kept), by_time);
-	for (uint32_t kind = MACHINE_GPU_DEVICE; spool && kind < MACHINE_KINDS; kind++)
+	if (!spool) {
+		if (is_full(s))
+			kept_drop(s);
+		return 0;
+	}
+	qsort(s->kept, s->count, sizeof(*s->kept), by_time);
+	lost_note(w, s);
+	for (uint32_t kind = MACHINE_GPU_DEVICE; kind < MACHINE_KINDS; kind++)
 		kind_put(w, s, spool, kind);
 	s->count = 0;
 	return 0;
@@ -323,8 +362,7 @@ int samples_look(struct writer *w)
 	all_read(s);
 	const uint64_t now_ns = clock_monotonic_ns();
 	silence_note(w, s, now_ns);
-	bool is_due = s->count + READ_RECORDS > KEPT_MAX ||
-		(s->count && now_ns - s->kept[0].ns >= ROWS_NS);
+	bool is_due = is_full(s) || (s->count && now_ns - s->kept[0].ns >= ROWS_NS);
 	return is_due ? rows_put(w, s) : 0;
 }
 

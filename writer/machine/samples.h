@@ -6,7 +6,8 @@
  * which is linked statically, must not load libraries. They are started when a process of the tree
  * uses CUDA and NVML can be loaded (LIBTRACE_MACHINE_SAMPLES), and killed after the report is
  * complete. The writer reads what they have written, without waiting. Samples that arrive while no
- * process of the tree lives are not kept. Memory: 256 records. One thread.
+ * process of the tree lives wait for the next one, as far as there is room; a line of the report
+ * counts those that were dropped. Memory: 256 records. One thread.
  */
 #ifndef WRITER_MACHINE_SAMPLES_H
 #define WRITER_MACHINE_SAMPLES_H
