@@ -389,6 +389,7 @@ def infiniband(root):
     for port, layer in ((1, "InfiniBand"), (2, "Ethernet")):
         write(root, {f"{ports}/{port}/link_layer": f"{layer}\n", **{f"{ports}/{port}/counters/{name}": f"{n}\n" for name, n in counts.items()}})
     sampler, found, step = Sampler("infiniband", root), {}, 0
+    is_seen = False
     while len(found) < 2 and step < 100:  # a step before its first look at the files is not seen
         step += 1
         for port in (1, 2):
@@ -397,6 +398,8 @@ def infiniband(root):
         while select.select([sampler.pipe], [], [], 0.3)[0]:
             port, _duration, _known, values, name = sampler.next("nic")
             found.setdefault(port, (name, *values[:7])) if values[6] else None
+        if len(found) == 2 and not is_seen:  # its first look may have been during a step, and have seen a part of that
+            found, is_seen = {}, True
     steps = {port: found[port][-1] // 5 for port in found}
     tap.ok(found == {port: ("mlx5_0", link, 4000 * steps[port], 8000 * steps[port], 3 * steps[port], 0, 0, 5 * steps[port]) for port, link in ((1, 2), (2, 1))},
            "InfiniBand counts in units of four bytes, by port", found)
