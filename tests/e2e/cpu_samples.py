@@ -17,7 +17,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from lib import TORTURE, Report, app, clean_env, folder, main, receipts_agree, run, spool_folder, stolen_ns, tap, trace, traced_env, wait_spool_gone  # noqa: E402
 
 CHANCE = 1e-6  # of a false alarm, in each check of shares
-EINTR_CALLS = os.environ.get("EINTR_CALLS") or ("1000000" if TORTURE else "20000")  # by each trigger
+EINTR_CALLS = os.environ.get("EINTR_CALLS") or ("1000000" if TORTURE else "10000")  # by each trigger
 NOBODY = 65534
 NOT_PERMITTED = "the system does not permit perf_event_open()"
 
@@ -151,13 +151,14 @@ def ways(s, rows, names):
 
 def notices_nothing():
     """Check that calls, SIGURG, masks and processes behave as without the tracer."""
+    modes = (("eintr", EINTR_CALLS), ("signals",), ("urgent",), ("urgent_fd",), ("processes",))
+    untraced = [(mode, run([app("sampled"), *mode], env=clean_env())) for mode in modes]
     for trigger in ("timer", "perf"):
-        as_untraced(trigger)
+        as_untraced(trigger, untraced)
 
 
-def as_untraced(trigger):
-    for mode in (("eintr", EINTR_CALLS), ("signals",), ("urgent",), ("urgent_fd",), ("processes",)):
-        plain = run([app("sampled"), *mode], env=clean_env())
+def as_untraced(trigger, untraced):
+    for mode, plain in untraced:
         s = Sampled(*mode, hz=1000, LIBTRACE_SAMPLING_TRIGGER=trigger)
         if trigger == "perf" and s.processes()[0]["cpu"].get("off") == NOT_PERMITTED:
             tap.skip(f"{mode[0]} by perf's clock", NOT_PERMITTED)
