@@ -46,8 +46,8 @@ def memory():
     """Check that the tracer adds no more memory to a process than docs/limitations.md says."""
     script = 'while read -r key value _; do case $key in VmSize:|VmData:) echo $value;; esac; done < /proc/self/status'
     plain = [int(number) for number in run(["sh", "-c", script], env=clean_env()).out.split()]
-    for name, most, more in (("default", (3500, 336), {}), ("a callchain for each call", (3500, 336), {"LIBTRACE_OSRT_BACKTRACE_THRESHOLD": 0}),
-                             ("samples", (3500, 336), {"LIBTRACE_SAMPLE": "process-tree"}),
+    for name, most, more in (("default", (3584, 336), {}), ("a callchain for each call", (3584, 336), {"LIBTRACE_OSRT_BACKTRACE_THRESHOLD": 0}),
+                             ("samples", (3584, 336), {"LIBTRACE_SAMPLE": "process-tree"}),
                              ("libunwind", (3800, 384), {"LIBTRACE_BACKTRACE": "libunwind", "LIBTRACE_OSRT_BACKTRACE_THRESHOLD": 0})):
         spool = spool_folder()
         result = run(["sh", "-c", script], env=traced_env(os.path.join(folder(), "r.rep"), spool, **more))

@@ -10,7 +10,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "reader/cli/base/file_kind.h"
 #include "reader/cli/base/output.h"
 #include "reader/cli/commands.h"
 #include "reader/ncu/pages/dump_results.h"
@@ -32,7 +31,9 @@
 #include "reader/cli/base/stop.h"
 #include "reader/export/output.h"
 #include "reader/export/sqlite/export.h"
+#include "reader/sql/connection.h"
 #include "reader/stats/profile.h"
+#include "reader/xspace/xspace.h"
 
 /* Widths of `--list` and `--list-tables` if the terminal's width is unknown. */
 #define LIST_COLUMNS 160u
@@ -145,8 +146,7 @@ static int write_format(struct cli_report *r, const struct options *o, const cha
  * recorded the file, or the default does. */
 static const char *source_advice(const struct cli_report *r, const struct options *o)
 {
-	char kind[FOREIGN_BYTES];
-	return foreign_kind(r->path, kind)
+	return sql_is_database(r->path) || xspace_is(r->path)
 		? NULL
 		: profile_source_advice(profile_source_named(o->value[OPT_export_source]));
 }
