@@ -285,7 +285,9 @@ QEMU_CANNOT := tracer_lane tracer_launch unwind_threads unwind_modules writer_wa
 # Why these fail there is not known.
 QEMU_CANNOT += tracer_stacks unwind_chain
 UNIT_SRC := $(wildcard tests/unit/test_*.c tests/unit/libc_def_check.c)
-UNIT := $(patsubst tests/unit/%.c,$(P)/tests/unit/%,$(filter-out $(if $(EMULATOR),$(QEMU_CANNOT:%=tests/unit/test_%.c)),$(UNIT_SRC)))
+# test_ring_order takes the place of ThreadSanitizer, and cannot be built with another sanitizer.
+NOT_HERE := $(if $(EMULATOR),$(QEMU_CANNOT)) $(if $(SAN),ring_order)
+UNIT := $(patsubst tests/unit/%.c,$(P)/tests/unit/%,$(filter-out $(NOT_HERE:%=tests/unit/test_%.c),$(UNIT_SRC)))
 unit_named = $(filter $(patsubst %,$(P)/tests/unit/test_%,$(1)),$(UNIT))
 MAKE_REPORT := $(patsubst %.c,$(OBJ)/prog/%.o,$(wildcard tests/unit/make_report.c))
 $(call unit_named,writer_% all_%): $(WRITER_A)

@@ -60,7 +60,7 @@ enum { UNIT_BYTE = 7, GROUP_MEMORY = 5 };
 
 static void uuid_put(struct proto *p, const struct string_ref *hex)
 {
-	char bytes[16];
+	char bytes[16] = {0};
 	for (uint32_t i = 0; i < 2 * sizeof(bytes); i++) {
 		const char *digits = "0123456789abcdef", *at = NULL;
 		if (i < hex->bytes && hex->text[i])
