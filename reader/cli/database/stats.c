@@ -139,8 +139,9 @@ char *stats_data_name(struct sql *s, const struct sql_report *report)
 	if (sql_has(s, "LIBTRACE_PROCESS", NULL) > 0)
 		return data;
 	while (option && (option = strstr(option, " (--"))) {
-		const char *end = option + strcspn(option, ")");
-		memmove(option, end + (*end != 0), strlen(end) + (*end == 0));
+		const char *rest = option + strcspn(option, ")");
+		rest += *rest != 0;
+		memmove(option, rest, strlen(rest) + 1);
 	}
 	return data;
 }
