@@ -212,13 +212,22 @@ void opencl_command_note(const struct opencl_enqueue *e, struct hooked_call *cal
 
 /* ---- commands that have ended ---- */
 
-/* Read the clocks that the device's times may be of. */
+#define CLOCK_TRIES 8
+#define CLOCK_TICKS 2000u /* at most a few microseconds; a reading takes a tenth of that */
+
+/* Read the clocks that the device's times may be of, and the tick at that time: once more if the
+ * thread was interrupted meanwhile. */
 static void clocks_read(struct opencl_command *r)
 {
 	static const int ids[] = {CLOCK_MONOTONIC_RAW, CLOCK_MONOTONIC, CLOCK_REALTIME};
-	for (uint32_t i = 0; i < 3; i++)
-		r->clock_ns[i] = clock_system_ns(ids[i]);
-	r->clock_tick = clock_ticks();
+	for (uint32_t n = 0; n < CLOCK_TRIES; n++) {
+		const uint64_t before = clock_ticks();
+		for (uint32_t i = 0; i < 3; i++)
+			r->clock_ns[i] = clock_system_ns(ids[i]);
+		r->clock_tick = clock_ticks();
+		if (r->clock_tick - before <= CLOCK_TICKS)
+			return;
+	}
 }
 
 static void command_record(struct command *c, int32_t status)
