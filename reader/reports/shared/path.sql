@@ -234,14 +234,5 @@ DROP VIEW IF EXISTS temp.PATH_CAUSES;
 CREATE TEMP VIEW PATH_CAUSES AS
 SELECT s.ns, s.count, s.longest, s.kind, s.how, s.wait_track, s.wait_source, s.wait_name, s.wait_chain, s.place,
        CASE WHEN s.track > 0 THEN s.track >> 24 ELSE t.process END AS process, CASE WHEN s.track > 0 THEN s.track & 0xffffff END AS tid, t.stream,
-       CASE s.kind
-         WHEN 'between' THEN 'computing'
-         WHEN 'runnable' THEN 'runnable, no CPU'
-         WHEN 'off' THEN 'off the CPU, in no recorded call'
-         WHEN 'begin' THEN 'start of ' || CASE WHEN s.track >> 24 & 0xffffff = s.track & 0xffffff THEN 'process' ELSE 'thread' END
-         WHEN 'before' THEN 'before the first event'
-         WHEN 'wake' THEN 'waking up from ' || s.name
-         WHEN 'launch' THEN 'launch of ' || s.name
-         WHEN 'queue' THEN 'between operations of a stream'
-         ELSE s.name || CASE WHEN s.is_timeout THEN ' (timeout)' ELSE '' END END AS cause
+       path_cause(s.kind, s.track, s.name, s.is_timeout) AS cause
 FROM PATH_PLACED AS s LEFT JOIN PATH_STREAMS AS t ON t.track = s.track;

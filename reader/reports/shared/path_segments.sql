@@ -5,16 +5,7 @@ DROP TABLE IF EXISTS temp.PATH_SEGMENTS;
 CREATE TEMP TABLE PATH_SEGMENTS AS
 SELECT s.goal, s.number, s.start, s."end", s."end" - s.start AS ns, s.kind, s.track, s.how, s.source, s.chain, s.gap_start, s.gap_end,
        CASE WHEN s.track > 0 THEN s.track >> 24 & 0xffffff ELSE t.process & 0xffffff END AS pid, CASE WHEN s.track > 0 THEN s.track & 0xffffff END AS tid, t.stream,
-       CASE s.kind
-         WHEN 'between' THEN 'computing'
-         WHEN 'runnable' THEN 'runnable, no CPU'
-         WHEN 'off' THEN 'off the CPU, in no recorded call'
-         WHEN 'begin' THEN 'start of ' || CASE WHEN s.track >> 24 & 0xffffff = s.track & 0xffffff THEN 'process' ELSE 'thread' END
-         WHEN 'before' THEN 'before the first event'
-         WHEN 'wake' THEN 'waking up from ' || s.name
-         WHEN 'launch' THEN 'launch of ' || s.name
-         WHEN 'queue' THEN 'between operations of a stream'
-         ELSE s.name || CASE WHEN s.is_timeout THEN ' (timeout)' ELSE '' END END AS cause
+       path_cause(s.kind, s.track, s.name, s.is_timeout) AS cause
 FROM critical_path AS s LEFT JOIN PATH_STREAMS AS t ON t.track = s.track;
 
 -- Places of CPU samples in the segments, and their parts of them.

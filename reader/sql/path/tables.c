@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "common/array.h"
 #include "reader/sql/path/sums.h"
@@ -242,8 +243,7 @@ static void result_number(
 		sqlite3_result_int64(out, path_number(g, c));
 }
 
-static void track_column(
-	sqlite3_context *out, const struct path_graph *g, const struct path_track *t, int column)
+static void track_column(sqlite3_context *out, const struct path_track *t, int column)
 {
 	switch (column) {
 	case 0:
@@ -261,7 +261,6 @@ static void track_column(
 				: column == 4 ? t->context
 					      : t->stream);
 	}
-	(void)g;
 }
 
 /* The object of a call, as far as others can have the same: that of calls of descriptors is their
@@ -471,7 +470,7 @@ static int path_column(sqlite3_vtab_cursor *cursor, sqlite3_context *out, int co
 		sum_column(c, out, column);
 		break;
 	default:
-		track_column(out, g, &g->tracks[c->track], column);
+		track_column(out, &g->tracks[c->track], column);
 	}
 	return SQLITE_OK;
 }
@@ -539,6 +538,38 @@ static void shared_destroy(void *table)
 	free(s);
 }
 
+/* SQL: path_cause(kind, track, name, is_timeout), the cause of a segment in words. */
+static void path_cause(sqlite3_context *out, int count, sqlite3_value **v)
+{
+	static const struct {
+		const char *kind, *cause;
+		bool has_name; /* the name of the call or operation follows */
+	} causes[] = {{"between", "computing", false}, {"runnable", "runnable, no CPU", false},
+		{"off", "off the CPU, in no recorded call", false},
+		{"before", "before the first event", false}, {"wake", "waking up from ", true},
+		{"launch", "launch of ", true}, {"queue", "between operations of a stream", false}};
+	const char *kind = (const char *)sqlite3_value_text(v[0]);
+	const char *name = (const char *)sqlite3_value_text(v[2]);
+	const int64_t track = sqlite3_value_int64(v[1]);
+	const char *before = "", *after = sqlite3_value_int(v[3]) ? " (timeout)" : "";
+	(void)count;
+	if (kind && !strcmp(kind, "begin")) {
+		const bool is_first = (track >> 24 & 0xffffff) == (track & 0xffffff);
+		result_text(out, is_first ? "start of process" : "start of thread");
+		return;
+	}
+	for (size_t i = 0; kind && i < sizeof(causes) / sizeof(causes[0]); i++) {
+		if (strcmp(kind, causes[i].kind))
+			continue;
+		before = causes[i].cause;
+		after = "";
+		name = causes[i].has_name ? name : "";
+	}
+	if (name)
+		sqlite3_result_text(
+			out, sqlite3_mprintf("%s%s%s", before, name, after), -1, sqlite3_free);
+}
+
 int path_tables_add(struct sql *s)
 {
 	struct shared *shared = calloc(1, sizeof(*shared));
@@ -550,6 +581,10 @@ int path_tables_add(struct sql *s)
 		code = sqlite3_create_module_v2(s->connection, names[i], &module,
 			&shared->tables[i], i == TABLES - 1 ? shared_destroy : NULL);
 	}
+	if (!code)
+		code = sqlite3_create_function(s->connection, "path_cause", 4,
+			SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_DIRECTONLY, NULL, path_cause,
+			NULL, NULL);
 	return code ? -ENOMEM : 0;
 }
 
