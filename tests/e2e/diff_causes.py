@@ -3,6 +3,7 @@
 """Check the causes that `trace diff` names: whether the code of a function changed (hashes of compiled functions, which may move), what a kernel needs, numbers of
 calls, a busier machine.
 """
+import html
 import json
 import os
 import random
@@ -140,23 +141,37 @@ def causes_are_named():
 def clocks_are_named():
     path = os.path.join(lib.folder(), "clocks.sqlite")
     c = sqlite3.connect(path)
-    c.execute("CREATE TABLE LIBTRACE_GPU_SAMPLE (gpu INTEGER, smClockMhz INTEGER, utilizationPercent INTEGER)")
-    c.executemany("INSERT INTO LIBTRACE_GPU_SAMPLE VALUES (?, ?, ?)", [(0, 210, 0), (0, 1410, 90), (0, 1290, 80), (0, 1395, 70), (1, 0, 50)])
+    c.execute("CREATE TABLE LIBTRACE_GPU_SAMPLE (gpu INTEGER, smClockMhz INTEGER, utilizationPercent INTEGER, reported INTEGER, throttleReasons INTEGER)")
+    c.executemany("INSERT INTO LIBTRACE_GPU_SAMPLE VALUES (?, ?, ?, 63, ?)", [(0, 210, 0, 1), (0, 1410, 90, 0), (0, 1290, 80, 4), (0, 1395, 70, 2), (1, 0, 50, 4)])
+    c.execute("CREATE TABLE LIBTRACE_HOST_SAMPLE (clockMhz INTEGER, reported INTEGER)")
+    c.executemany("INSERT INTO LIBTRACE_HOST_SAMPLE VALUES (?, ?)", [(3000, 2), (3400, 2), (0, 1)])
     c.commit()
     c.close()
-    found = profile.read(path, path).facts
-    tap.ok({n: v for n, v in found.items() if n.startswith(fingerprint.CLOCK)} == {f"{fingerprint.CLOCK}0": "1395"}, "the clock of a GPU is that while it has work", found)
+    found = {n: v for n, v in profile.read(path, path).facts.items() if n.startswith(fingerprint.SAMPLED)}
+    tap.ok(found == {f"{fingerprint.CLOCK}0": "1395", f"{fingerprint.HELD}0": "25", fingerprint.CPU_CLOCK: "3200"},
+           "the clock of a GPU is that while it has work; it is throttled in a part of all samples; the mean clock of the CPUs", found)
 
-    def named(before, after, kernel_ns):
-        sides = [runs_of(seed=seed, kernel={"hash": "a"}, kernel_ns=ns) for seed, ns in ((1, 1e6), (2, kernel_ns))]
-        for side, mhz in zip(sides, (before, after)):
+    def named(before, after, kernel_ns, ns=1e9):
+        sides = [runs_of(seed=seed, kernel={"hash": "a"}, kernel_ns=kernel, code={"hash": "b"}, ns=spent) for seed, kernel, spent in ((1, 1e6, 1e9), (2, kernel_ns, ns))]
+        for side, facts in zip(sides, (before, after)):
             for p in side:
-                p.facts = {f"{fingerprint.CLOCK}0": str(mhz)}
+                p.facts = {fact: str(value) for fact, value in zip((f"{fingerprint.CLOCK}0", f"{fingerprint.HELD}0", fingerprint.CPU_CLOCK), facts)}
         c = compare.compare(*sides, compare.Options())
-        return [f.cause for f in c.of("worse", "better") if f.key.kind == "kernel"], [d.name for d in c.differences]
+        return {f.key.kind: f.cause for f in c.of("worse", "better") if f.key.kind in ("kernel", "function", "process")}, c
 
-    tap.ok(named(1410, 1290, 1.1e6) == (["same code; clock of GPU 0 1410 -> 1290 MHz"], []), "a lower clock", named(1410, 1290, 1.1e6))
-    tap.ok(named(1410, 1400, 1.1e6) == (["same code"], []) and named(1290, 1410, 1.1e6) == (["same code"], []), "not one that explains nothing", named(1290, 1410, 1.1e6))
+    found, c = named((1410, 0), (1290, 31), 1.1e6)
+    text = "clock of GPU 0 1410 -> 1290 MHz; GPU 0 throttled for 0 % -> 31 % of the run"
+    tap.ok(found == {"kernel": f"same code, slower; {text}"} and not c.differences, "a lower clock of a throttled GPU is the cause", found)
+    tap.ok(f"machine: {text}" in formats.text(c, False) and f"machine: {text}" in formats.markdown(c, False) and f"machine: {html.escape(text)}" in formats.as_html(c, False)
+           and json.loads(formats.as_json(c, False))["machine"] == text.split("; ") and f'name="machine" value="{html.escape(text)}"' in formats.junit(c, False), "all formats have it", c.machine)
+    found, c = named((1410, 31), (1410, 31), 1e6)
+    tap.ok(not found and c.machine == ["GPU 0 throttled for 31 % -> 31 % of the run"], "a throttled GPU is a fact of the verdict where nothing changed", (found, c.machine))
+    for before, after in (((1410,), (1400,)), ((1290,), (1410,)), ((1410, 0), (1410, 3))):
+        found, _ = named(before, after, 1.1e6)
+        tap.ok(found == {"kernel": "same code"}, f"what explains nothing is no cause: {before} {after}", found)
+    found, c = named((1410, 0, 3400), (1410, 0, 2800), 1e6, 1.2e9)
+    text = "clock of the CPUs 3400 -> 2800 MHz"
+    tap.ok(found == {"function": f"same code, slower; {text}", "process": text} and c.machine == [text], "a lower clock of the CPUs is the cause of processor times", (found, c.machine))
 
 
 def reports_and_stores_hold_the_facts():

@@ -20,12 +20,13 @@ MS = 1_000_000
 class Run(made.Run):
     """A run with the kernel's counters of its only thread, and calls that move bytes."""
 
-    def __init__(self, seed, cpu_ms=20.0, delay_ms=1.0, blocked_ms=5.0, faults=1000, written=4096, system=0.2, has_counters=True):
+    def __init__(self, seed, cpu_ms=20.0, delay_ms=1.0, blocked_ms=5.0, faults=1000, written=4096, system=0.2, has_counters=True, steal=None):
         super().__init__(seed)
+        self.steal = steal  # part of the CPUs' time that the hypervisor took; None = no readings of the machine
         self.faults, self.system, self.has_counters = int(faults * self.chance.lognormvariate(0, 0.005)), system, has_counters
         self.spent, self.delay, self.blocked = (int(ms * MS * self.chance.lognormvariate(0, 0.01)) for ms in (cpu_ms, delay_ms, blocked_ms))
         self.calls = [(2000 + n, 2500 + n, 27, made.GLOBAL_TID, self.id("write"), written, 0) for n in range(50)]
-        self.now = self.spent + self.delay + self.blocked
+        self.now = self.spent + self.delay + self.blocked + int((steal or 0) * self.spent)
 
     def write(self, path, of_libtrace=True):
         super().write(path, of_libtrace)
@@ -36,6 +37,11 @@ class Run(made.Run):
             more = 0 if self.system is None else samples.SYSTEM_KNOWN
             c.executemany("INSERT INTO LIBTRACE_THREAD_TIME VALUES (?, ?, ?, ?, ?, 0, 0, ?, 0, ?)",
                           [(0, made.GLOBAL_TID, 13 | more, 0, 0, 0, 0), (self.now, made.GLOBAL_TID, 14 | more, self.spent, self.delay, self.faults, int((self.system or 0) * self.spent))])
+        if self.steal is not None:
+            c.execute("CREATE TABLE LIBTRACE_MACHINE_TIME (timestamp INTEGER, globalTid INTEGER, busy INTEGER, idle INTEGER, steal INTEGER)")
+            busy, before = 1000 * MS, self.chance.randrange(1, 1 << 50)
+            c.executemany("INSERT INTO LIBTRACE_MACHINE_TIME VALUES (?, ?, ?, 5, ?)",
+                          [(0, made.GLOBAL_TID, 7, before), (self.now, made.GLOBAL_TID, 7 + busy, before + int(self.steal * busy))])
         c.commit()
         c.close()
         return path
@@ -68,6 +74,18 @@ def the_machines_share_is_told_apart():
     tap.ok(c.verdict == compare.WORSE and changed == {samples.UNDISTURBED: "worse", samples.BLOCKED: "changed"}, "longer waits for events are named", f"{c.reason} {changed}")
     c, changed = compared({"has_counters": False}, {})
     tap.ok(c.verdict == compare.OK and not changed, "runs with and without the counters are compared by what both have", f"{c.reason} {changed}")
+
+
+def time_that_a_hypervisor_takes_is_told_apart():
+    c, changed = compared({"steal": 0.02}, {"steal": 0.3})
+    tap.ok(c.verdict == compare.OK and changed == {samples.STEAL: "changed"} and not c.findings[0].cause, "time that a hypervisor takes is no change of the program", f"{c.reason} {changed}")
+    tap.ok(c.machine == ["the hypervisor took 1.0 % -> 29.0 % of the processor time"], "the verdict says how much it was at least", c.machine)
+    c, changed = compared({"steal": 0.06}, {"steal": 0.3, "cpu_ms": 24})
+    tap.ok(c.verdict == compare.WORSE and changed.get(samples.UNDISTURBED) == "worse" and changed.get(functions.CPU) == "worse", "a slower program is worse beside it", changed)
+    c, changed = compared({}, {"steal": 0.0})
+    tap.ok(c.verdict == compare.OK and not changed and not c.machine, "runs without readings of the machine are compared by what both have", f"{c.reason} {changed} {c.machine}")
+    c, changed = compared({"steal": 0.0}, {"steal": 0.0})
+    tap.ok(all(f.metric != samples.STEAL for f in c.findings), "a machine without a hypervisor has no such metric")
 
 
 def page_faults_and_bytes_are_compared():
@@ -165,4 +183,4 @@ def a_recorded_run_has_them():
     tap.ok(sum(i.bytes for k, i in found.items.items() if k.name == "write") == 2, "and the bytes that it wrote", [(k, i) for k, i in found.items.items() if k.kind == "call"])
 
 
-lib.main(the_machines_share_is_told_apart, page_faults_and_bytes_are_compared, user_and_system_time_are_apart, a_store_keeps_the_metrics, older_stores_are_extended_and_newer_ones_refused, a_recorded_run_has_them)
+lib.main(the_machines_share_is_told_apart, time_that_a_hypervisor_takes_is_told_apart, page_faults_and_bytes_are_compared, user_and_system_time_are_apart, a_store_keeps_the_metrics, older_stores_are_extended_and_newer_ones_refused, a_recorded_run_has_them)

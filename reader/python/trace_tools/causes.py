@@ -7,7 +7,7 @@ import statistics
 from typing import TYPE_CHECKING
 
 from . import fingerprint, functions
-from .samples import DELAY, FAULTS
+from .samples import DELAY, FAULTS, MODES, STEAL
 
 if TYPE_CHECKING:
     from .compare import Comparison, Finding
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 HASH, LAUNCH = "hash", ("registers", "local memory", "block", "occupancy")
 FAULT_NS = 250  # least processor time of a page fault
 LEAST_CLOCK = 0.02  # least change of a clock
+LEAST_HELD, LEAST_STEAL = 5.0, 1.0  # percent of a run, or change of it, that is worth a word
 FAULTS_PART = 0.1  # least part of a change that page faults explain
 
 
@@ -62,22 +63,74 @@ def faults_text(comparison: Comparison, finding: Finding) -> list[str]:
     return []
 
 
-def clock_text(comparison: Comparison, finding: Finding) -> list[str]:
-    """Return how the clocks of GPUs changed, if they explain that a kernel takes longer, or less long."""
-    if finding.key.kind != "kernel" or finding.metric == "count":
-        return []
-    found = []
-    for name in sorted({n for p in comparison.base for n in p.facts if n.startswith(fingerprint.CLOCK)}):
-        sides = [[int(p.facts[name]) for p in side if name in p.facts] for side in (comparison.base, comparison.other)]
-        before, after = (statistics.median(values) if values else 0 for values in sides)
-        if (
-            before
-            and after
-            and abs(after / before - 1) >= LEAST_CLOCK
-            and (after < before) == (finding.result == "worse")
-        ):
-            found.append(f"clock of {name.removeprefix('sampled clock of ')} {before:.0f} -> {after:.0f} MHz")
+def medians(comparison: Comparison, prefix: str) -> dict[str, tuple[float, float]]:
+    """Return the medians over the runs of both sides of the numeric facts with a prefix that both sides have: {the
+    rest of the name: (base, other)}.
+    """
+    sides = comparison.base, comparison.other
+    found: dict[str, tuple[float, float]] = {}
+    for name in sorted({n for p in comparison.base for n in p.facts if n.startswith(prefix)}):
+        before, after = ([float(p.facts[name]) for p in side if name in p.facts] for side in sides)
+        if after:
+            found[name.removeprefix(prefix)] = statistics.median(before), statistics.median(after)
     return found
+
+
+def clocks(comparison: Comparison, prefix: str, what: str) -> list[tuple[str, bool]]:
+    """Return the clocks that changed, in words, and whether they became slower."""
+    return [
+        (f"clock of {what}{name} {before:.0f} -> {after:.0f} MHz", after < before)
+        for name, (before, after) in medians(comparison, prefix).items()
+        if before and abs(after / before - 1) >= LEAST_CLOCK
+    ]
+
+
+def throttling(comparison: Comparison) -> dict[str, str]:
+    """Return for how much of the run the GPUs were throttled: {number of a GPU: text}, if it is worth a word."""
+    return {
+        name: f"throttled for {before:.0f} % -> {after:.0f} % of the run"
+        for name, (before, after) in medians(comparison, fingerprint.HELD).items()
+        if max(before, after) >= LEAST_HELD
+    }
+
+
+def steal_text(comparison: Comparison) -> list[str]:
+    """Return which part of the programs' processor time the hypervisor took, in addition, if it is worth a word."""
+
+    def percent(profiles: list[Profile]) -> float:
+        shares = [
+            100 * sum(i.more[STEAL] for i in items) / max(sum(i.cpu_ns for i in items), 1)
+            for items in ([i for i in p.items.values() if STEAL in i.more] for p in profiles)
+            if items
+        ]
+        return statistics.median(shares) if shares else 0.0
+
+    before, after = percent(comparison.base), percent(comparison.other)
+    if max(before, after) < LEAST_STEAL:
+        return []
+    return [f"the hypervisor took {before:.1f} % -> {after:.1f} % of the processor time"]
+
+
+def machine_lines(comparison: Comparison) -> list[str]:
+    """Return what the machine did in the runs, whether or not it explains anything: clocks that changed, throttled
+    GPUs, time that a hypervisor took.
+    """
+    changed = clocks(comparison, fingerprint.CLOCK, "GPU ") + clocks(comparison, fingerprint.CPU_CLOCK, "the CPUs")
+    held = [f"GPU {name} {text}" for name, text in throttling(comparison).items()]
+    return [text for text, _ in changed] + held + steal_text(comparison)
+
+
+def clock_text(comparison: Comparison, finding: Finding) -> list[str]:
+    """Return how the clocks changed, if they explain that a kernel, or a processor time, is longer or less long."""
+    if finding.key.kind == "kernel" and finding.metric != "count":
+        found = clocks(comparison, fingerprint.CLOCK, "GPU ")
+        held = [f"GPU {name} {text}" for name, text in throttling(comparison).items()]
+    elif finding.metric in (functions.CPU, *MODES):
+        found, held = clocks(comparison, fingerprint.CPU_CLOCK, "the CPUs"), []
+    else:
+        return []
+    explains = [text for text, is_slower in found if is_slower == (finding.result == "worse")]
+    return explains + held if explains else []
 
 
 def calls_text(comparison: Comparison, finding: Finding) -> list[str]:
@@ -89,13 +142,17 @@ def calls_text(comparison: Comparison, finding: Finding) -> list[str]:
 
 
 def machine_text(comparison: Comparison, finding: Finding) -> list[str]:
-    """Return whether the machine was busier."""
+    """Return whether the machine, or its hypervisor, was busier."""
     if finding.metric not in ("typical (ns)", "total (ns)", "without waits for a CPU (ns)"):
         return []
-    for f in comparison.findings:
-        if f.metric == DELAY and f.key.program == finding.key.program and f.result == "changed" and f.other > f.base:
-            return ["more waiting for a CPU: the machine was busier"]
-    return []
+    grown = {
+        f.metric
+        for f in comparison.of("changed")
+        if f.metric in (DELAY, STEAL) and f.key.program == finding.key.program and f.other > f.base
+    }
+    return ["more waiting for a CPU: the machine was busier"] * (DELAY in grown) + [
+        "the hypervisor took more of the time"
+    ] * (STEAL in grown)
 
 
 def cause(comparison: Comparison, finding: Finding) -> str:
@@ -105,5 +162,8 @@ def cause(comparison: Comparison, finding: Finding) -> str:
         code[0] = "same code, more work"
     if finding.metric == functions.CPU and finding.key.kind == "function" and code == ["same code"]:
         code = ["same code: more work, or slower"]
-    texts = (library_text, faults_text, clock_text, machine_text)
-    return "; ".join([*code, *calls, *(text for find in texts for text in find(comparison, finding))])
+    slower = clock_text(comparison, finding)
+    if slower and not calls and code[:1] and code[0].startswith("same code"):
+        code[0] = "same code, slower" if finding.result == "worse" else "same code, faster"
+    texts = (library_text, faults_text, machine_text)
+    return "; ".join([*code, *calls, *slower, *(text for find in texts for text in find(comparison, finding))])

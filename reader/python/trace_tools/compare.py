@@ -15,7 +15,7 @@ from . import causes, fingerprint, functions, renames, statistics
 from .fingerprint import Difference
 from .profile import KINDS, Item, Key, Profile, split_path
 from .renames import full_path, median_of, presence
-from .samples import BLOCKED, DELAY, FAULTS, LOADS, MODES, MORE, PROCESS_METRICS, UNDISTURBED
+from .samples import BLOCKED, DELAY, FAULTS, LOADS, MODES, MORE, PROCESS_METRICS, STEAL, UNDISTURBED
 from .statistics import Reals
 
 OK, WORSE, CANNOT_TELL = 0, 1, 2
@@ -34,6 +34,7 @@ METRICS: collections.defaultdict[str, tuple[str, ...]] = collections.defaultdict
     device=(TOTAL,),
     copy=(COUNT, TYPICAL, TOTAL, BYTES),
     memory=(COUNT, BYTES),
+    allocation=(COUNT, BYTES),
     wait=(COUNT, TOTAL),
 )
 # Time metrics of items with a smaller share of the run than this are not compared; decided over all runs of both sides,
@@ -88,6 +89,7 @@ class Comparison:
     differences: list[Difference] = dataclasses.field(default_factory=list)
     problems: list[tuple[str, str, str]] = dataclasses.field(default_factory=list)  # (side, path, text)
     notes: list[str] = dataclasses.field(default_factory=list)
+    machine: list[str] = dataclasses.field(default_factory=list)  # what the machine did, in words
     tested: int = 0
     decidable: bool = True  # whether enough runs were compared to find a metric whose sides do not overlap
     functions: int = 0  # of `tested`
@@ -180,7 +182,7 @@ class Table:
         typical_totals = numpy.median(values[TOTAL], axis=0)
         missing: dict[str, npt.NDArray[numpy.bool_]] = {m: numpy.isnan(v) for m, v in values.items()}
         nothing = {
-            m: numpy.all(missing[m], axis=0) | ((m in (BYTES, functions.CPU)) & ~v.any(axis=0))
+            m: numpy.all(missing[m], axis=0) | ((m in (BYTES, functions.CPU, STEAL)) & ~v.any(axis=0))
             for m, v in values.items()
         }
         partly = {m: numpy.any(v, axis=0) for m, v in missing.items()}
@@ -227,7 +229,7 @@ def direction(finding: Finding) -> tuple[str, str]:
     """Return the result of an increase, and that of a decrease, of the metric."""
     if finding.metric == COUNT and finding.key.kind == "range":
         return "changed", "changed"  # an additional range is only an additional annotation
-    if finding.metric in (DELAY, BLOCKED, LOADS):
+    if finding.metric in (DELAY, BLOCKED, STEAL, LOADS):
         return "changed", "changed"  # causes of other changes; the machine's part in them is unknown
     return "worse", "better"
 
@@ -292,7 +294,7 @@ def impact(f: Finding, profiles: list[Profile]) -> float:
     """Return the ns of a run that a finding accounts for; the report is ordered by it."""
     if f.metric in (TYPICAL, UNDISTURBED):
         return abs(f.other - f.base) * max(median_of(profiles, f.key, "count"), 1)
-    if f.metric in (TOTAL, functions.CPU, *MODES, DELAY, BLOCKED):
+    if f.metric in (TOTAL, functions.CPU, *MODES, DELAY, BLOCKED, STEAL):
         return abs(f.other - f.base)
     total, count = (median_of(profiles, f.key, field) for field in ("total_ns", "count"))
     return total / count * abs(f.other - f.base) if f.metric == COUNT and count else 0.0
@@ -422,6 +424,7 @@ def compare(
     """
     c = Comparison(base, other, options)
     c.differences = fingerprint.differences(base, other)
+    c.machine = causes.machine_lines(c)
     c.problems = [
         (side, p.path, text)
         for side, profiles in (("base", base), ("other", other))

@@ -69,7 +69,10 @@ SECRET = re.compile(
     r"|(?<![a-z0-9])((api|access|private)[^a-z0-9]+key|mysql[^a-z0-9]+pwd))(?![a-z0-9])"
 )  # the same list as in common/redact.c
 BUILD_ID, LIBRARY = "build-id ", "library "  # prefixes of facts; the library's name follows
-CLOCK = "sampled clock of GPU "  # prefix of a fact; the number of NVML follows
+SAMPLED = "sampled "  # prefix of facts from samples of the machine, which differ a little between all runs
+CLOCK, HELD = f"{SAMPLED}clock of GPU ", f"{SAMPLED}throttling of GPU "  # MHz, percent; the number of NVML follows
+CPU_CLOCK = f"{SAMPLED}clock of the CPUs"  # MHz
+HELD_REASONS = 0x6EC  # NVML's bits of throttling, as in reader/reports/shared/gpu_clocks.sql
 # The version in the name of a library's file: libz.so.1.2.13, libfoo-1.2.so.
 VERSIONED = re.compile(
     r"(?P<name>[^()\[\]]+?\.so)\.(?P<version>\d+(\.\w+)*)|(?P<stem>[^()\[\]]+?)-(?P<number>\d+(\.\d+)+)\.so"
@@ -163,15 +166,27 @@ def read_devices(db: Database, facts: dict[str, str]) -> None:
 
 
 def read_clocks(db: Database, facts: dict[str, str]) -> None:
-    """Read the clock of each GPU in MHz, the median of the samples with a kernel on it."""
+    """Read the clock of each GPU, the median of the samples with a kernel on it; for how much of the run it was
+    throttled; and the mean clock of the CPUs.
+    """
+    gpus, host = "LIBTRACE_GPU_SAMPLE", "LIBTRACE_HOST_SAMPLE"
     clocks: collections.defaultdict[int, list[int]] = collections.defaultdict(list)
     for gpu, mhz in db.rows(
-        "LIBTRACE_GPU_SAMPLE",
-        "SELECT gpu, smClockMhz FROM LIBTRACE_GPU_SAMPLE WHERE smClockMhz > 0 AND utilizationPercent > 0",
+        gpus, f"SELECT gpu, smClockMhz FROM {gpus} WHERE smClockMhz > 0 AND utilizationPercent > 0"
     ):
         clocks[int(gpu)].append(int(mhz))
     for gpu, values in clocks.items():
         facts[f"{CLOCK}{gpu}"] = str(statistics.median_low(values))
+    if db.has(gpus, "throttleReasons"):
+        for gpu, percent in db.rows(
+            gpus,
+            f"SELECT gpu, 100 * avg(throttleReasons & {HELD_REASONS} <> 0) FROM {gpus} WHERE reported & 32 GROUP BY 1",
+        ):
+            if int(gpu) in clocks:
+                facts[f"{HELD}{gpu}"] = f"{percent:.0f}"
+    for (mhz,) in db.rows(host, f"SELECT avg(clockMhz) FROM {host} WHERE reported & 2"):
+        if mhz:
+            facts[CPU_CLOCK] = f"{mhz:.0f}"
 
 
 def library(file: str) -> tuple[str, str]:
@@ -236,7 +251,7 @@ def differences(base: list[Profile], other: list[Profile]) -> list[Difference]:
     found = []
     names = sorted({name for profile in base + other for name in profile.facts})
     for name in names:
-        if name in RESTLESS or name.startswith(CLOCK):
+        if name in RESTLESS or name.startswith(SAMPLED):
             continue
         sides = [sorted({profile.facts.get(name, "not known") for profile in side}) for side in (base, other)]
         if name.startswith((BUILD_ID, LIBRARY)) and same_where_known(*sides):

@@ -133,6 +133,7 @@ def head(comparison: Comparison) -> list[str]:
         f"{'differs, critical: ' if d.refuses else 'differs: '}{d.name}: {d.base} -> {d.other}"
         for d in comparison.differences
     ]
+    lines += [f"machine: {'; '.join(comparison.machine)}"] if comparison.machine else []
     known = [f for f in comparison.of("worse", "better") if f.cause]
     lines += [f"cause: {title(f.key)}, {f.metric} {percent(f.ratio)}: {f.cause}" for f in known[:CAUSES]]
     lines += [f"{side} run '{path}': {text}" for side, path, text in comparison.problems]
@@ -230,6 +231,7 @@ def json_of(comparison: Comparison, chosen: list[Finding]) -> str:
                 "differences": [d._asdict() for d in comparison.differences],
                 "problems": [{"side": s, "path": p, "text": t} for s, p, t in comparison.problems],
                 "notes": comparison.notes,
+                "machine": comparison.machine,
                 "plan": [
                     {"kind": f.key.kind, "path": f.key.path, "name": f.key.name, "metric": f.metric, "runs": runs}
                     for f, runs in sequential.plans(comparison, sequential.SEE, comparison.options.alpha)
@@ -286,6 +288,9 @@ def junit(comparison: Comparison, everything: bool) -> str:
         errors=str(int(comparison.verdict == 2)),
         skipped=str(len(few)),
     )
+    if comparison.machine:
+        facts = xml.SubElement(suite, "properties")
+        xml.SubElement(facts, "property", name="machine", value=xml_text("; ".join(comparison.machine)))
     whole = xml.SubElement(suite, "testcase", classname="trace.diff", name="comparable")
     if comparison.verdict == 2:
         xml.SubElement(whole, "error", message=xml_text(comparison.reason))

@@ -169,8 +169,16 @@ def settle_field(runs: list[Profile], kinds: tuple[str, ...], field: str) -> Non
             setattr(item, field, 0)
 
 
+def settle_allocations(runs: list[Profile]) -> None:
+    """Remove the allocations if some runs have device memory and none of them: older versions did not store them."""
+    kinds = [{k.kind for k in p.items} for p in runs]
+    if any("memory" in found and "allocation" not in found for found in kinds):
+        drop(runs, "allocation")
+
+
 def settle(base: list[Profile], other: list[Profile]) -> list[str]:
     """Remove items that cannot be compared, because some runs lack them. Return notes about that."""
+    settle_allocations(base + other)
     settle_field(base + other, ("call", "wait"), "bytes")
     settle_field(base + other, ("range",), "cpu_ns")
     settle_field(base + other, ("device",), "total_ns")

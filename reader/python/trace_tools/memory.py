@@ -3,7 +3,7 @@
 
 Device memory is that of cudaMalloc() and the like, not pinned or managed memory, as in reader/reports/shared/
 cuda_memory.sql. The path of a holder is that of the NVTX ranges around its allocation, its name the innermost function
-of the callchain outside of CUDA's own libraries.
+of the callchain outside of CUDA's own libraries. All allocations of CUDA, in any kind of memory, are counted as well.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 TABLE = "CUDA_GPU_MEMORY_USAGE_EVENTS"
 ON_DEVICE = "(2, 3, 5)"  # nsys's numbers of the kinds device, array, device static
 OF_CUDA = ("libcuda", "libcupti")  # beginnings of the names of CUDA's libraries; libcuda: also libcudart
+KINDS = dict(enumerate(("pageable", "pinned", "device", "array", "managed", "device static")))  # nsys's numbers
 PEAK, LEFT = "[peak]", "[never released]"
 
 
@@ -87,16 +88,29 @@ def peaks_of(events: list[Row]) -> tuple[dict[tuple[int, int], int], Use]:
     return found, use
 
 
+def read_allocations(reader: Reader, known: dict[tuple[int, int], tuple[str, str]]) -> None:
+    """Add the number and bytes of the allocations in each range, by the kind of memory."""
+    for pid, correlation, kind, count, size in reader.db.rows(
+        TABLE,
+        f"SELECT globalPid, coalesce(correlationId, 0), memKind, count(*), sum(max(bytes, 0)) FROM {TABLE} "
+        "WHERE memoryOperationType = 0 AND globalPid IS NOT NULL GROUP BY 1, 2, 3",
+    ):
+        path, _ = known.get((pid >> 24, correlation), ("", ""))
+        key = Key("allocation", reader.program(pid >> 24), path, f"{KINDS.get(kind, 'unknown')} memory")
+        reader.profile.items.setdefault(key, Item()).add(Item(count, bytes=size))
+
+
 def read(reader: Reader) -> None:
-    """Add the items of the kind "memory" to the profile of a reader whose ranges have been read."""
+    """Add the items of device memory and allocations to the profile of a reader whose ranges have been read."""
+    if TABLE not in reader.db.tables:
+        return
+    known = holders(reader)
+    read_allocations(reader, known)
     events = reader.db.rows(
         TABLE,
         "SELECT globalPid, coalesce(deviceId, 0), memoryOperationType, address, bytes, coalesce(correlationId, 0) "
         f"FROM {TABLE} WHERE memKind IN {ON_DEVICE} AND globalPid IS NOT NULL ORDER BY start, rowid",
     )
-    if not events:
-        return
-    known = holders(reader)
 
     def put(process: int, path: str, name: str, allocations: Iterable[Allocation]) -> None:
         item = reader.profile.items.setdefault(Key("memory", reader.program(process), path, name), Item())

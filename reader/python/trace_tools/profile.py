@@ -45,6 +45,7 @@ KINDS = {
     "kernel": "kernel",
     "copy": "copy",
     "memory": "device memory at the peak",
+    "allocation": "allocation",
     "sync": "device wait",
     "api": "CUDA call",
     "call": "OS runtime call",

@@ -25,17 +25,19 @@ if TYPE_CHECKING:
 # Metrics of a process that its threads have together (Item.more), where the kernel's counters were read.
 PROCESS_METRICS = (
     DELAY := "waits for a CPU (ns)",
+    STEAL := "taken by the hypervisor (ns)",
     BLOCKED := "waits for events (ns)",
     FAULTS := "page faults",
     LOADS := "page faults with input",
 )
 MODES = (USER := "user time (ns)", SYSTEM := "system time (ns)")  # of a process or thread (Item.more)
-UNDISTURBED = "without waits for a CPU (ns)"  # wall time of a process, without its main thread's waits for a CPU
+UNDISTURBED = "without waits for a CPU (ns)"  # wall time of a process, without DELAY and STEAL of its main thread
 MORE = (*PROCESS_METRICS, *MODES, UNDISTURBED)  # all metrics of Item.more
 RUN_DELAY_KNOWN, FAULTS_KNOWN, SYSTEM_KNOWN = 4, 8, 32  # bits of LIBTRACE_THREAD_TIME.which
 HASHED = 100  # most functions of a run whose code is hashed
 FUNCTIONS = 2000  # most functions of a run; those with the fewest samples are left out
 THREADS = 200  # most names of threads of a run
+TICK_NS = 10_000_000  # the kernel counts in such ticks what a hypervisor took
 
 
 @dataclasses.dataclass
@@ -245,16 +247,33 @@ def counters(reader: Reader, which: int, *columns: str) -> list[Row]:
     )
 
 
+def steal_shares(reader: Reader) -> dict[int, float]:
+    """Return for each process (globalTid >> 24) the time that the hypervisor took for each ns in which a CPU ran
+    something. It is known of all CPUs together, during the life of the process, to a tick: this is the least.
+    """
+    table = "LIBTRACE_MACHINE_TIME"
+    rows = reader.db.rows(
+        table,
+        f"SELECT globalTid >> 24, max(busy) - min(busy), max(steal) - min(steal) FROM {table} "
+        "WHERE globalTid IS NOT NULL GROUP BY 1 HAVING count(*) > 1",
+    )
+    return {process: max(steal - TICK_NS, 0) / busy for process, busy, steal in rows if busy > 0}
+
+
 def read_waits(reader: Reader) -> None:
     """Add waits and page faults to the processes: the kernel's counters of their threads."""
     more: collections.defaultdict[str, collections.Counter[str]] = collections.defaultdict(collections.Counter)
-    main_delay: collections.Counter[str] = collections.Counter()
+    main_away: collections.Counter[str] = collections.Counter()  # ns for which the machine kept main threads waiting
+    shares = steal_shares(reader)
     for tid, lived, cpu, delay in counters(reader, RUN_DELAY_KNOWN, "cpuTime", "runDelay"):
         found, program = more[reader.program(tid >> 24)], reader.program(tid >> 24)
+        stolen = round(cpu * shares.get(tid >> 24, 0.0))
         found[DELAY] += delay
-        found[BLOCKED] += max(lived - cpu - delay, 0)
+        found[BLOCKED] += max(lived - cpu - delay - stolen, 0)
+        if tid >> 24 in shares:
+            found[STEAL] += stolen
         if tid & 0xFFFFFF == tid >> 24 & 0xFFFFFF:
-            main_delay[program] += delay
+            main_away[program] += delay + stolen
     for tid, _, minor, major in counters(reader, FAULTS_KNOWN, "minorFaults", "majorFaults"):
         found = more[reader.program(tid >> 24)]
         found[FAULTS] += minor
@@ -263,8 +282,8 @@ def read_waits(reader: Reader) -> None:
         item = reader.profile.items.get(Key("process", program, "", program))
         if item:
             item.more |= {name: float(value) for name, value in metrics.items()}
-            if program in main_delay:
-                item.more[UNDISTURBED] = max(item.total_ns - main_delay[program], 0) / max(item.count, 1)
+            if program in main_away:
+                item.more[UNDISTURBED] = max(item.total_ns - main_away[program], 0) / max(item.count, 1)
 
 
 def read(reader: Reader) -> None:
