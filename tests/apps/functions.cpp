@@ -5,9 +5,13 @@
 /*
  * functions.cpp - calls the functions of libfunctions.so in every way, and prints their results.
  *
- * usage: functions [wait | exit | calls COUNT]
+ * usage: functions [wait | exit | calls COUNT | steps COUNT]
+ *
+ * calls: print the least cost of a call. steps: make the calls between two marks for stepcount.
  */
 #include "functions.h"
+
+#include "tests/bench/bench.h"
 
 #include <cstdio>
 #include <cstdlib>
@@ -149,6 +153,15 @@ static void cost(long count)
 	printf("%.2f ns a call (%ld)\n", least, sum);
 }
 
+static void steps(long count)
+{
+	f_identity(0);
+	STEP_MARK();
+	for (long i = 0; i < count; i++)
+		f_identity((int)i);
+	STEP_MARK();
+}
+
 static int waiter(int)
 {
 	f_wait();
@@ -164,7 +177,7 @@ static int ender(int)
 int main(int argc, char **argv)
 {
 	if (argc > 2) {
-		cost(atol(argv[2]));
+		(*argv[1] == 's' ? steps : cost)(atol(argv[2]));
 		return 0;
 	}
 	if (argc > 1) {

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Counts the instructions that tracing adds to a recorded call (limit: 60), to a call below the threshold (60), and to a call of a source that is not
-# recorded (25). Unlike times, these numbers have no noise. Prints TAP. LIMIT=N replaces the limits of 60. EMULATOR='qemu-aarch64-static OPTION...' with
+# Counts the instructions that tracing adds to a recorded call (limit: 60), to a call below the threshold (60), to a call of a source that is not
+# recorded (25), and to a call of --functions from a small frame (240). Unlike times, these numbers have no noise. Prints TAP. LIMIT=N replaces the limits of 60. EMULATOR='qemu-aarch64-static OPTION...' with
 # BUILD=build/aarch64 counts those of that machine.
 # timeout: 120
 set -u
@@ -37,7 +37,13 @@ steps() {
 		"$bench/stepcount" env ${preload:+"LD_PRELOAD=$preload"} "$bench/calls" -s -r 2 -n $CALLS "$kind" 2>&1 >"$scratch/out" | sed -n 's/^steps //p'
 }
 
-echo 1..12
+# Prints how many instructions CALLS calls of a library's function execute: function_steps [NAME=VALUE...]
+function_steps() {
+	env "$@" LIBTRACE_OUTPUT="$scratch/%p-%n.rep" "$bench/stepcount" env ${preload:+"LD_PRELOAD=$preload"} "$BUILD/tests/apps/functions" steps $CALLS 2>&1 |
+		sed -n 's/^steps //p'
+}
+
+[ -n "${EMULATOR:-}" ] && echo 1..12 || echo 1..13
 number=0 failed=0
 # Prints the TAP line of a comparison: check NAME UNTRACED TRACED CALLS-PER-ROUND [LIMIT]
 check() {
@@ -70,4 +76,10 @@ for kind in read write yield mutex; do
 	check "call below the threshold, $kind" "$untraced" "$below" $per_round
 	check "call of a source that is not recorded, $kind" "$untraced" "$unwanted" $per_round 25
 done
+if [ -z "${EMULATOR:-}" ]; then
+	preload=
+	untraced=$(function_steps X=)
+	preload=$library
+	check "call of a function of a library" "$untraced" "$(function_steps LIBTRACE_TRACE=none LIBTRACE_FUNCTIONS='libfunctions.so:*')" 1 240
+fi
 exit $failed

@@ -80,10 +80,12 @@ struct thread {
 	uint32_t lanes_seen;  /* lease_given_back at that time */
 	bool wants_tool; /* the module whose NVTX is being initialized asks for another tool, too:
 			    inject/nvtx_chain.c */
-	struct samples *samples; /* CPU samples (tracer/cpu/cpu.h); NULL = none are taken.
-				    tracer/cpu/sample.c knows its offset */
-	uint64_t created;        /* tick at which pthread_create() was called for it, or at which
-				    it began as a forked child; 0 = not known */
+	struct samples *samples;          /* CPU samples (tracer/cpu/cpu.h); NULL = none are taken.
+					     tracer/cpu/sample.c knows its offset */
+	struct function_stack *functions; /* open calls of functions in functions_lane */
+	struct lane *functions_lane;      /* the lane, while such calls may take the short path */
+	uint64_t created; /* tick at which pthread_create() was called for it, or at which
+			     it began as a forked child; 0 = not known */
 };
 
 extern __thread struct thread thread_self

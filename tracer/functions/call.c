@@ -193,20 +193,14 @@ static inline bool top_is_over(
 	return !top->tick || (top->sp <= sp && thread_same_stack(t, top->sp, sp));
 }
 
-/* Add the entry of the call. A handler that runs in between may use the entry for a call of its
- * own, and leaves it ended. */
-static inline void open_push(struct function_frame *f, uint64_t names)
+/* Add the entry of the call, `open`, and its words (NULL = none). A handler that runs in between
+ * may use the entry for a call of its own, and leaves it ended. */
+static inline __attribute__((always_inline)) void open_push(struct function_frame *f,
+	struct function_open *open, struct function_words *words, uint64_t names)
 {
 	struct function_stack *stack = f->stack;
-	uint64_t depth = stack->depth;
+	uint64_t depth = stack->depth, tick = f->tick;
 	f->level = (uint32_t)depth;
-	f->open = NULL;
-	if (__builtin_expect(depth >= FUNCTION_STACK_MAX, 0)) {
-		stack->depth = depth + 1;
-		return;
-	}
-	struct function_open *open = &stack->open[depth];
-	struct function_words *words = words_of(stack, open);
 	f->open = open;
 	do {
 		stack->depth = depth + 1;
@@ -215,12 +209,27 @@ static inline void open_push(struct function_frame *f, uint64_t names)
 		open->recorded_at = 0;
 		open->sp = (uint64_t)(uintptr_t)&f->return_address;
 		open->names = names;
-		if (__builtin_expect(words != NULL, 0))
+		if (words)
 			words_keep(words, f);
 		THREAD_BARRIER();
-		open->tick = f->tick;
+		open->tick = tick;
 		THREAD_BARRIER();
-	} while (__builtin_expect(stack->depth != depth + 1 || open->tick != f->tick, 0));
+	} while (__builtin_expect(stack->depth != depth + 1 || open->tick != tick, 0));
+}
+
+/* Likewise; there may be no room for an entry. */
+static inline void open_push_any(struct function_frame *f, uint64_t names)
+{
+	struct function_stack *stack = f->stack;
+	uint64_t depth = stack->depth;
+	struct function_open *open = &stack->open[depth];
+	if (__builtin_expect(depth < FUNCTION_STACK_MAX, 1)) {
+		open_push(f, open, words_of(stack, open), names);
+		return;
+	}
+	f->level = (uint32_t)depth;
+	f->open = NULL;
+	stack->depth = depth + 1;
 }
 
 /* Return the names for a record; 0 = they are not in this spool yet. */
@@ -270,7 +279,8 @@ static inline uint64_t enter_unrecorded(
 	return function->real;
 }
 
-uint64_t function_enter(struct function_frame *f)
+/* Begin any call, and return the address to call. */
+static __attribute__((noinline)) uint64_t enter_full(struct function_frame *f)
 {
 	const struct traced_function *function = &function_tables->functions[f->number];
 	struct thread *t = &thread_self;
@@ -304,15 +314,66 @@ uint64_t function_enter(struct function_frame *f)
 	f->prototype = function->prototype;
 	f->hook = function->hook;
 	f->tick = ticks_now(f);
-	open_push(f, names);
+	open_push_any(f, names);
 	if (__builtin_expect(has_hook_before(function->hook), 0))
 		hook_before(f, function->hook, TRACED);
 	return function->real;
 }
 
+/* Return the rule's argument_bytes(); more than COPIED_USUAL if it is of another kind, or its
+ * address is not in the first entry of the cache. */
+static inline __attribute__((always_inline)) uint64_t argument_bytes_usual(
+	const struct function_frame *f)
+{
+	uint64_t hash = (f->return_address - 1) * RULES_FACTOR;
+	uint64_t entry = __atomic_load_n(&rules_cache[0][0] + RULES_FIRST(hash), __ATOMIC_ACQUIRE);
+	uint32_t kind = RULE_KIND((uint32_t)entry);
+	if ((entry ^ RULES_TAG(hash)) >> RULES_PAYLOAD_BITS || (kind != RULE_SP && kind != RULE_BP))
+		return UINT64_MAX;
+	uint64_t from = (uint64_t)(uintptr_t)f->arguments;
+	uint64_t end = (kind == RULE_SP ? from : f->rbp) + RULE_CFA_BYTES((uint32_t)entry) - 8;
+	return (end - from + 15) & ~UINT64_C(15);
+}
+
+/*
+ * The short path: the thread has recorded calls in its lane, the function has no hook, and no words
+ * are kept. Each rare case is a test and a tail call, so that nothing is kept in registers for it.
+ * Count the instructions of this and of function_leave() after each change
+ * (tests/bench/instructions.sh).
+ */
+uint64_t function_enter(struct function_frame *f)
+{
+	const struct traced_function *function = &function_tables->functions[f->number];
+	const struct thread *t = &thread_self;
+	struct lane *lane = t->functions_lane;
+	struct function_stack *stack = t->functions;
+	uint32_t epoch = names_epoch;
+	if (!machine_masks_meet(&own_words.session_mask, &tree_gate) || lane != t->fast ||
+		t->vfork_pid || function->hook ||
+		__atomic_load_n(&function->epoch, __ATOMIC_ACQUIRE) != epoch)
+		return enter_full(f);
+	uint64_t depth = stack->depth, bytes = argument_bytes_usual(f);
+	if (depth >= FUNCTION_STACK_MAX || bytes > COPIED_USUAL)
+		return enter_full(f);
+	struct function_open *open = &stack->open[depth];
+	if (depth && (!open[-1].tick || open[-1].sp <= (uint64_t)(uintptr_t)&f->return_address))
+		return enter_full(f);
+	f->traced = TRACED;
+	f->copied = (uint32_t)bytes;
+	f->lane = lane;
+	f->stack = stack;
+	f->epoch = epoch;
+	f->prototype = 0;
+	f->hook = 0;
+	f->tick = machine_counter();
+	open_push(f, open, NULL, function->names);
+	return function->real;
+}
+
 /* ---- end ---- */
 
-void function_leave(struct function_frame *f)
+/* End any call. It reads the clock again, a few nanoseconds after function_leave(). */
+static __attribute__((noinline)) void leave_full(struct function_frame *f)
 {
 	uint64_t ticks = ticks_now(f) - f->tick, level = f->level;
 	struct thread *t = &thread_self;
@@ -351,5 +412,43 @@ void function_leave(struct function_frame *f)
 	open->tick = 0;
 	THREAD_BARRIER();
 	f->stack->depth = level;
+}
+
+/* The short path, likewise. */
+void function_leave(struct function_frame *f)
+{
+	uint64_t tick = f->tick, ticks = machine_counter() - tick, level = f->level;
+	struct thread *t = &thread_self;
+	struct lane *lane = t->fast;
+	struct function_open *open = f->open;
+	if (f->hook || f->prototype || !own_words.alive || lane != f->lane ||
+		f->epoch != names_epoch || level > FUNCTION_LEVEL_MAX || open->tick != tick ||
+		!open->names || f->stack->depth != level + 1 || chains_due(CHAIN_FUNCTION, ticks)) {
+		leave_full(f);
+		return;
+	}
+	if (!machine_sp_subtract(&t->busy)) /* one instruction, as in thread_try_enter() */
+		goto no_guard;
+	uint64_t head = lane->head, at = head % CHUNK_BYTES;
+	/* Tested within the guard: a handler may have forked before. */
+	if ((uint32_t)at >= t->limit)
+		goto no_guard;
+	struct record *r = (struct record *)(void *)(t->base + at);
+	r->tick = tick;
+	r->word = ticks << RECORD_LENGTH_SHIFT | (REC_FUNCTION + level);
+	r->a = f->words[0];
+	r->b = open->names;
+	open->recorded_at = head + sizeof(*r);
+	THREAD_BARRIER();
+	machine_owner_add(&t->published, sizeof(*r));
+	machine_owner_publish(&lane->head, sizeof(*r));
+	machine_sp_add(&t->busy);
+	open->tick = 0;
+	THREAD_BARRIER();
+	f->stack->depth = level;
+	return;
+no_guard:
+	machine_sp_add(&t->busy);
+	leave_full(f);
 }
 #endif

@@ -60,7 +60,10 @@ bool function_begin_slow(struct function_frame *f)
 	}
 	if (t->lane && function_stack_of(t->lane)->depth && !thread_on_signal_stack())
 		functions_calls_left(t, sp, RECORD_ABANDONED);
-	return t->lane && function_stack_of(t->lane);
+	struct function_stack *stack = t->lane ? function_stack_of(t->lane) : NULL;
+	t->functions = stack;
+	t->functions_lane = stack && !stack->has_words ? t->lane : NULL;
+	return stack;
 }
 
 bool function_child_slow(void)
