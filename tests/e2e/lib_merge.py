@@ -29,9 +29,9 @@ def program(name):
     return path if os.path.exists(path) else None
 
 
-def record(launcher, variable, command, place, ranks=RANKS):
+def record(launcher, variable, command, place, ranks=RANKS, sources="mpi,nvtx"):
     """Record each rank in a report of its own. Return the reports' paths, or None after a failure."""
-    result = run([*launcher, TRACE, "run", "-t", "mpi,nvtx", "-o", os.path.join(place, "rank-%q{" + variable + "}"), "--", *command], cwd=place,
+    result = run([*launcher, TRACE, "run", "-t", sources, "-o", os.path.join(place, "rank-%q{" + variable + "}"), "--", *command], cwd=place,
                  env=clean_env(HOME=place, **ROOT), limit=300)
     paths = [os.path.join(place, f"rank-{rank}.rep") for rank in range(ranks)]
     return paths if result.status == 0 and all(map(os.path.exists, paths)) else None

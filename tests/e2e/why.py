@@ -12,43 +12,16 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import libdevice as device  # noqa: E402
+from _paths import STAGE_NS, gapless, path_of, stages  # noqa: E402
 from lib import SRC, app, folder, main, recorded, tap, trace  # noqa: E402
 
-STAGE_NS = 8e6  # stages sleep for at least 10 ms, waits for them are shorter parts of the path
 TRIES = 4  # on a busy machine a thread may begin so late that another stage is on the path
-
-
-def path_of(report, *options):
-    """Return the segments in order of time, as `trace why --path` prints them."""
-    result = trace("why", "--path", "-f", "json", *options, report.path)
-    if result.status:
-        tap.ok(False, "trace why ends with status 0", result.err.decode())
-    return json.loads(result.out or b"[]")
-
-
-def gapless(segments):
-    """Return the first segment that does not begin where the one before it ends, or None."""
-    for before, after in zip(segments, segments[1:]):
-        if before["Start (ns)"] + before["Duration (ns)"] != after["Start (ns)"]:
-            return before, after
-    return None
 
 
 def life_of(report):
     """Return start and end of the first process, in ns of the report."""
     processes = json.loads(trace("query", "-f", "json", report.path, 'SELECT start, "end" FROM LIBTRACE_PROCESS ORDER BY start LIMIT 1').out)
     return processes[0]["start"], processes[0]["end"]
-
-
-def stages(segments):
-    """Return the functions that slept on the path, in order; parts of one that follow each other are one."""
-    found = []
-    for s in segments:
-        if s["Cause"] == "usleep" and s["Duration (ns)"] >= STAGE_NS:
-            name = (s["At"] or "?").split(" ")[0]
-            if not found or found[-1] != name:
-                found.append(name)
-    return found
 
 
 def known_path(mode, expected, sure, command=None, sources="osrt", **options):

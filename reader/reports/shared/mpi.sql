@@ -14,10 +14,10 @@ CREATE INDEX temp.MPI_CLOCKS_ORDER ON MPI_CLOCKS (vid);
 
 DROP TABLE IF EXISTS temp.MPI_MEETINGS;
 CREATE TEMP TABLE MPI_MEETINGS AS
-SELECT e.start, e."end", e.globalTid, e.textId, m.rank, m.size, m.membersHash, m.groupRoot, m.ordinal, coalesce(c.clockGroup, 0) AS clockGroup, coalesce(c.host, 0) AS host,
+SELECT e.start, e."end", e.globalTid, e.textId, e.rootRank, e.bytes, e.requestHandle, m.rank, m.localRank, m.size, m.membersHash, m.groupRoot, m.ordinal, coalesce(c.clockGroup, 0) AS clockGroup, coalesce(c.host, 0) AS host,
        CASE WHEN c.vid IS NULL THEN 0 ELSE c.error END AS error,
        row_number() OVER (PARTITION BY m.id ORDER BY e.start, e.id) AS n
-FROM (SELECT o.id, o.start, o."end", o.globalTid, o.textId,
+FROM (SELECT o.id, o.start, o."end", o.globalTid, o.textId, o.rootRank, max(coalesce(o.size, 0), coalesce(o.recvSize, 0)) AS bytes, o.requestHandle,
              (SELECT h.id FROM MPI_HANDLES AS h WHERE h.process = o.globalTid >> 24 AND h.comm = o.commHandle AND h.timestamp <= o.start
               ORDER BY h.timestamp DESC LIMIT 1) AS handle
       FROM MPI_COLLECTIVES_EVENTS AS o) AS e

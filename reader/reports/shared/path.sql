@@ -1,13 +1,13 @@
 -- SPDX-License-Identifier: Apache-2.0
--- The critical path of the program, summed up: input of the tables of reader/sql/path/tables.h, and causes with names. Needs shared/gpu_work.sql and
--- shared/openmp.sql.
+-- The critical path of the program, summed up: input of the tables of reader/sql/path/tables.h, and causes with names. Needs shared/gpu_work.sql,
+-- shared/openmp.sql and shared/mpi_waits.sql.
 --
 -- A call that waits ends because of something that another thread, process or stream did. `how` says how sure that is: exact (by object and
 -- order, or by the id of the process), likely (by time alone), unknown (it waited, and who ended it is not in the report), or NULL: the call
 -- waits for nobody that the report could name. The rules are in reader/sql/path/waits.c.
 
 -- What functions do: the roles of reader/sql/path/roles.def. `trait`: a write of 0 bytes is one (it flushes), a read is of a file, or a wait is for any
--- process. `source`: 0 OS runtime, 1 CUDA API, 2 wait for Python's GIL, 4 and 8 OpenMP.
+-- process. `source`: 0 OS runtime, 1 CUDA API, 2 wait for Python's GIL, 4 and 8 OpenMP, 5 MPI.
 DROP VIEW IF EXISTS temp.PATH_NAMES;
 CREATE TEMP VIEW PATH_NAMES AS
 SELECT 0 AS source, id AS nameId, value AS name,
@@ -31,6 +31,7 @@ FROM StringIds
 UNION ALL SELECT 1, id, api_name(value), CASE WHEN api_waits(value) THEN 'device' END, 0 FROM StringIds
 UNION ALL SELECT 2, 0, 'wait for the GIL', 'lock', 0
 UNION ALL SELECT 4, id, value, 'team', 0 FROM StringIds
+UNION ALL SELECT 5, id, value, 'mpi', 0 FROM StringIds
 UNION ALL SELECT 8, 0, 'wait for the next parallel region', 'team', 0;
 
 -- A worker of OpenMP that ends its part of a region without a barrier (libgomp's) waits for its next region from there.
@@ -47,7 +48,8 @@ CREATE TEMP VIEW PATH_OTHER_CALLS AS
 SELECT id, globalTid, start, start + duration AS "end", 0 AS nameId, callchainId AS chain, holderTid AS holder, 2 AS source FROM LIBTRACE_GIL_WAIT
 UNION ALL SELECT id, globalTid, start, start + duration, nameId, NULL, NULL, 3 FROM LIBTRACE_OSRT_UNFINISHED
 UNION ALL SELECT id, globalTid, start, "end", nameId, NULL, NULL, 4 FROM OPENMP_EVENT_KIND_SYNC_REGION WHERE kind BETWEEN 1 AND 4
-UNION ALL SELECT id, globalTid, start, "end", 0, NULL, NULL, 8 FROM PATH_IDLE;
+UNION ALL SELECT id, globalTid, start, "end", 0, NULL, NULL, 8 FROM PATH_IDLE
+UNION ALL SELECT id, globalTid, start, "end", nameId, NULL, NULL, 5 FROM MPI_CALLS;
 
 DROP VIEW IF EXISTS temp.PATH_OPERATIONS;
 CREATE TEMP VIEW PATH_OPERATIONS AS
@@ -102,6 +104,7 @@ WHERE parent IS NULL AND globalTid >> 24 & 0xffffff = globalTid & 0xffffff;
 -- Waits that are found here. `number`: id of the row and source of the call.
 DROP TABLE IF EXISTS temp.PATH_OTHER_WAITS;
 CREATE TEMP TABLE PATH_OTHER_WAITS (number INTEGER PRIMARY KEY, other, other_time, how);
+INSERT INTO PATH_OTHER_WAITS SELECT call << 4 | 5, other, time, how FROM MPI_WAITS;
 
 -- Barriers of OpenMP: the thread of the team that came last. `n` is the number of the barrier in its region. A thread that has no row of the last barrier
 -- (libgomp's workers) came to it at the end of its task. Who stays in a barrier after the end of the region waits for the next one to begin.
@@ -178,6 +181,11 @@ DROP TABLE IF EXISTS temp.PATH_STREAMS;
 CREATE TEMP TABLE PATH_STREAMS (track INTEGER PRIMARY KEY, process, device, context, stream, start);
 INSERT INTO PATH_STREAMS SELECT track, process, device, context, stream, start FROM traced_streams;
 
+-- Ranks of processes in MPI_COMM_WORLD.
+DROP TABLE IF EXISTS temp.PATH_RANKS;
+CREATE TEMP TABLE PATH_RANKS (process INTEGER PRIMARY KEY, rank);
+INSERT INTO PATH_RANKS SELECT globalTid >> 24, min(rank) FROM MPI_RANKS WHERE typeof(globalTid) = 'integer' GROUP BY 1;
+
 -- Places of calls: the line of Python of the program, else its innermost function that is not in the C library. A frame without a name
 -- is shown as module+offset, with the innermost function that has a name.
 DROP TABLE IF EXISTS temp.PATH_FRAMES;
@@ -233,6 +241,6 @@ WHERE s.sample IS NOT NULL GROUP BY s.segment, p.place;
 DROP VIEW IF EXISTS temp.PATH_CAUSES;
 CREATE TEMP VIEW PATH_CAUSES AS
 SELECT s.ns, s.count, s.longest, s.kind, s.how, s.wait_track, s.wait_source, s.wait_name, s.wait_chain, s.place,
-       CASE WHEN s.track > 0 THEN s.track >> 24 ELSE t.process END AS process, CASE WHEN s.track > 0 THEN s.track & 0xffffff END AS tid, t.stream,
+       CASE WHEN s.track > 0 THEN s.track >> 24 ELSE t.process END AS process, CASE WHEN s.track > 0 THEN s.track & 0xffffff END AS tid, t.stream, r.rank,
        path_cause(s.kind, s.track, s.name, s.is_timeout) AS cause
-FROM PATH_PLACED AS s LEFT JOIN PATH_STREAMS AS t ON t.track = s.track;
+FROM PATH_PLACED AS s LEFT JOIN PATH_STREAMS AS t ON t.track = s.track LEFT JOIN PATH_RANKS AS r ON r.process = CASE WHEN s.track > 0 THEN s.track >> 24 ELSE t.process END;
