@@ -6,7 +6,8 @@
 -- before: gpu_work openmp mpi mpi_waits path
 -- arguments: range=GLOB
 
--- Waits on the critical path, and what the thread or stream did meanwhile that ended them: it was that which took the time. Rank: that was waited for.
+-- Waits on the critical path, and what the thread or stream did meanwhile that ended them: it was that which took the time.
+-- Rank: that was waited for.
 SELECT 100.0 * sum(s.ns) / (SELECT sum(ns) FROM PATH_SUMS), CAST(sum(s.ns) AS INTEGER), sum(s.count), s.wait_name, c.place, s.wait_track & 0xffffff,
        s.process & 0xffffff, s.tid, s.rank, s.stream, s.cause, s.place
 FROM PATH_CAUSES AS s LEFT JOIN PATH_CHAINS AS c ON c.source = (s.wait_source = 1) AND c.id = s.wait_chain

@@ -6,7 +6,9 @@
 -- before: gpu_work openmp mpi mpi_waits path
 -- arguments: range=GLOB rows=N
 
--- Rank: of the process in MPI_COMM_WORLD. Sure: of a wait, how sure it is what ended it (shared/path.sql). At: the place of the call, or the function that ran, by CPU samples.
-SELECT 100.0 * sum(ns) / sum(sum(ns)) OVER (), CAST(sum(ns) AS INTEGER), sum(count), CAST(max(longest) AS INTEGER), process & 0xffffff, tid, rank, stream, cause, how, place
+-- Rank: of the process in MPI_COMM_WORLD. Sure: of a wait, how sure it is what ended it (shared/path.sql). At: the place of the call, or the
+-- function that ran, by CPU samples.
+SELECT 100.0 * sum(ns) / sum(sum(ns)) OVER (), CAST(sum(ns) AS INTEGER), sum(count), CAST(max(longest) AS INTEGER), process & 0xffffff, tid, rank,
+       stream, cause, how, place
 FROM PATH_CAUSES GROUP BY process, tid, stream, cause, how, place ORDER BY 2 DESC, process, tid, cause, how, place
 LIMIT coalesce(CAST(argument('rows') AS INTEGER), -1);

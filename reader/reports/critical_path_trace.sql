@@ -6,6 +6,7 @@
 -- before: gpu_work openmp mpi mpi_waits path path_segments
 -- arguments: range=GLOB rows=N
 
--- Rank: of the process in MPI_COMM_WORLD. Sure: of a wait, how sure it is what ended it (shared/path.sql). At: the place of the call, or the function that ran, by CPU samples.
+-- Rank: of the process in MPI_COMM_WORLD. Sure: of a wait, how sure it is what ended it (shared/path.sql). At: the place of the call, or the
+-- function that ran, by CPU samples.
 SELECT s.start, CAST(s.ns AS INTEGER), s.pid, s.tid, s.rank, s.stream, s.cause, s.how, s.place FROM PATH_PLACES AS s ORDER BY s.goal, s.number DESC
 LIMIT coalesce(CAST(argument('rows') AS INTEGER), -1);

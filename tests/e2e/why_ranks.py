@@ -10,7 +10,7 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import lib_merge  # noqa: E402
-from _paths import STAGE_NS, gapless, path_of, stages  # noqa: E402
+from _paths import STAGE_NS, gapless, path_of  # noqa: E402
 from lib import Report, folder, main, tap, trace  # noqa: E402
 
 TRIES = 4  # a rank may begin late

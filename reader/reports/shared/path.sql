@@ -241,6 +241,8 @@ WHERE s.sample IS NOT NULL GROUP BY s.segment, p.place;
 DROP VIEW IF EXISTS temp.PATH_CAUSES;
 CREATE TEMP VIEW PATH_CAUSES AS
 SELECT s.ns, s.count, s.longest, s.kind, s.how, s.wait_track, s.wait_source, s.wait_name, s.wait_chain, s.place,
-       CASE WHEN s.track > 0 THEN s.track >> 24 ELSE t.process END AS process, CASE WHEN s.track > 0 THEN s.track & 0xffffff END AS tid, t.stream, r.rank,
+       CASE WHEN s.track > 0 THEN s.track >> 24 ELSE t.process END AS process,
+       CASE WHEN s.track > 0 THEN s.track & 0xffffff END AS tid, t.stream, r.rank,
        path_cause(s.kind, s.track, s.name, s.is_timeout) AS cause
-FROM PATH_PLACED AS s LEFT JOIN PATH_STREAMS AS t ON t.track = s.track LEFT JOIN PATH_RANKS AS r ON r.process = CASE WHEN s.track > 0 THEN s.track >> 24 ELSE t.process END;
+FROM PATH_PLACED AS s LEFT JOIN PATH_STREAMS AS t ON t.track = s.track
+     LEFT JOIN PATH_RANKS AS r ON r.process = CASE WHEN s.track > 0 THEN s.track >> 24 ELSE t.process END;
