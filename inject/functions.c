@@ -11,8 +11,11 @@
 #include "inject/fn.h"
 
 #include "tracer/functions/functions.h"
+#include "tracer/functions/lookup.h"
 
 extern char **environ;
+
+__attribute__((visibility("default"))) void *__gmon_start__(void);
 
 enum wish { WISH_UNKNOWN = 0, WISH_NONE, WISH_SOME };
 
@@ -29,21 +32,25 @@ static enum wish wish_find(void)
 		return WISH_UNKNOWN;
 	if (session.state != SESSION_ON || !function_tables)
 		return WISH_NONE;
+	function_start_entry = (uint64_t)(uintptr_t)__gmon_start__;
 	functions_patch_all();
 	return WISH_SOME;
 }
 
-__attribute__((visibility("default"))) void __gmon_start__(void);
-
-void __gmon_start__(void)
+/* The result is that of a lookup, which a module's start-up code passes on. */
+void *__gmon_start__(void)
 {
 	static enum wish wish;
 	if (__builtin_expect(wish == WISH_NONE, 1))
-		return;
+		return NULL;
+	void *caller = __builtin_return_address(0);
+	if (function_lookup_continues((uint64_t)(uintptr_t)caller))
+		return function_lookup_continue();
 	int error = errno;
 	if (wish == WISH_SOME)
-		functions_patch_module_at(__builtin_return_address(0));
+		functions_patch_module_at(caller);
 	else
 		wish = wish_find();
 	errno = error;
+	return NULL;
 }

@@ -147,6 +147,14 @@ static inline void machine_sp_add(uint64_t *word);
  */
 static inline uint64_t machine_room_at_edge(const void *code, bool before, unsigned after);
 
+/*
+ * Return the entry of a module's tables that has the address of __gmon_start__(), if `code` is the
+ * module's start-up code (_init() of crti.o) and does nothing but call that: the code returns what
+ * the function returns. NULL: it is another code, or on this machine such code is not recognized.
+ * Reads 27 bytes.
+ */
+static inline const uint64_t *machine_start_slot(const void *code);
+
 /* ---- unwinding ---- */
 
 /* Return the address in a return address as it lies on the stack, where it may be signed. */

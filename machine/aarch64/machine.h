@@ -282,6 +282,12 @@ static inline uint64_t machine_room_at_edge(const void *code, bool before, unsig
 }
 
 /* An empty instruction keeps the compiler from making a call of memcpy() of the loop. */
+static inline const uint64_t *machine_start_slot(const void *code)
+{
+	(void)code;
+	return NULL;
+}
+
 static inline void machine_bytes_copy(void *to, const void *from, size_t count)
 {
 	typedef uint64_t __attribute__((may_alias, aligned(1))) word;

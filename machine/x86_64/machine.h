@@ -275,6 +275,27 @@ static inline uint64_t machine_room_at_edge(const void *code, bool before, unsig
 	return c[0] == 0x48 && moves && before && c[-1] == PUSH_RBP ? 16 : 0;
 }
 
+/* sub $8, %rsp; mov SLOT(%rip), %rax; test %rax, %rax; je 1f; call *%rax; 1: add $8, %rsp; ret */
+static inline const uint64_t *machine_start_slot(const void *code)
+{
+	const uint8_t *at = code;
+	struct {
+		uint64_t begin, middle;
+		uint32_t end, endbr;
+		int32_t distance;
+	} word;
+	__builtin_memcpy(&word.endbr, at, 4);
+	at += word.endbr == 0xfa1e0ff3u ? 4 : 0;
+	__builtin_memcpy(&word.begin, at, 8);
+	__builtin_memcpy(&word.distance, at + 7, 4);
+	__builtin_memcpy(&word.middle, at + 11, 8);
+	__builtin_memcpy(&word.end, at + 19, 4);
+	if (word.begin << 8 != UINT64_C(0x058b4808ec834800) ||
+		word.middle != UINT64_C(0x48d0ff0274c08548) || word.end != 0xc308c483u)
+		return NULL;
+	return (const uint64_t *)(const void *)(at + 11 + word.distance);
+}
+
 static inline void machine_bytes_copy(void *to, const void *from, size_t count)
 {
 	__asm__ volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(count) : : "memory");

@@ -189,6 +189,99 @@ def same_address():
     tap.ok(out == b"1 1 3\n" and [c["function"] for c in calls(report)] == ["f_one"], "each lookup of a function returns the same address", f"{out} {calls(report)}")
 
 
+# The same source is each of the libraries, with another number, and a plugin without start-up code, whose lookups cannot be recorded.
+BY_CALLER_LIBRARY = """
+#define _GNU_SOURCE
+#include <dlfcn.h>
+int f_where(void) { return NUMBER; }
+void *NAME(default)(const char *name) { void *found = dlsym(RTLD_DEFAULT, name); return found; }
+void *NAME(next)(const char *name) { void *found = dlsym(RTLD_NEXT, name); return found; }
+void *NAME(version)(void *handle, const char *name, const char *version) { void *found = dlvsym(handle, name, version); return found; }
+int f_old(void) { return 10 * NUMBER; }
+int f_new(void) { return 10 * NUMBER + 1; }
+#ifdef VERSIONS
+__asm__(".symver f_old, f_versioned@V1");
+__asm__(".symver f_new, f_versioned@@V2");
+#endif
+#ifdef DEEP
+int f_only_below(void) { return 77; }
+#endif
+"""
+
+BY_CALLER = """
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdio.h>
+#include <string.h>
+typedef int (*f)(void);
+void *first_default(const char *), *first_next(const char *), *second_default(const char *), *second_next(const char *);
+void *first_version(void *, const char *, const char *), *second_version(void *, const char *, const char *);
+static void show(const char *what, void *found)
+{
+	printf("%s %d\\n", what, found ? ((f)found)() : -1);
+}
+int main(int argc, char **argv)
+{
+	char path[4096];
+	void *first = dlopen("libfirst.so", RTLD_NOW | RTLD_NOLOAD), *second = dlopen("libsecond.so", RTLD_NOW | RTLD_NOLOAD);
+	show("main default", dlsym(RTLD_DEFAULT, "f_where"));
+	show("main next", dlsym(RTLD_NEXT, "f_where"));
+	show("first default", first_default("f_where"));
+	show("first next", first_next("f_where"));
+	show("second default", second_default("f_where"));
+	show("second next", second_next("f_where"));
+	printf("error %s\\n", dlerror() ? "yes" : "no");
+	show("default 1", dlvsym(RTLD_DEFAULT, "f_versioned", "V1"));
+	show("default 2", dlvsym(RTLD_DEFAULT, "f_versioned", "V2"));
+	show("handle 1", dlvsym(second, "f_versioned", "V1"));
+	show("first next 1", first_version(RTLD_NEXT, "f_versioned", "V1"));
+	show("second next 1", second_version(RTLD_NEXT, "f_versioned", "V1"));
+	show("no version", first_version(RTLD_DEFAULT, "f_versioned", "V3"));
+	void *one = dlsym(first, "f_where"), *two = dlsym(second, "f_where");
+	printf("equal %d %d %d %d %d\\n", one == dlsym(RTLD_DEFAULT, "f_where"), one == dlsym(RTLD_NEXT, "f_where"), one == second_default("f_where"),
+	       one == first_default("f_where"), two == first_next("f_where"));
+	printf("equal %d %d\\n", dlvsym(second, "f_versioned", "V2") == dlsym(second, "f_versioned"),
+	       dlvsym(second, "f_versioned", "V1") == dlsym(second, "f_versioned"));
+	for (int bare = 0; bare < 2; bare++) {
+		snprintf(path, sizeof(path), "%s/%s", argv[1], bare ? "libbare.so" : "libplugin.so");
+		void *plugin = dlopen(path, RTLD_NOW | RTLD_LOCAL), *(*find)(const char *) = dlsym(plugin, bare ? "bare_default" : "plugin_default"),
+		     *(*next)(const char *) = dlsym(plugin, bare ? "bare_next" : "plugin_next");
+		show("plugin default", find("f_where"));
+		show("plugin below", find("f_only_below"));
+		show("plugin next", next("f_where"));
+		if (!bare)
+			printf("equal %d\\n", find("f_where") == dlsym(RTLD_DEFAULT, "f_where"));
+	}
+	show("main below", dlsym(RTLD_DEFAULT, "f_only_below"));
+	return 0;
+}
+"""
+
+
+def by_caller():
+    """Lookups that depend on the module that makes them find what they find untraced, and their calls are recorded; versions, too."""
+    place = folder()
+    cc = os.environ.get("CC", "gcc")
+    texts = {"library.c": BY_CALLER_LIBRARY, "main.c": BY_CALLER, "version.map": "V1 { };\nV2 { } V1;\n"}
+    for name, text in texts.items():
+        with open(os.path.join(place, name), "w", encoding="utf-8") as file:
+            file.write(text)
+    shared = ["-shared", "-fPIC", "-L" + place, "-Wl,-rpath," + place]
+    for number, (name, more) in enumerate((("deep", ["-DDEEP"]), ("first", []), ("second", ["-DVERSIONS", "-Wl,--version-script=" + os.path.join(place, "version.map")]),
+                                           ("plugin", ["-Wl,--no-as-needed", "-ldeep"]), ("bare", ["-nostartfiles", "-Wl,--no-as-needed", "-ldeep"]))):
+        subprocess.run([cc, "-w", "-O1", "-o", os.path.join(place, f"lib{name}.so"), os.path.join(place, "library.c"), f"-DNUMBER={number}", f"-DNAME(x)={name}_##x", *shared,
+                        f"-Wl,-soname,lib{name}.so", *more], check=True)
+    program = os.path.join(place, "main")
+    subprocess.run([cc, "-w", "-o", program, os.path.join(place, "main.c"), "-L" + place, "-Wl,-rpath," + place, "-lfirst", "-lsecond"], check=True)
+    plain = run([program, place])
+    for pattern in ("libfirst.so:*,libsecond.so:*,libdeep.so:*", "*:*"):
+        out, report = record([program, place], "--functions", pattern)
+        tap.ok(out == plain.out and out.count(b"\n") == 23, f"lookups by caller, {pattern}: as untraced", f"{plain.out.decode()}\n{out.decode()}")
+        found = collections.Counter((c["library"], c["function"]) for c in calls(report) if c["function"].startswith("f_"))
+        wanted = {("libfirst.so", "f_where"): 5, ("libsecond.so", "f_where"): 1, ("libsecond.so", "f_versioned"): 4, ("libdeep.so", "f_only_below"): 1}
+        tap.ok(wanted.items() <= found.items(), f"lookups by caller, {pattern}: calls are recorded", f"{found}")
+
+
 def no_such_function():
     _, report = record([app("functions")], "--functions", "libfunctions.so:nothing*,libnone.so:*")
     tap.ok(not calls(report) and not receipt(report)["patched"] and receipt(report)["slots"], "the receipt says that nothing was patched",
@@ -345,4 +438,4 @@ def every_function():
 if platform.machine() != "x86_64":
     print("1..0 # SKIP functions of libraries are recorded on x86-64 only")
     sys.exit(0)
-main(lazy, bound_at_start, hard_cases, little_stack, addresses, looked_up, same_address, no_such_function, ends, callchains, arguments, options, real_libraries, every_function)
+main(lazy, bound_at_start, hard_cases, little_stack, addresses, looked_up, same_address, by_caller, no_such_function, ends, callchains, arguments, options, real_libraries, every_function)

@@ -3,6 +3,8 @@
  * libhostile.c - a library that the hostile program loads and unloads. Its constructor, its
  * destructor and its function make calls.
  */
+#define _GNU_SOURCE
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -26,4 +28,11 @@ int hostile_plugin(int times)
 		if (read(zero, &byte, 1) == 1)
 			own += byte + 1;
 	return own;
+}
+
+/* Look functions up from here; what is found depends on that. */
+void *hostile_found(const char *name, int next)
+{
+	void *found = dlsym(next ? RTLD_NEXT : RTLD_DEFAULT, name);
+	return found; /* no tail call: this library is the caller */
 }

@@ -129,6 +129,28 @@ void act_shell(struct task *t)
 
 /* ---- libraries ---- */
 
+static void nothing(struct task *t)
+{
+	(void)t;
+}
+
+/* Look functions up in ways that depend on the caller, call one, and compare their addresses. */
+static void look_up(struct task *t, void *library)
+{
+	typedef void (*through)(void (*run)(struct task * t), struct task *t);
+	void *(*from_there)(const char *, int) =
+		(void *(*)(const char *, int))dlsym(library, "hostile_found");
+	through here = (through)dlsym(RTLD_DEFAULT, "hostile_through");
+	through next = (through)dlsym(RTLD_NEXT, "hostile_through");
+	if (!from_there || !here)
+		return;
+	here(nothing, t);
+	tell(t, " found=%d%d%d%d%d%d", here == next, here == from_there("hostile_through", 0),
+		from_there("hostile_through", 1) != NULL, from_there("hostile_found", 0) != NULL,
+		dlsym(RTLD_DEFAULT, "hostile_found") != NULL,
+		dlvsym(library, "hostile_found", "HOSTILE_1") != NULL);
+}
+
 void act_dlopen(struct task *t)
 {
 	for (unsigned times = 1 + roll(t, 2); times; times--) {
@@ -143,6 +165,7 @@ void act_dlopen(struct task *t)
 		if (library) {
 			DONE(open, 1);
 			DONE(read, 10);
+			look_up(t, library);
 			CALL(t, dlclose, dlclose(library));
 		}
 	}

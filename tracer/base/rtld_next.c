@@ -272,12 +272,12 @@ uint64_t rtld_find_in(const struct link_map *map, const char *name, uint64_t *re
 	return find_in(map, rtld_hash(name), name, ret_bytes);
 }
 
-bool rtld_has_function(const struct link_map *map, const char *name)
+bool rtld_has_function(const struct link_map *map, const char *name, const char *version)
 {
 	struct rtld_next_object object;
 	if (rtld_is_vdso(map) || !object_open(&object, map))
 		return false;
-	const Elf64_Sym *symbol = object_find(&object, rtld_hash(name), name, NULL);
+	const Elf64_Sym *symbol = object_find(&object, rtld_hash(name), name, version);
 	return symbol &&
 		(ELF64_ST_TYPE(symbol->st_info) == STT_FUNC ||
 			ELF64_ST_TYPE(symbol->st_info) == STT_GNU_IFUNC);

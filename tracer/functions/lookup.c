@@ -41,7 +41,7 @@ static uint64_t stub_make(uint64_t real, const char *name, const char *library)
 	return stub ? stub : real;
 }
 
-/* ---- dlsym(), dladdr() ---- */
+/* ---- dlsym(), dlvsym(), dladdr() ---- */
 
 static int (*dladdr1_real)(const void *address, Dl_info *info, void **ret_extra, int flags);
 
@@ -52,31 +52,130 @@ static bool is_between(const struct link_map *from, const struct link_map *to)
 	return from != to && (!row || row != function_library_row(from->l_name));
 }
 
-static uint64_t exchanged(uint64_t real, const char *name, void *caller)
+/* Return what the caller gets for a function: its stub, if its calls are recorded. */
+static uint64_t exchanged(uint64_t real, const char *name, const char *version, void *caller)
 {
 	struct dl_object home, from;
 	if (!function_name_is_wanted(name) || function_is_excluded(name) ||
 		function_find_object((void *)(uintptr_t)real, &home) != 0 ||
 		function_library_is_excluded(home.map->l_name) ||
-		!function_is_recorded(name, home.map->l_name) || !rtld_has_function(home.map, name))
+		!function_is_recorded(name, home.map->l_name) ||
+		!rtld_has_function(home.map, name, version))
 		return real;
-	if (function_find_object(caller, &from) == 0 && !is_between(from.map, home.map))
+	if (function_find_object(caller, &from) != 0 || is_between(from.map, home.map))
+		return stub_make(real, name, home.map->l_name);
+	if (function_library_row(home.map->l_name))
 		return real;
+	/* Its own function: as it knows it, unless another module has already got the stub. */
+	if (!function_stub_is_given(real, name, home.map->l_name))
+		function_taken_note(name);
 	return stub_make(real, name, home.map->l_name);
 }
 
-static __attribute__((noinline)) void *lookup_in(void *library, const char *name, void *caller)
+/* Stands for the version of dlsym(), which has none. */
+static const char no_version[] = "";
+
+static inline __attribute__((always_inline)) void *lookup_real(
+	void *library, const char *name, const char *version)
 {
-	uint64_t found = (uint64_t)(uintptr_t)libc.dlsym(library, name);
-	return (void *)(uintptr_t)(found && name ? exchanged(found, name, caller) : found);
+	return version == no_version ? libc.dlsym(library, name)
+				     : libc.dlvsym(library, name, version);
 }
 
-/* The real function looks at its caller for these two: a tail call leaves that unchanged. */
+/*
+ * With these two the real function looks at its caller. It must find the module that has called
+ * ours, so that module's own start-up code (crti.o) calls it: this calls __gmon_start__(), which
+ * continues here, by jumps, with the code as the caller.
+ */
+struct function_lookup {
+	void *library;
+	const char *name, *version;
+	uint64_t start; /* address of the start-up code */
+};
+#define START_CODE_BYTES 32u
+
+uint64_t function_start_entry;
+
+static bool is_by_caller(const void *library)
+{
+	return library == RTLD_DEFAULT || library == RTLD_NEXT;
+}
+
+/* Return the address of the start-up code of the module of `address`, if it calls our
+ * __gmon_start__() and nothing else; otherwise 0. */
+static uint64_t start_of(void *address)
+{
+	struct dl_object object;
+	uint64_t start = 0;
+	if (function_find_object(address, &object) != 0)
+		return 0;
+	for (const Elf64_Dyn *d = object.map->l_ld; d && d->d_tag != DT_NULL; d++)
+		if (d->d_tag == DT_INIT)
+			start = object.map->l_addr + d->d_un.d_ptr;
+	const uint64_t *slot = start ? machine_start_slot((const void *)(uintptr_t)start) : NULL;
+	return slot && *slot == function_start_entry ? start : 0;
+}
+
+bool function_lookup_continues(uint64_t return_address)
+{
+	const struct function_lookup *l = thread_self.lookup;
+	return __builtin_expect(l != NULL, 0) && return_address - l->start < START_CODE_BYTES;
+}
+
+void *function_lookup_continue(void)
+{
+	const struct function_lookup *l = thread_self.lookup;
+	thread_self.lookup = NULL;
+	return lookup_real(l->library, l->name, l->version);
+}
+
+static uint64_t lookup_from(uint64_t start, void *library, const char *name, const char *version)
+{
+	struct function_lookup lookup = {library, name, version, start};
+	thread_self.lookup = &lookup;
+	THREAD_BARRIER();
+	uint64_t found = ((uint64_t(*)(void))(uintptr_t)start)();
+	THREAD_BARRIER();
+	thread_self.lookup = NULL;
+	return found;
+}
+
+static __attribute__((noinline)) void *lookup_in(
+	void *library, const char *name, const char *version, void *caller)
+{
+	uint64_t found = is_by_caller(library)
+		? lookup_from(start_of(caller), library, name, version)
+		: (uint64_t)(uintptr_t)lookup_real(library, name, version);
+	if (found && name)
+		found = exchanged(found, name, version == no_version ? NULL : version, caller);
+	return (void *)(uintptr_t)found;
+}
+
+/* Return true if the real function must be entered by a jump, and so gives the program the function
+ * itself: then all later lookups do. */
+static __attribute__((noinline)) bool must_jump(const void *library, const char *name, void *caller)
+{
+	if (!is_by_caller(library) || start_of(caller))
+		return false;
+	if (name && function_name_is_wanted(name))
+		function_taken_note(name);
+	return true;
+}
+
 static void *lookup_dlsym(void *library, const char *name)
 {
-	if (library != RTLD_DEFAULT && library != RTLD_NEXT)
-		return lookup_in(library, name, __builtin_return_address(0));
-	return libc.dlsym(library, name);
+	void *caller = __builtin_return_address(0);
+	if (must_jump(library, name, caller))
+		return libc.dlsym(library, name);
+	return lookup_in(library, name, no_version, caller);
+}
+
+static void *lookup_dlvsym(void *library, const char *name, const char *version)
+{
+	void *caller = __builtin_return_address(0);
+	if (must_jump(library, name, caller))
+		return libc.dlvsym(library, name, version);
+	return lookup_in(library, name, version, caller);
 }
 
 static int lookup_dladdr(const void *address, Dl_info *info)
@@ -96,6 +195,10 @@ uint64_t function_lookup_entry(const char *name, uint64_t *ret_real)
 	if (text_equal(name, "dlsym")) {
 		*ret_real = (uint64_t)(uintptr_t)libc.dlsym;
 		return (uint64_t)(uintptr_t)lookup_dlsym;
+	}
+	if (text_equal(name, "dlvsym")) {
+		*ret_real = (uint64_t)(uintptr_t)libc.dlvsym;
+		return (uint64_t)(uintptr_t)lookup_dlvsym;
 	}
 	if (text_equal(name, "dladdr")) {
 		*ret_real = (uint64_t)(uintptr_t)libc.dladdr;
