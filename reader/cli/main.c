@@ -13,6 +13,7 @@
 #include "reader/cli/base/output.h"
 #include "reader/cli/commands.h"
 #include "reader/cli/help.h"
+#include "reader/cli/merge.h"
 #include "reader/cli/base/message.h"
 #include "reader/cli/base/names_near.h"
 #include "reader/cli/version.h"
@@ -60,7 +61,9 @@ static int run(enum command_id command, int argc, char **argv)
 		help_command(stdout, command);
 		return cli_finish(stdout, "standard output");
 	}
-	return writes_input(&o) ? STATUS_FAILED : command_functions[command](&o);
+	if (writes_input(&o) || merge_inputs(&o))
+		return STATUS_FAILED;
+	return command_functions[command](&o);
 }
 
 /* Flush stdout, so that a full disk is reported; die of SIGPIPE if the reader of a pipe has gone.

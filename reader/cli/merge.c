@@ -1,17 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* merge.c - `trace merge`: one report from those of several ranks or hosts. */
+/* merge.c - `trace merge`: one report from those of several ranks or hosts; and several reports
+ * that another command reads as one. */
+#define _GNU_SOURCE
+#include "reader/cli/merge.h"
+
 #include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "reader/cli/base/input.h"
 #include "reader/cli/base/message.h"
 #include "reader/cli/base/output.h"
 #include "reader/cli/commands.h"
+#include "reader/cli/database/input.h"
 #include "reader/merge/merge.h"
+#include "reader/ncu/pages/dump_results.h"
 
 struct merging {
-	const struct options *o;
+	char **files;
+	int count;
 	struct merge m;
 	bool no_wait;
 };
@@ -20,17 +29,17 @@ struct merging {
 static int each_report(struct merging *g,
 	int (*step)(struct merging *g, uint32_t i, struct cli_report *r, const char **ret_cause))
 {
-	for (int i = 0; i < g->o->argc; i++) {
+	for (int i = 0; i < g->count; i++) {
 		struct cli_report r;
 		const char *cause = NULL;
-		if (cli_open(&r, g->o->argv[i], g->no_wait))
+		if (cli_open(&r, g->files[i], g->no_wait))
 			return STATUS_FAILED;
 		const int error = step(g, (uint32_t)i, &r, &cause);
 		if (error == -EBADMSG)
-			cli_error("cannot merge '%s': %s", g->o->argv[i],
+			cli_error("cannot merge '%s': %s", g->files[i],
 				cause ? cause : "it is damaged");
 		else if (error)
-			cli_error("cannot merge '%s': %s", g->o->argv[i], strerror(-error));
+			cli_error("cannot merge '%s': %s", g->files[i], strerror(-error));
 		cli_close(&r);
 		if (error)
 			return STATUS_FAILED;
@@ -41,7 +50,7 @@ static int each_report(struct merging *g,
 
 static int peek(struct merging *g, uint32_t i, struct cli_report *r, const char **ret_cause)
 {
-	return merge_peek(&g->m, &r->report, g->o->argv[i], ret_cause);
+	return merge_peek(&g->m, &r->report, g->files[i], ret_cause);
 }
 
 static int survey(struct merging *g, uint32_t i, struct cli_report *r, const char **ret_cause)
@@ -81,20 +90,38 @@ static void notes_print(const struct merge *m)
 			m->count);
 }
 
+/* Read all reports and align their clocks. Returns an exit status. */
+static int prepare(struct merging *g)
+{
+	int status = each_report(g, peek);
+	if (status == STATUS_OK)
+		status = each_report(g, survey);
+	const int error = status == STATUS_OK ? merge_align(&g->m) : 0;
+	if (!error)
+		return status;
+	cli_error("cannot align the clocks: %s", strerror(-error));
+	return STATUS_FAILED;
+}
+
+/* Write the merged report; `name` is for messages. Returns an exit status. */
+static int write_to(struct merging *g, FILE *out, const char *name)
+{
+	int error = merge_begin(&g->m, out);
+	const int status = error ? STATUS_OK : each_report(g, copy);
+	if (!error && status == STATUS_OK)
+		error = merge_end(&g->m);
+	if (!error)
+		return status;
+	cli_write_failed(name, error, strerror(-error));
+	return STATUS_FAILED;
+}
+
 static int merge_to(struct merging *g, const char *name, bool overwrite)
 {
 	struct cli_output out;
 	if (!cli_output_open(&out, name, overwrite))
 		return STATUS_FAILED;
-	int error = merge_begin(&g->m, out.file);
-	int status = error ? STATUS_OK : each_report(g, copy);
-	if (!error && status == STATUS_OK)
-		error = merge_end(&g->m);
-	if (error) {
-		cli_write_failed(name, error, strerror(-error));
-		status = STATUS_FAILED;
-	}
-	status = cli_output_close(&out, name, overwrite, status);
+	const int status = cli_output_close(&out, name, overwrite, write_to(g, out.file, name));
 	if (status == STATUS_OK)
 		notes_print(&g->m);
 	return status;
@@ -102,7 +129,10 @@ static int merge_to(struct merging *g, const char *name, bool overwrite)
 
 int command_merge(const struct options *o)
 {
-	struct merging g = {.o = o, .m.append.fd = -1, .no_wait = o->value[OPT_merge_no_wait]};
+	struct merging g = {.files = o->argv,
+		.count = o->argc,
+		.m.append.fd = -1,
+		.no_wait = o->value[OPT_merge_no_wait]};
 	const char *name = o->value[OPT_merge_output];
 	if (!o->argc)
 		cli_error("no FILE given; see 'trace help merge'");
@@ -110,16 +140,137 @@ int command_merge(const struct options *o)
 		cli_error("no output file given; use --output FILE");
 	if (!o->argc || !name || cli_output_is_input(o, name))
 		return STATUS_FAILED;
-	int status = each_report(&g, peek);
-	if (status == STATUS_OK)
-		status = each_report(&g, survey);
-	const int error = status == STATUS_OK ? merge_align(&g.m) : 0;
-	if (error) {
-		cli_error("cannot align the clocks: %s", strerror(-error));
-		status = STATUS_FAILED;
-	}
+	int status = prepare(&g);
 	if (status == STATUS_OK)
 		status = merge_to(&g, name, option_is(o, OPT_merge_force_overwrite, "true"));
 	merge_release(&g.m);
 	return status;
+}
+
+/* ---- several reports that a command reads as one ---- */
+
+/* Return the number of FILEs, the first arguments, that the command reads as one report if all are
+ * reports of libtrace; 0 = it reads each by itself. */
+static int files_of_one(const struct options *o)
+{
+	switch (o->command) {
+	case CMD_info:
+	case CMD_dump:
+	case CMD_stats:
+	case CMD_analyze:
+	case CMD_memory:
+		return o->argc;
+	case CMD_why:
+		return o->before < 0 ? o->argc : 0;
+	case CMD_query:
+		return o->argc - 1;
+	case CMD_report: /* a page shows two side by side */
+		return o->value[OPT_report_html] && o->argc == 2 ? 0 : o->argc;
+	case CMD_export: /* parquet: a folder for each */
+		return option_is(o, OPT_export_type, "parquet") ? 0 : o->argc;
+	default:
+		return 0;
+	}
+}
+
+/* Return the value of an option of the command by its name; NULL = not given, or it has none. */
+static const char *value_of(const struct options *o, const char *name)
+{
+	for (uint32_t i = 0; i < OPTIONS; i++)
+		if (option_rows[i].command == o->command && !strcmp(option_rows[i].name, name))
+			return o->value[i];
+	return NULL;
+}
+
+/* Return whether a file can be read, but is not a report of libtrace. */
+static bool is_foreign(const char *path)
+{
+	struct report r;
+	const char *cause;
+	if (sql_file_is_foreign(path))
+		return true;
+	if (report_open(&r, path, 0, &cause))
+		return false; /* cli_open() explains it */
+	const bool of_ncu = is_of_ncu(&r);
+	report_close(&r);
+	return of_ncu;
+}
+
+/* Say that files are not read as one report, because of one that is not of libtrace. */
+static int foreign_note(const struct options *o, const char *path)
+{
+	const bool takes_one = o->command == CMD_dump || o->command == CMD_query ||
+		(o->command == CMD_export && !option_is(o, OPT_export_type, "sqlite"));
+	if (takes_one)
+		cli_error("cannot merge '%s': it is not a report of libtrace; give one FILE", path);
+	else
+		cli_note("'%s' is not a report of libtrace: the files are not merged, and their "
+			 "clocks are not aligned",
+			path);
+	return takes_one ? STATUS_FAILED : STATUS_OK;
+}
+
+/* Merge reports into a temporary file. Returns its descriptor, or -1 after a message. */
+static int view_make(struct merging *g)
+{
+	static const char name[] = "the temporary report";
+	int fd = input_temporary();
+	FILE *out = fd < 0 ? NULL : fdopen(dup(fd), "w");
+	int status = STATUS_FAILED;
+	if (out) {
+		status = write_to(g, out, name);
+		if (fclose(out) && status == STATUS_OK) {
+			cli_write_failed(name, -errno, strerror(errno));
+			status = STATUS_FAILED;
+		}
+	} else if (fd >= 0) {
+		cli_write_failed(name, -errno, strerror(errno));
+	}
+	if (status != STATUS_OK && fd >= 0) {
+		close(fd);
+		fd = -1;
+	}
+	return fd;
+}
+
+/* Replace the first `count` arguments by the report that is merged from them. */
+static int files_replace(struct options *o, int count)
+{
+	struct merging g = {.files = o->argv,
+		.count = count,
+		.m.append.fd = -1,
+		.no_wait = value_of(o, "no-wait")};
+	char *name = NULL;
+	const int fd = prepare(&g) == STATUS_OK ? view_make(&g) : -1;
+	if (fd >= 0)
+		notes_print(&g.m);
+	merge_release(&g.m);
+	if (fd < 0)
+		return STATUS_FAILED;
+	if (asprintf(&name, "%s and %d more", o->argv[0], count - 1) < 0) {
+		close(fd);
+		return STATUS_FAILED;
+	}
+	cli_open_instead(name, fd);
+	o->argc -= count - 1;
+	o->argv += count - 1;
+	o->argv[0] = name;
+	return STATUS_OK;
+}
+
+int merge_inputs(struct options *o)
+{
+	const int count = files_of_one(o);
+	if (count < 2)
+		return STATUS_OK;
+	for (int i = 0; i < count; i++)
+		if (is_foreign(o->argv[i]))
+			return foreign_note(o, o->argv[i]);
+	const bool has_default_output =
+		o->command == CMD_export || (o->command == CMD_report && o->value[OPT_report_html]);
+	if (has_default_output && !value_of(o, "output")) {
+		cli_error("several reports, but no output file given; use --output FILE");
+		return STATUS_FAILED;
+	}
+	return files_replace(o, count);
 }

@@ -58,6 +58,23 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
+/* Return whether two reports are of one recording: copies, or one of them a part of the other. */
+static bool sessions_same(const Libtrace__Session *a, const Libtrace__Session *b)
+{
+	return a->start_ns == b->start_ns && a->root_pid == b->root_pid &&
+		a->start_realtime_ns == b->start_realtime_ns &&
+		!strcmp(a->boot_id ? a->boot_id : "", b->boot_id ? b->boot_id : "");
+}
+
+/* Return the report of the same recording as the last one; NULL = none. */
+static const struct merge_input *repeated(const struct merge *m)
+{
+	for (uint32_t i = 0; i + 1 < m->count; i++)
+		if (sessions_same(m->inputs[i].session, m->inputs[m->count - 1].session))
+			return &m->inputs[i];
+	return NULL;
+}
+
 int merge_peek(struct merge *m, const struct report *r, const char *name, const char **ret_cause)
 {
 	struct walk walk;
@@ -76,6 +93,13 @@ int merge_peek(struct merge *m, const struct report *r, const char *name, const 
 	walk_stop(&walk);
 	if (error)
 		return error;
+	const struct merge_input *same = repeated(m);
+	if (same) {
+		snprintf(m->cause, sizeof(m->cause), "it is of the same recording as '%.400s'",
+			same->name);
+		*ret_cause = m->cause;
+		return -EBADMSG;
+	}
 	*ret_cause = "too many hosts";
 	in->host = hosts_find(&m->hosts, in->session->boot_id ? in->session->boot_id : "");
 	if (in->host == UINT32_MAX)

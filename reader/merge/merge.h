@@ -42,6 +42,7 @@ struct merge {
 	struct hosts hosts;
 	struct edges edges;
 	Libtrace__SessionDetails *details; /* of the first report */
+	char cause[500];                   /* why the last report cannot be merged */
 
 	/* the report that is written */
 	FILE *out;

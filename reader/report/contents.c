@@ -414,19 +414,18 @@ int contents_batches(const struct report *r, const struct contents_visitor *visi
 	return error;
 }
 
-const char *contents_fact(const struct contents *c, const char *name)
+const char *session_fact(const Libtrace__Session *s, const char *name)
 {
-	size_t bytes = strlen(name);
-	for (size_t i = 0; c->session && i < c->session->n_facts; i++)
-		if (!strncmp(c->session->facts[i], name, bytes) &&
-			c->session->facts[i][bytes] == '=')
-			return c->session->facts[i] + bytes + 1;
+	const size_t bytes = strlen(name);
+	for (size_t i = 0; s && i < s->n_facts; i++)
+		if (!strncmp(s->facts[i], name, bytes) && s->facts[i][bytes] == '=')
+			return s->facts[i] + bytes + 1;
 	return NULL;
 }
 
 double contents_tick_ns(const struct contents *c)
 {
-	const char *text = contents_fact(c, "counter_hz");
+	const char *text = session_fact(c->session, "counter_hz");
 	double hz = text ? strtod(text, NULL) : 0;
 	return hz >= 1 && hz < 1e9 ? 1e9 / hz : 0;
 }

@@ -81,8 +81,9 @@ static inline void contents_report_problem(
 		v->problem(v->user, offset, cause);
 }
 
-/* Return the value of a fact "name=value" about the machine, NULL if the report has none. */
-const char *contents_fact(const struct contents *c, const char *name);
+/* Return the value of a fact "name=value" about the machine; NULL if the session, which may be
+ * NULL, has none. */
+const char *session_fact(const Libtrace__Session *s, const char *name);
 
 /* Return the length of a tick of the machine's counter in ns: shorter times are 0 or one tick. 0 if
  * it is not known, or at most 1 ns. */

@@ -105,15 +105,15 @@ def kernels():
     if why:
         tap.skip("kernels", why)
         return
-    one = device.recorded([device.app("driver_api")], LIBTRACE_TRACE="cuda")
+    parts = [device.recorded([device.app("driver_api")], LIBTRACE_TRACE="cuda") for _ in range(2)]
     target = os.path.join(folder(), "two.rep")
-    result = merged([one.path, one.path], target)
+    result = merged([part.path for part in parts], target)
     two = Report(target)
-    counts = [(len(r.events("--kind", "cuda_kernel")), r.info()["results"]) for r in (one, two)]
-    tap.ok(result.status == 0 and two.check().status == 0 and counts[0][0] and counts[1] == (2 * counts[0][0], 2 * counts[0][1]),
+    counts = [(len(r.events("--kind", "cuda_kernel")), r.info()["results"]) for r in (*parts, two)]
+    tap.ok(result.status == 0 and two.check().status == 0 and all(counts[0]) and counts[2] == tuple(map(sum, zip(*counts[:2]))),
            "kernels and results of both reports", (result.err, counts))
-    launched = [sum(int(row["Count"]) for row in lib_merge.rows("cuda_kern_exec_sum", r.path)) for r in (one, two)]
-    tap.ok(launched[0] and launched[1] == 2 * launched[0], "each kernel has its launch", launched)
+    launched = [sum(int(row["Count"]) for row in lib_merge.rows("cuda_kern_exec_sum", r.path)) for r in (*parts, two)]
+    tap.ok(launched[0] and launched[2] == sum(launched[:2]), "each kernel has its launch", launched)
 
 
 def equal_pids():
@@ -190,12 +190,51 @@ def parents_of_other_reports():
         tap.ok(said.status == 0 and said.out.decode().splitlines()[1:] == wanted, f"child in another report: {name}", said)
 
 
+def read_as_one():
+    """A command that is given several reports answers as for the report that is merged from them."""
+    report = recorded([app("slow_reads"), "5"])
+    place = folder()
+    files, target = [os.path.join(place, f"rank-{n}.rep") for n in range(3)], os.path.join(place, "job.rep")
+    for n, path in enumerate(files):
+        libskew.skew(report.path, path, f"boot-{n}", n * 10**9)
+    merged(files, target)
+    view = f"{files[0]} and 2 more"
+
+    def output(arguments, inputs, after):
+        made = os.path.join(place, "out")
+        result = trace(*[made if a == "OUT" else a for a in arguments], *inputs, *after)
+        if "OUT" in arguments and result.status == 0:
+            with open(made, "rb") as file:
+                content = file.read()
+            os.unlink(made)
+            return result.status, content
+        return result.status, result.out.replace(inputs[0].encode() if len(inputs) == 1 else view.encode(), b"FILE")
+
+    for arguments, *after in ((("stats", "-f", "csv"), ), (("analyze", "-f", "json"), ), (("why", "--json"), ), (("dump", "--json"), ), (("report", "--text"), ),
+                              (("memory", "-f", "csv"), ), (("info", "--json"), ), (("export", "-t", "chrome", "-o", "OUT"), ),
+                              (("query", "-f", "csv"), "SELECT globalVid, file, host, clockGroup, error FROM LIBTRACE_MERGED")):
+        several, one = output(arguments, files, after), output(arguments, [target], after)
+        tap.ok(several == one and several[0] == 0 and (several[1] or arguments[0] == "memory"), f"trace {arguments[0]} of three reports", (several, one))
+    result = trace("report", "--html", "-f", "true", "-o", os.path.join(place, "three.html"), *files)
+    tap.ok(result.status in (0, 2) and (result.status == 0 or b"built without" in result.err), "trace report --html of three reports", result.err)
+    base = os.path.join(place, "base.sqlite")
+    trace("export", "-t", "sqlite", "-o", base, files[0])
+    both = trace("stats", files[1], base)
+    tap.ok(both.status == 0 and both.out.count(b"read ") == 2 and b"base.sqlite' is not a report of libtrace: the files are not merged" in both.err,
+           "with a database, each file is read by itself, and a note says so", both)
+    for arguments, word in ((("query", files[0], base, "SELECT 1"), b"base.sqlite'"), (("dump", files[0], base), b"base.sqlite'"), (("stats", files[0], files[0]), b"same recording"),
+                            (("export", "-t", "chrome", *files), b"--output"), (("stats", files[0], target), b"rank-0.rep"), (("info", files[0], os.path.join(place, "none")), b"none'")):
+        result = trace(*arguments)
+        tap.ok(result.status == 2 and word in result.err and result.err.count(b"\n") == 1 and not result.out, f"trace {arguments[0]}: one line says why not: {word.decode()}", result)
+
+
 def refused():
     """Reports that cannot be merged are named; one that lacks its end makes the merged report incomplete."""
     report = recorded([app("slow_reads"), "5"])
     place = folder()
-    target = os.path.join(place, "t.rep")
-    with open(report.path, "rb") as file:
+    target, other = (os.path.join(place, name) for name in ("t.rep", "other.rep"))
+    libskew.skew(report.path, other, "boot-b", 0)
+    with open(other, "rb") as file:
         data = file.read()
 
     def written(name, content):
@@ -203,17 +242,21 @@ def refused():
             file.write(content)
         return os.path.join(place, name)
     double = os.path.join(place, "double.rep")
-    merged([report.path, report.path], double)
-    cases = {"text": (written("text.rep", b"no report"), b"not a report"), "damage": (written("bad.rep", data[:-40] + bytes([data[-40] ^ 1]) + data[-39:]), b""),
+    libskew.skew(report.path, other, "boot-c", 0)
+    merged([other], double)
+    cases = {"twice": (shutil.copy(report.path, os.path.join(place, "copy.rep")), b"of the same recording as '" + os.path.basename(report.path).encode()),
+             "text": (written("text.rep", b"no report"), b"not a report"), "damage": (written("bad.rep", data[:-40] + bytes([data[-40] ^ 1]) + data[-39:]), b""),
              "missing": (os.path.join(place, "none.rep"), b"No such file"), "merged": (double, b"merge its parts"),
              "empty": (written("empty.rep", b"NVR\0\2\0\0\0\x08\x07"), b"no valid block")}
     for name, (path, cause) in cases.items():
         result = merged([report.path, path], target)
         tap.ok(result.status == 2 and cause in result.err and os.path.basename(path).encode() in result.err and result.err.count(b"\n") <= 2
                and not os.path.exists(target), f"refused by name: {name}", (result.status, result.err))
+    with open(report.path, "rb") as file:
+        before = file.read()
     result = trace("merge", "-o", report.path, "-f", "true", report.path)
     with open(report.path, "rb") as file:
-        tap.ok(result.status == 2 and file.read() == data, "an input is not overwritten", result.err)
+        tap.ok(result.status == 2 and file.read() == before, "an input is not overwritten", result.err)
     tap.ok(trace("merge", report.path).status == 2 and trace("merge", "-o", target).status == 2, "files and output must be given")
     cut = written("cut.rep", data[:-20])
     result = merged([report.path, cut], target)
@@ -222,4 +265,4 @@ def refused():
            and "cut.rep" in str(info["diagnostics"]), "a truncated report makes the merged one incomplete", info["verdict"])
 
 
-main(each_implementation, commands, kernels, equal_pids, parents_of_other_reports, refused)
+main(each_implementation, commands, kernels, equal_pids, parents_of_other_reports, read_as_one, refused)

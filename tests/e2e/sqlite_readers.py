@@ -130,7 +130,7 @@ def ranges_with_kernels():
     inside = one(db, "SELECT count(*) FROM NVTX_EVENTS n JOIN CUPTI_ACTIVITY_KIND_RUNTIME r ON r.globalTid = n.globalTid AND r.start >= n.start AND r.end <= n.end")
     tap.ok(inside == 0, "threads of different reports are never the same", inside)
     hosts = one(db, "SELECT count(DISTINCT globalVid) FROM TARGET_INFO_SYSTEM_ENV WHERE name = 'Hostname'")
-    tap.ok(hosts == one(db, "SELECT count(*) FROM LIBTRACE_REPORT") > 1, "each report has its host", hosts)
+    tap.ok(hosts == one(db, "SELECT count(*) FROM LIBTRACE_MERGED") > 1, "each report has its host", hosts)
 
 
 if b"without SQLite" in trace("export", "-t", "sqlite", "-o", os.path.join(PLACE, "x"), __file__).err:

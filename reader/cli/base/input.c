@@ -6,6 +6,7 @@
 #include "reader/cli/base/input.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <string.h>
 #include <unistd.h>
@@ -14,11 +15,34 @@
 #include "reader/cli/base/message.h"
 #include "reader/cli/base/select.h"
 
+/* A file that is read in place of a path. */
+static struct {
+	const char *name;
+	int fd;
+} instead;
+
+void cli_open_instead(const char *name, int fd)
+{
+	instead.name = name;
+	instead.fd = fd;
+}
+
+static int instead_open(struct report *r, const char **ret_cause)
+{
+	const int fd = fcntl(instead.fd, F_DUPFD_CLOEXEC, 0);
+	int error = fd < 0 ? -errno : report_open_fd(r, fd, instead.name, ret_cause);
+	if (error && fd >= 0)
+		close(fd);
+	return error;
+}
+
 int cli_open(struct cli_report *r, const char *path, bool no_wait)
 {
 	const char *cause = NULL;
 	*r = (struct cli_report){.path = path, .next_shown = INPUT_PROGRESS_BYTES};
-	int error = report_open(&r->report, path, no_wait ? 0 : REPORT_WAIT_NS, &cause);
+	int error = instead.name && !strcmp(path, instead.name)
+		? instead_open(&r->report, &cause)
+		: report_open(&r->report, path, no_wait ? 0 : REPORT_WAIT_NS, &cause);
 	if (error == -EISDIR || (error == -EBADMSG && !strcmp(cause, REPORT_IS_NONE)))
 		foreign_explain(path);
 	else if (error == -EBADMSG)

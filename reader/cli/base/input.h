@@ -16,6 +16,10 @@
  * to close. */
 int cli_open(struct cli_report *r, const char *path, bool no_wait);
 
+/* Let cli_open() read `fd`, which it does not close, whenever it is asked for `name`. Both are kept
+ * until the program ends. */
+void cli_open_instead(const char *name, int fd);
+
 /* Close a report that was opened. Print a note if a selection matched no event. */
 void cli_close(struct cli_report *r);
 

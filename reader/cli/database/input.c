@@ -19,9 +19,7 @@
 #include "reader/sql/views.h"
 #include "reader/xspace/xspace.h"
 
-/* Create a file without a name for temporary data. Returns its descriptor, or -1 after a
- * message. */
-static int temporary_create(void)
+int input_temporary(void)
 {
 	const char *place = getenv("TMPDIR");
 	char *name = NULL;
@@ -97,7 +95,7 @@ int input_open_foreign(struct cli_report *r, const char *path, struct foreign_fa
 		(struct foreign_facts){.bytes = stat(path, &file) ? 0 : (uint64_t)file.st_size};
 	if (sql_file_open(&s, path, &form) == STATUS_FAILED)
 		return STATUS_FAILED;
-	int fd = temporary_create();
+	int fd = input_temporary();
 	int status = fd < 0 ? STATUS_FAILED : database_convert(&s, path, fd, ret_facts, &tally);
 	sql_close(&s);
 	stops_end();

@@ -26,6 +26,10 @@ int input_open_foreign(struct cli_report *r, const char *path, struct foreign_fa
 /* Like cli_open_events(), also for databases and XSpaces. */
 int input_open_events(struct cli_report *r, const char *path, bool no_wait);
 
+/* Create a file without a name for a temporary report, in TMPDIR (else /var/tmp). Returns its
+ * descriptor, or -1 after a message. */
+int input_temporary(void);
+
 /* Return whether SQLite finds no damage in a database; print the damage otherwise. */
 bool input_is_sound(const char *path);
 

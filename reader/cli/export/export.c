@@ -266,11 +266,6 @@ int command_export(const struct options *o)
 		return export_database(o, format);
 	if (!strcmp(format->name, "parquet"))
 		return export_parquet(o);
-	if (o->argc > 1) {
-		cli_error("too many arguments; only the formats sqlite and parquet take several "
-			  "reports");
-		return STATUS_FAILED;
-	}
 	const char *file = option_file(o), *name = o->value[OPT_export_output];
 	cli_notes_hold();
 	if (!file || input_open_events(&r, file, o->value[OPT_export_no_wait])) {

@@ -282,20 +282,19 @@ static int diagnostics_put(struct sqlite_export *x)
 }
 
 static int environment_put(
-	struct sqlite_export *x, const char *name, int64_t number, const char *value)
+	struct sqlite_export *x, int64_t vid, const char *name, int64_t number, const char *value)
 {
-	return value && *value ? database_row(&x->database, "TARGET_INFO_SYSTEM_ENV", "ittit",
-					 x->threads.vid, "Local (CLI)", name, number, value)
+	return value && *value ? database_row(&x->database, "TARGET_INFO_SYSTEM_ENV", "ittit", vid,
+					 "Local (CLI)", name, number, value)
 			       : 0;
 }
 
-static int session_put(struct sqlite_export *x)
+static int session_put(struct sqlite_export *x, int64_t vid, const Libtrace__Session *s)
 {
 	char cores[16], driver[16] = "";
-	const Libtrace__Session *s = x->contents.session;
 	if (!s)
 		return 0;
-	const char *machine = contents_fact(&x->contents, "machine");
+	const char *machine = session_fact(s, "machine");
 	if (!machine) /* versions without this fact ran on x86-64 only */
 		machine = "x86_64";
 	snprintf(cores, sizeof(cores), "%u", s->cpu_count);
@@ -314,7 +313,18 @@ static int session_put(struct sqlite_export *x)
 		{"HasOSRuntimeEvents", 815, "1"}};
 	int error = 0;
 	for (size_t i = 0; !error && i < sizeof(rows) / sizeof(rows[0]); i++)
-		error = environment_put(x, rows[i].name, rows[i].number, rows[i].value);
+		error = environment_put(x, vid, rows[i].name, rows[i].number, rows[i].value);
+	return error;
+}
+
+/* Write the machine of the report, or that of each report that it was merged from. */
+static int sessions_put(struct sqlite_export *x)
+{
+	const struct contents *c = &x->contents;
+	int error = c->merged_count ? 0 : session_put(x, x->threads.vid, c->session);
+	for (uint32_t i = 0; !error && i < c->merged_count; i++)
+		error = session_put(x, threads_report_vid(&x->threads, c->merged[i]->number),
+			c->merged[i]->session);
 	return error;
 }
 
@@ -456,7 +466,7 @@ int report_facts_write(struct sqlite_export *x)
 	if (!error)
 		error = merged_put(x);
 	if (!error)
-		error = session_put(x);
+		error = sessions_put(x);
 	if (!error)
 		error = capture_put(x);
 	if (!error)
