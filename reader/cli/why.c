@@ -25,7 +25,7 @@ struct why {
 	struct stats_form form;
 	const char *range; /* pattern of NVTX ranges; NULL = the whole run */
 	const char *rows;  /* the most rows to print; NULL = all */
-	char *arguments;   /* of the reports: range and rows */
+	char *arguments;   /* of the reports: range, rows and memory */
 	bool path;         /* print the segments instead of the sums */
 	bool json;         /* print an object for each file */
 	bool no_symbols;
@@ -270,6 +270,23 @@ static int compare(const struct options *o)
 	return python_become("why", &a);
 }
 
+/* Write the arguments of the reports, NAME=VALUE with colons between them. */
+static bool arguments_make(const struct options *o, char **ret_text)
+{
+	static const struct {
+		const char *name;
+		int option;
+	} arguments[] = {
+		{"range", OPT_why_range}, {"rows", OPT_why_rows}, {"memory", OPT_why_memory}};
+	size_t bytes = 0;
+	FILE *out = open_memstream(ret_text, &bytes);
+	for (size_t i = 0; out && i < sizeof(arguments) / sizeof(arguments[0]); i++)
+		if (o->value[arguments[i].option])
+			fprintf(out, "%s%s=%s", ftell(out) ? ":" : "", arguments[i].name,
+				o->value[arguments[i].option]);
+	return out && !fclose(out);
+}
+
 int command_why(const struct options *o)
 {
 	if (o->before > 0)
@@ -293,9 +310,7 @@ int command_why(const struct options *o)
 	}
 	if (!stats_window_options(NULL, unit, &w.form.window, &w.form.time))
 		return STATUS_FAILED;
-	if (asprintf(&w.arguments, "%s%s%s%s%s", w.range ? "range=" : "", w.range ? w.range : "",
-		    w.range && w.rows ? ":" : "", w.rows ? "rows=" : "",
-		    w.rows ? w.rows : "") < 0) {
+	if (!arguments_make(o, &w.arguments)) {
 		cli_error("out of memory");
 		return STATUS_FAILED;
 	}

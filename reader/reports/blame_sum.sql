@@ -4,7 +4,7 @@
 -- needs: OSRT_API CUPTI_ACTIVITY_KIND_RUNTIME MPI_P2P_EVENTS MPI_COLLECTIVES_EVENTS
 -- data: recorded calls
 -- before: gpu_work openmp mpi mpi_waits path
--- arguments: range=GLOB
+-- arguments: range=GLOB memory=MIB
 
 -- Waits on the critical path, and what the thread or stream did meanwhile that ended them: it was that which took the time.
 -- Rank: that was waited for.

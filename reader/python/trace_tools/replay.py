@@ -112,6 +112,7 @@ class Track:
         self.marks: dict[int, Mark] = {}
         self.steps: list[Step] = []
         self.begin: tuple[Mark, float] | None = None
+        self.start = row.start
 
     def mark(self, at: int) -> Mark:
         return self.marks.setdefault(at, Mark(at))
@@ -125,7 +126,7 @@ class Player:
     def __init__(self, track: Track) -> None:
         self.track = track
         self.next = 0
-        self.state = State(track.row.start, 0, 0)
+        self.state = State(track.start, 0, 0)
 
 
 class Outcome(NamedTuple):
@@ -375,19 +376,26 @@ class Graph:
                     self.wait(call, track, done[index].end)
 
     def find_launches(self) -> None:
-        """An operation of a stream begins after its launch."""
+        """An operation of a stream begins after its launch: after that has returned or, where it began earlier, as with
+        a copy that its call waits for, after the call has begun.
+        """
         delays = [
             c.start - c.other_time for c in self.calls("work") if c.other_time is not None and c.start >= c.other_time
         ]
         usual = float(min(delays, default=0))
+        begun = {(c.track, c.end): c.start for t in self.tracks.values() if t.row.track >= 0 for c in t.calls}
         for track in self.tracks.values():
             before = None
             for call in track.calls if track.row.track < 0 else []:
-                if call.other is not None and call.other_time is not None:
-                    waits = call.start - call.other_time if before is None or before <= call.other_time else usual
-                    launcher = self.tracks.get(call.other)
-                    if launcher:
-                        self.waits[call.id].append((launcher.mark(call.other_time), max(float(waits), 0)))
+                launcher = self.tracks.get(call.other) if call.other is not None else None
+                if launcher and call.other_time is not None:
+                    at = call.other_time
+                    if call.start < at:
+                        at = min(begun.get((launcher.row.track, at), call.start), call.start)
+                    waits = call.start - at if before is None or before <= at else usual
+                    self.waits[call.id].append((launcher.mark(at), float(waits)))
+                    if before is None and self.goal:
+                        track.start = self.goal.row.start  # it is there before its first operation
                 before = call.end
 
     # ---- steps of a track ----
@@ -413,7 +421,7 @@ class Graph:
         for call in track.calls:
             if track.row.track >= 0:
                 delay(None, at, call.start)
-            at = call.end
+            before, at = at, call.end
             lock = (call.track >> 24, call.object or 0)
             waits = tuple(self.waits.get(call.id, ()))
             if lock in self.locks and call.name in ACQUIRE and not call.value:
@@ -424,11 +432,17 @@ class Graph:
                 if lock in held:
                     held.remove(lock)
             elif call.kind == "work":
-                steps.append(Step("wait", None, call.start, call.start, waits=waits))
+                if waits:
+                    steps.append(Step("wait", None, call.start, call.start, waits=waits))
+                else:
+                    delay(None, before, call.start)
                 delay(call, call.start, call.end)
-            elif waits and call.kind == "condition" and held:
+            elif call.kind == "condition" and held:
                 steps.append(Step("release", None, call.start, call.start, lock=held[-1]))
-                steps.append(Step("wait", call, call.start, call.end, waits=waits))
+                if waits:
+                    steps.append(Step("wait", call, call.start, call.end, waits=waits))
+                else:
+                    delay(call, call.start, call.end)
                 steps.append(Step("acquire", None, call.end, call.end, lock=held[-1]))
             elif waits:
                 steps.append(Step("wait", call, call.start, call.end, waits=waits))

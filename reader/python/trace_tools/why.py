@@ -137,7 +137,7 @@ def main(arguments: list[str]) -> int:
     p = Parser(prog="trace why")
     for name in ("base", "other"):
         p.add_argument(f"--{name}", required=True)
-    for name in ("range", "symbol-path", "callchains"):
+    for name in ("range", "symbol-path", "callchains", "memory"):
         p.add_argument(f"--{name}")
     p.add_argument("--rows", type=int)
     for name in ("json", "no-symbols", "no-wait"):
@@ -149,6 +149,7 @@ def main(arguments: list[str]) -> int:
             ("range", given.range),
             ("symbol-path", given.symbol_path),
             ("callchains", given.callchains),
+            ("memory", given.memory),
         )
         if value
     ]

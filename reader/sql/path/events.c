@@ -10,8 +10,6 @@
 
 #include <stdlib.h>
 
-#include "common/array.h"
-
 struct mark {
 	int64_t process, context, stream, event;
 	uint32_t correlation;
@@ -27,11 +25,18 @@ struct path_events {
 	struct marks records; /* sorted by process, event, correlation id */
 };
 
+struct reading {
+	struct path_graph *graph;
+	struct marks *marks;
+};
+
 static int mark_row(void *user, sqlite3_stmt *in)
 {
-	struct marks *m = user;
-	if (array_room(&m->list, m->count, &m->capacity, sizeof(*m->list)))
-		return SQLITE_NOMEM;
+	const struct reading *r = user;
+	struct marks *m = r->marks;
+	int code = path_room(r->graph, &m->list, m->count, &m->capacity, sizeof(*m->list));
+	if (code)
+		return code;
 	m->list[m->count++] = (struct mark){sqlite3_column_int64(in, 0),
 		sqlite3_column_int64(in, 1), sqlite3_column_int64(in, 2),
 		sqlite3_column_int64(in, 3), (uint32_t)sqlite3_column_int64(in, 4)};
@@ -60,13 +65,13 @@ static int record_order(const void *one, const void *two)
 	return order ? order : number_order(a->correlation, b->correlation);
 }
 
-static int marks_read(struct marks *m, sqlite3 *connection, const char *text,
+static int marks_read(struct path_graph *g, struct marks *m, const char *text,
 	int (*order)(const void *one, const void *two))
 {
-	int code = path_rows(connection, text, m, mark_row);
-	if (!code && m->count)
-		qsort(m->list, m->count, sizeof(*m->list), order);
-	return code;
+	struct reading r = {g, m};
+	int code = path_rows(g->connection, text, &r, mark_row);
+	return code ? code
+		    : path_sort(g, &m->list, m->count, &m->capacity, sizeof(*m->list), order);
 }
 
 int path_events_read(struct path_graph *g)
@@ -83,16 +88,12 @@ int path_events_read(struct path_graph *g)
 	g->events = calloc(1, sizeof(*g->events));
 	if (!g->events)
 		return SQLITE_NOMEM;
-	int code = marks_read(&g->events->waits, g->connection, waits, wait_order);
-	return code ? code : marks_read(&g->events->records, g->connection, records, record_order);
+	int code = marks_read(g, &g->events->waits, waits, wait_order);
+	return code ? code : marks_read(g, &g->events->records, records, record_order);
 }
 
 void path_events_free(struct path_graph *g)
 {
-	if (g->events) {
-		free(g->events->waits.list);
-		free(g->events->records.list);
-	}
 	free(g->events);
 	g->events = NULL;
 }

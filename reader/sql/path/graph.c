@@ -6,6 +6,7 @@
 
 #ifdef HAVE_SQLITE
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -56,6 +57,25 @@ int path_rows(
 		code = row(user, in);
 	sqlite3_finalize(in);
 	return code == SQLITE_DONE ? SQLITE_OK : code;
+}
+
+static int code_of(struct path_graph *g, int error)
+{
+	if (!error || error == -ENOMEM)
+		return error ? SQLITE_NOMEM : SQLITE_OK;
+	g->spill_error = error;
+	return SQLITE_FULL;
+}
+
+int path_room(struct path_graph *g, void *array, uint32_t count, uint32_t *capacity, size_t bytes)
+{
+	return code_of(g, spill_room(&g->spill, array, count, capacity, bytes));
+}
+
+int path_sort(struct path_graph *g, void *array, uint32_t count, uint32_t *capacity, size_t bytes,
+	int (*order)(const void *one, const void *two))
+{
+	return code_of(g, spill_sort(&g->spill, array, count, capacity, bytes, order));
 }
 
 uint32_t path_graph_track(const struct path_graph *g, int64_t id)
@@ -148,11 +168,11 @@ static uint32_t object_of(struct path_graph *g, int64_t process, int64_t value)
 
 static int descriptor_add(struct path_graph *g, const struct path_descriptor *d)
 {
-	if (array_room(&g->descriptors, g->descriptor_count, &g->descriptor_capacity,
-		    sizeof(*g->descriptors)))
-		return SQLITE_NOMEM;
-	g->descriptors[g->descriptor_count++] = *d;
-	return SQLITE_OK;
+	int code = path_room(g, &g->descriptors, g->descriptor_count, &g->descriptor_capacity,
+		sizeof(*g->descriptors));
+	if (!code)
+		g->descriptors[g->descriptor_count++] = *d;
+	return code;
 }
 
 /* Keep what a call does with descriptors. `object`: of a pair both ends. */
@@ -235,8 +255,10 @@ static int32_t value_read(sqlite3_stmt *in)
 static int call_add(struct path_graph *g, uint32_t track, const struct path_call *c)
 {
 	struct path_track *t = &g->tracks[track];
-	if (array_room(&t->calls, t->count, &t->capacity, sizeof(*t->calls)))
-		return SQLITE_NOMEM;
+	int code = path_room(g, &t->calls, t->count, &t->capacity, sizeof(*t->calls));
+	spill_use(&g->spill, 1);
+	if (code)
+		return code;
 	t->calls[t->count++] = *c;
 	t->start = c->start < t->start ? c->start : t->start;
 	t->end = c->end > t->end ? c->end : t->end;
@@ -289,10 +311,11 @@ static int cuda_row(void *user, sqlite3_stmt *in)
 		return code;
 	c.object = (uint32_t)sqlite3_column_int64(in, OBJECT);
 	c.error = PATH_NO_ERROR_KNOWN;
-	if (c.object &&
-		array_room(
-			&g->launches, g->launch_count, &g->launch_capacity, sizeof(*g->launches)))
-		return SQLITE_NOMEM;
+	if (c.object)
+		code = path_room(g, &g->launches, g->launch_count, &g->launch_capacity,
+			sizeof(*g->launches));
+	if (code)
+		return code;
 	if (c.object)
 		g->launches[g->launch_count++] = (struct path_launch){
 			g->tracks[track].process, c.start, c.end, c.object, track, repeated};
@@ -387,16 +410,15 @@ static int call_order(const void *one, const void *two)
 
 /* Sort the calls of a track, cut each where an earlier one overlaps it, and move those within
  * another one behind the others. */
-static int track_sort(struct path_track *t)
+static int track_sort(struct path_graph *g, struct path_track *t)
 {
-	struct path_call *calls = t->calls, *within = NULL;
-	uint32_t sorted = 1, within_count = 0, capacity = 0;
-	while (sorted < t->count && call_order(&calls[sorted - 1], &calls[sorted]) <= 0)
-		sorted++;
-	if (sorted < t->count)
-		qsort(calls, t->count, sizeof(*calls), call_order);
+	struct path_call *within = NULL;
+	uint32_t within_count = 0, capacity = 0;
+	int code = path_sort(g, &t->calls, t->count, &t->capacity, sizeof(*t->calls), call_order);
+	struct path_call *calls = t->calls;
 	t->outer = 0;
-	for (uint32_t i = 0; i < t->count; i++) {
+	for (uint32_t i = 0; !code && i < t->count; i++) {
+		spill_use(&g->spill, 1);
 		struct path_call c = calls[i];
 		if (t->outer && calls[t->outer - 1].end > c.start)
 			c.start = calls[t->outer - 1].end;
@@ -404,16 +426,14 @@ static int track_sort(struct path_track *t)
 			calls[t->outer++] = c;
 			continue;
 		}
-		if (array_room(&within, within_count, &capacity, sizeof(*within))) {
-			free(within);
-			return SQLITE_NOMEM;
-		}
-		within[within_count++] = calls[i];
+		code = path_room(g, &within, within_count, &capacity, sizeof(*within));
+		if (!code)
+			within[within_count++] = calls[i];
 	}
-	if (within_count)
-		memcpy(calls + t->outer, within, within_count * sizeof(*within));
-	free(within);
-	return SQLITE_OK;
+	if (within_count && !code)
+		spill_copy(&g->spill, calls + t->outer, within, within_count * sizeof(*within));
+	spill_drop(&g->spill, within, capacity * sizeof(*within));
+	return code;
 }
 
 /* Read the calls of the OS runtime beside their details. */
@@ -429,18 +449,30 @@ static int osrt_read(struct reading *r, sqlite3 *connection)
 	return code;
 }
 
+static int memory_row(void *user, sqlite3_stmt *in)
+{
+	size_t *limit = user;
+	const int64_t mib = sqlite3_column_int64(in, 0);
+	if (sqlite3_column_type(in, 0) != SQLITE_NULL && mib >= 0 && mib < 1 << 24)
+		*limit = (size_t)mib << 20;
+	return SQLITE_OK;
+}
+
 int path_graph_read(struct path_graph *g, sqlite3 *connection)
 {
 	static const char name_find[] =
 		"SELECT name, role, trait FROM temp.PATH_NAMES WHERE source = ?1 AND nameId = ?2";
+	static const char memory[] = "SELECT argument('memory')";
 	struct reading r = {.graph = g};
 	path_graph_release(g);
 	g->connection = connection;
+	g->spill.limit = (size_t)PATH_MEMORY_MIB << 20;
 	if (array_room(&g->objects, 0, &g->object_capacity, sizeof(*g->objects)))
 		return SQLITE_NOMEM;
 	g->objects[0] = (struct path_object){0};
 	g->object_count = OBJECTS_FIRST;
-	int code = sqlite3_prepare_v2(connection, name_find, -1, &g->name_find, NULL);
+	int code = path_rows(connection, memory, &g->spill.limit, memory_row);
+	code = code ? code : sqlite3_prepare_v2(connection, name_find, -1, &g->name_find, NULL);
 	code = code ? code : osrt_read(&r, connection);
 	code = code ? code : path_rows(connection, cuda_calls, &r, cuda_row);
 	code = code ? code : path_rows(connection, other_calls, &r, other_row);
@@ -448,9 +480,11 @@ int path_graph_read(struct path_graph *g, sqlite3 *connection)
 	sqlite3_finalize(g->name_find);
 	g->name_find = NULL;
 	for (uint32_t i = 0; !code && i < g->track_count; i++)
-		code = track_sort(&g->tracks[i]);
+		code = track_sort(g, &g->tracks[i]);
+	const int spill_error = g->spill_error;
 	if (code)
 		path_graph_release(g);
+	g->spill_error = spill_error;
 	return code;
 }
 
@@ -485,13 +519,10 @@ int path_graph_threads_read(struct path_graph *g)
 
 void path_graph_release(struct path_graph *g)
 {
-	for (uint32_t i = 0; i < g->track_count; i++)
-		free(g->tracks[i].calls);
+	spill_release(&g->spill);
 	free(g->tracks);
 	free(g->names);
 	free(g->objects);
-	free(g->descriptors);
-	free(g->launches);
 	map_release(&g->track_index);
 	map_release(&g->name_index);
 	map_release(&g->object_index);

@@ -12,7 +12,9 @@
  *   PATH_OTHER_WAITS  number, other, other_time, how: waits that SQL finds
  *
  * A call has a number, made of its source and the id of its row. 40 bytes are taken for each. Rows
- * without a thread or a time, and ids above UINT32_MAX, are left out.
+ * without a thread or a time, and ids above UINT32_MAX, are left out. What is more than the
+ * argument `memory` (MiB, default PATH_MEMORY_MIB) is in a file: readers go through the calls of
+ * each thread in order of time, so that only a window of them is in memory (spill.h).
  *
  * path_graph_read(); path_graph_threads_read() when PATH_THREADS is filled; path_waits_read(); then
  * everything else; path_waits_free() and path_graph_release() at the end. Functions return a code
@@ -29,12 +31,15 @@
 
 #include "reader/base/map.h"
 #include "reader/base/pool.h"
+#include "reader/base/spill.h"
 
 #define PATH_NOWHERE UINT32_MAX   /* index of a track that is not known */
 #define PATH_NO_VALUE INT32_MIN   /* the call returned nothing that is known */
 #define PATH_NO_ERROR_KNOWN 255   /* error of a call that has no row of details */
 #define PATH_TIME_MAX (1ll << 61) /* differences of times do not overflow */
-#define PATH_SHORT_NS 10000       /* a shorter call was not woken up */
+#define PATH_MEMORY_MIB 512
+#define PATH_STEP_PAGES 32u /* of memory that a look-up uses: searches end in the same pages */
+#define PATH_SHORT_NS 10000 /* a shorter call was not woken up */
 
 enum path_source {
 	PATH_OSRT = 0,
@@ -105,6 +110,8 @@ struct path_launch {
 
 struct path_graph {
 	sqlite3 *connection;
+	struct spill spill; /* what grows with the calls */
+	int spill_error;    /* why that has no file: a negative errno; 0 = nothing */
 	struct path_track *tracks;
 	struct path_name *names;
 	struct path_object *objects; /* [0]: none */
@@ -135,6 +142,12 @@ uint32_t path_graph_track(const struct path_graph *g, int64_t id);
 /* Pass each row of a statement to a function until that does not return SQLITE_OK. */
 int path_rows(sqlite3 *connection, const char *text, void *user,
 	int (*row)(void *user, sqlite3_stmt *in));
+
+/* Make room for one more element after the first `count` of an array in `spill`. */
+int path_room(struct path_graph *g, void *array, uint32_t count, uint32_t *capacity, size_t bytes);
+/* Sort such an array. */
+int path_sort(struct path_graph *g, void *array, uint32_t count, uint32_t *capacity, size_t bytes,
+	int (*order)(const void *one, const void *two));
 
 /* Return the text of a role; NULL for ROLE_NONE. */
 const char *path_role_text(uint8_t role);

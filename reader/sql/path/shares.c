@@ -6,8 +6,6 @@
 
 #include <stdlib.h>
 
-#include "common/array.h"
-
 #define NOISE 100 /* a rest below a hundredth of the gap is that of two clocks */
 
 struct fact {
@@ -30,8 +28,9 @@ static int fact_row(void *user, sqlite3_stmt *in)
 	const int64_t start = sqlite3_column_int64(in, 1), end = sqlite3_column_int64(in, 2);
 	if (track == PATH_NOWHERE || start >= end || start < -PATH_TIME_MAX || end > PATH_TIME_MAX)
 		return SQLITE_OK;
-	if (array_room(&f->list, f->count, &f->capacity, sizeof(*f->list)))
-		return SQLITE_NOMEM;
+	int code = path_room(g, &f->list, f->count, &f->capacity, sizeof(*f->list));
+	if (code)
+		return code;
 	f->list[f->count++] = (struct fact){start, end, sqlite3_column_int64(in, 3),
 		sqlite3_column_int64(in, 4), -1, track, sqlite3_column_int(in, 5) != 0};
 	return SQLITE_OK;
@@ -53,15 +52,13 @@ int path_facts_read(struct path_graph *g)
 		return SQLITE_OK;
 	g->facts = calloc(1, sizeof(*g->facts));
 	int code = g->facts ? path_rows(g->connection, facts, g, fact_row) : SQLITE_NOMEM;
-	if (!code && g->facts->count)
-		qsort(g->facts->list, g->facts->count, sizeof(*g->facts->list), fact_order);
-	return code;
+	struct path_facts *f = g->facts;
+	return code ? code
+		    : path_sort(g, &f->list, f->count, &f->capacity, sizeof(*f->list), fact_order);
 }
 
 void path_facts_free(struct path_graph *g)
 {
-	if (g->facts)
-		free(g->facts->list);
 	free(g->facts);
 	g->facts = NULL;
 }

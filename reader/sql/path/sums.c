@@ -10,7 +10,7 @@
 
 struct reading {
 	struct path_sums *sums;
-	const struct path_graph *graph;
+	struct path_graph *graph;
 };
 
 static int sample_row(void *user, sqlite3_stmt *in)
@@ -20,8 +20,10 @@ static int sample_row(void *user, sqlite3_stmt *in)
 	const uint32_t track = path_graph_track(r->graph, sqlite3_column_int64(in, 0));
 	if (track == PATH_NOWHERE)
 		return SQLITE_OK;
-	if (array_room(&s->samples, s->sample_count, &s->sample_capacity, sizeof(*s->samples)))
-		return SQLITE_NOMEM;
+	int code = path_room(
+		r->graph, &s->samples, s->sample_count, &s->sample_capacity, sizeof(*s->samples));
+	if (code)
+		return code;
 	s->samples[s->sample_count++] = (struct path_sample){sqlite3_column_int64(in, 1),
 		sqlite3_column_int64(in, 2), sqlite3_column_double(in, 3), track};
 	return SQLITE_OK;
@@ -46,9 +48,9 @@ int path_sums_init(struct path_sums *s, struct path_graph *g)
 	struct reading r = {s, g};
 	*s = (struct path_sums){0};
 	int code = path_rows(g->connection, samples, &r, sample_row);
-	if (s->sample_count)
-		qsort(s->samples, s->sample_count, sizeof(*s->samples), sample_order);
-	return code;
+	return code ? code
+		    : path_sort(g, &s->samples, s->sample_count, &s->sample_capacity,
+			      sizeof(*s->samples), sample_order);
 }
 
 /* Return the first sample of a track after a time. */
@@ -146,7 +148,6 @@ int path_sums_add(struct path_sums *s, const struct path_graph *g, const struct 
 void path_sums_release(struct path_sums *s)
 {
 	free(s->list);
-	free(s->samples);
 	map_release(&s->index);
 	map_release(&s->pairs);
 	*s = (struct path_sums){0};

@@ -35,7 +35,7 @@ struct path_sums {
 	uint32_t count, capacity;
 	struct map index; /* pairs of numbers of the columns of a sum -> 1 + index */
 	struct map pairs;
-	struct path_sample *samples; /* sorted by track and time */
+	struct path_sample *samples; /* sorted by track and time; in the graph's `spill` */
 	uint32_t sample_count, sample_capacity;
 	int64_t segments;
 };

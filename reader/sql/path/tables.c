@@ -155,12 +155,27 @@ static int track_find(struct path_cursor *c)
 		return SQLITE_OK;
 	const struct path_track *t = &g->tracks[c->track];
 	const struct path_call *call = &t->calls[c->index];
+	spill_use(&g->spill, PATH_STEP_PAGES);
 	const struct path_launch *l = t->is_stream ? path_launch_of(g, c->track, call) : NULL;
 	if (!t->is_stream)
 		return path_wait_find(g, c->track, call, &c->wait);
 	c->wait = l ? (struct path_wait){l->track, l->end, HOW_NONE}
 		    : (struct path_wait){.track = PATH_NOWHERE};
 	return SQLITE_OK;
+}
+
+/* Keep the message of an error. Returns `code`. */
+static int path_failed(sqlite3_vtab_cursor *cursor, int code)
+{
+	const int error = graph_of(cursor)->spill_error;
+	virtual_table_failed(cursor, code);
+	if (code == SQLITE_FULL && error) {
+		sqlite3_free(cursor->pVtab->zErrMsg);
+		cursor->pVtab->zErrMsg = sqlite3_mprintf(
+			"cannot keep calls in a file: %s; set TMPDIR to use another folder",
+			strerror(-error));
+	}
+	return code;
 }
 
 static int path_filter(sqlite3_vtab_cursor *cursor, int number, const char *text, int count,
@@ -186,7 +201,7 @@ static int path_filter(sqlite3_vtab_cursor *cursor, int number, const char *text
 		code = p->table == SEGMENTS ? goals_begin(c)
 			: p->table == SUMS  ? sums_make(c)
 					    : track_find(c);
-	return code ? virtual_table_failed(cursor, code) : SQLITE_OK;
+	return code ? path_failed(cursor, code) : SQLITE_OK;
 }
 
 static int path_next(sqlite3_vtab_cursor *cursor)
@@ -208,7 +223,7 @@ static int path_next(sqlite3_vtab_cursor *cursor)
 		c->track++;
 		code = track_find(c);
 	}
-	return code ? virtual_table_failed(cursor, code) : SQLITE_OK;
+	return code ? path_failed(cursor, code) : SQLITE_OK;
 }
 
 /* ---- columns ---- */

@@ -12,8 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/array.h"
-
 #define HOPS_MAX 64u /* copies of a descriptor, and generations of processes, that are followed */
 #define ERROR_INTERRUPTED 4
 #define ERROR_TIMED_OUT 110
@@ -78,22 +76,19 @@ static int ref_order(const void *one, const void *two)
 	return (a->track > b->track) - (a->track < b->track);
 }
 
-static int ref_add(struct refs *r, uint32_t group, int64_t time, uint32_t track)
+static int ref_add(
+	struct path_graph *g, struct refs *r, uint32_t group, int64_t time, uint32_t track)
 {
-	if (array_room(&r->list, r->count, &r->capacity, sizeof(*r->list)))
-		return SQLITE_NOMEM;
-	r->list[r->count++] = (struct ref){time, group, track};
-	return SQLITE_OK;
+	int code = path_room(g, &r->list, r->count, &r->capacity, sizeof(*r->list));
+	if (!code)
+		r->list[r->count++] = (struct ref){time, group, track};
+	return code;
 }
 
-static void refs_sort(struct refs *r)
+static int refs_sort(struct path_graph *g, struct refs *r)
 {
-	uint32_t sorted = 1;
-	while (sorted < r->count && ref_order(&r->list[sorted - 1], &r->list[sorted]) <= 0)
-		sorted++;
-	if (sorted < r->count)
-		qsort(r->list, r->count, sizeof(*r->list), ref_order);
 	r->complete = true;
+	return path_sort(g, &r->list, r->count, &r->capacity, sizeof(*r->list), ref_order);
 }
 
 /* Return the last reference of a group after `from` and before `to` that is not of the track; NULL
@@ -221,6 +216,7 @@ static int calls_visit(struct path_graph *g, uint8_t role,
 	for (uint32_t i = 0; i < g->track_count; i++) {
 		const struct path_track *t = &g->tracks[i];
 		for (uint32_t k = 0; !t->is_stream && k < t->count; k++) {
+			spill_use(&g->spill, 1);
 			int code = path_name_of(g, &t->calls[k])->role == role
 				? visit(g, i, &t->calls[k])
 				: SQLITE_OK;
@@ -235,20 +231,18 @@ static int calls_visit(struct path_graph *g, uint8_t role,
 static int wake_add(struct path_graph *g, uint32_t track, const struct path_call *c)
 {
 	const uint8_t role = path_name_of(g, c)->role;
-	return c->object ? ref_add(&g->waits->wakes[role], c->object,
+	return c->object ? ref_add(g, &g->waits->wakes[role], c->object,
 				   role == ROLE_LOCK ? c->end : c->start, track)
 			 : SQLITE_OK;
 }
 
-/* Return the calls of a role that end waits, by their object; NULL = out of memory. */
-static const struct refs *wakes_of(struct path_graph *g, uint8_t role)
+/* Find the calls of a role that end waits, by their object. */
+static int wakes_of(struct path_graph *g, uint8_t role, const struct refs **ret_refs)
 {
 	struct refs *r = &g->waits->wakes[role];
-	if (!r->complete && calls_visit(g, role, wake_add))
-		return NULL;
-	if (!r->complete)
-		refs_sort(r);
-	return r;
+	int code = r->complete ? SQLITE_OK : calls_visit(g, role, wake_add);
+	*ret_refs = r;
+	return code || r->complete ? code : refs_sort(g, r);
 }
 
 static int write_add(struct path_graph *g, uint32_t track, const struct path_call *c)
@@ -259,10 +253,10 @@ static int write_add(struct path_graph *g, uint32_t track, const struct path_cal
 	if (f.is_file)
 		return SQLITE_OK;
 	if (!f.pipe)
-		return ref_add(&w->other_writes, 0, c->start, track);
+		return ref_add(g, &w->other_writes, 0, c->start, track);
 	const uint32_t group = group_of(&w->pipes, f.pipe);
-	int code = group ? ref_add(&w->pipe_writes, group, c->start, track) : SQLITE_NOMEM;
-	return code ? code : ref_add(&w->known_writes, 0, c->start, track);
+	int code = group ? ref_add(g, &w->pipe_writes, group, c->start, track) : SQLITE_NOMEM;
+	return code ? code : ref_add(g, &w->known_writes, 0, c->start, track);
 }
 
 static int writes_collect(struct path_graph *g)
@@ -271,10 +265,9 @@ static int writes_collect(struct path_graph *g)
 	if (w->other_writes.complete)
 		return SQLITE_OK;
 	int code = calls_visit(g, ROLE_WRITE, write_add);
-	refs_sort(&w->pipe_writes);
-	refs_sort(&w->known_writes);
-	refs_sort(&w->other_writes);
-	return code;
+	code = code ? code : refs_sort(g, &w->pipe_writes);
+	code = code ? code : refs_sort(g, &w->known_writes);
+	return code ? code : refs_sort(g, &w->other_writes);
 }
 
 static int read_add(struct path_graph *g, uint32_t track, const struct path_call *c)
@@ -282,7 +275,7 @@ static int read_add(struct path_graph *g, uint32_t track, const struct path_call
 	const struct file f = file_of_call(g, track, c);
 	const uint32_t group = f.pipe ? group_of(&g->waits->pipes, f.pipe) : 0;
 	return !f.pipe  ? SQLITE_OK
-		: group ? ref_add(&g->waits->pipe_reads, group, c->start, track)
+		: group ? ref_add(g, &g->waits->pipe_reads, group, c->start, track)
 			: SQLITE_NOMEM;
 }
 
@@ -290,9 +283,7 @@ static int reads_collect(struct path_graph *g)
 {
 	struct refs *r = &g->waits->pipe_reads;
 	int code = r->complete ? SQLITE_OK : calls_visit(g, ROLE_READ, read_add);
-	if (!r->complete)
-		refs_sort(r);
-	return code;
+	return code || r->complete ? code : refs_sort(g, r);
 }
 
 /* Collect the ends of threads, and of processes. Without any record of an end, the last call of a
@@ -309,13 +300,12 @@ static int ends_collect(struct path_graph *g)
 		if (t->is_stream || (any && !t->has_end) || t->end < t->start)
 			continue;
 		const uint32_t group = group_of(&w->processes, t->process);
-		code = group ? ref_add(&w->thread_ends, group, t->end, i) : SQLITE_NOMEM;
+		code = group ? ref_add(g, &w->thread_ends, group, t->end, i) : SQLITE_NOMEM;
 		if (!code && (t->id & 0xffffff) == (t->process & 0xffffff))
-			code = ref_add(&w->process_ends, 0, t->end, i);
+			code = ref_add(g, &w->process_ends, 0, t->end, i);
 	}
-	refs_sort(&w->thread_ends);
-	refs_sort(&w->process_ends);
-	return code;
+	code = code ? code : refs_sort(g, &w->thread_ends);
+	return code ? code : refs_sort(g, &w->process_ends);
 }
 
 /* ---- rules ---- */
@@ -379,11 +369,12 @@ static int process_find(const struct wait_of *o, struct path_wait *ret_wait)
 static int lock_find(const struct wait_of *o, struct path_wait *ret_wait)
 {
 	const struct path_call *c = o->call;
-	const struct refs *wakes = c->holder && c->object ? wakes_of(o->g, ROLE_LOCK) : NULL;
+	const struct refs *wakes = NULL;
 	if (!c->holder)
 		return SQLITE_OK;
-	if (c->object && !wakes)
-		return SQLITE_NOMEM;
+	int code = c->object ? wakes_of(o->g, ROLE_LOCK, &wakes) : SQLITE_OK;
+	if (code)
+		return code;
 	const struct ref *r = wakes ? ref_last(wakes, c->object, c->start, c->end, o->track) : NULL;
 	const uint32_t holder = r
 		? r->track
@@ -402,12 +393,14 @@ static int object_find(const struct wait_of *o, struct path_wait *ret_wait)
 	const uint8_t role = path_name_of(o->g, c)->role;
 	if (c->error || !c->object || path_timed_out(o->g, c))
 		return SQLITE_OK;
-	const struct refs *wakes = wakes_of(o->g,
+	const struct refs *wakes;
+	int code = wakes_of(o->g,
 		role == ROLE_CONDITION           ? ROLE_SIGNAL
 			: role == ROLE_SEMAPHORE ? ROLE_POST
-						 : ROLE_BARRIER);
-	if (!wakes)
-		return SQLITE_NOMEM;
+						 : ROLE_BARRIER,
+		&wakes);
+	if (code)
+		return code;
 	ref_take(ref_last(wakes, c->object, c->start, c->end, o->track), HOW_EXACT, ret_wait);
 	return SQLITE_OK;
 }
@@ -499,19 +492,20 @@ static int correlated_order(const void *one, const void *two)
 	return (a->stream > b->stream) - (a->stream < b->stream);
 }
 
-static int correlated_add(struct correlations *all, const struct correlated *one)
+static int correlated_add(
+	struct path_graph *g, struct correlations *all, const struct correlated *one)
 {
-	if (array_room(&all->list, all->count, &all->capacity, sizeof(*all->list)))
-		return SQLITE_NOMEM;
-	all->list[all->count++] = *one;
-	return SQLITE_OK;
+	int code = path_room(g, &all->list, all->count, &all->capacity, sizeof(*all->list));
+	if (!code)
+		all->list[all->count++] = *one;
+	return code;
 }
 
-static void correlations_sort(struct correlations *all)
+static int correlations_sort(struct path_graph *g, struct correlations *all)
 {
-	if (all->count)
-		qsort(all->list, all->count, sizeof(*all->list), correlated_order);
 	all->complete = true;
+	return path_sort(
+		g, &all->list, all->count, &all->capacity, sizeof(*all->list), correlated_order);
 }
 
 /* Return the last entry of a correlation id; NULL = none. */
@@ -540,7 +534,7 @@ static int sync_row(void *user, sqlite3_stmt *in)
 		.context = sqlite3_column_int64(in, 2),
 		.stream = sqlite3_column_int64(in, 3),
 		.has_stream = sqlite3_column_type(in, 3) != SQLITE_NULL};
-	return correlated_add(&g->waits->syncs, &one);
+	return correlated_add(g, &g->waits->syncs, &one);
 }
 
 /* Collect the streams of operations by the correlation ids of their calls. */
@@ -552,13 +546,13 @@ static int works_collect(struct path_graph *g)
 		for (uint32_t k = 0; t->is_stream && k < t->count; k++) {
 			const struct correlated one = {
 				t->process, t->context, t->stream, t->calls[k].object, true};
-			if (one.correlation && correlated_add(works, &one))
-				return SQLITE_NOMEM;
+			int code = one.correlation ? correlated_add(g, works, &one) : SQLITE_OK;
+			spill_use(&g->spill, 1);
+			if (code)
+				return code;
 		}
 	}
-	if (!works->complete)
-		correlations_sort(works);
-	return SQLITE_OK;
+	return works->complete ? SQLITE_OK : correlations_sort(g, works);
 }
 
 /* Return the last operation of a stream that ended before a time; NULL = none. */
@@ -613,16 +607,6 @@ static int launch_order(const void *one, const void *two)
 	return (a->end < b->end) - (a->end > b->end);
 }
 
-static void launches_sort(struct path_graph *g)
-{
-	struct path_launch *l = g->launches;
-	uint32_t sorted = 1;
-	while (sorted < g->launch_count && launch_order(&l[sorted - 1], &l[sorted]) <= 0)
-		sorted++;
-	if (sorted < g->launch_count)
-		qsort(l, g->launch_count, sizeof(*l), launch_order);
-}
-
 const struct path_launch *path_launch_of(
 	struct path_graph *g, uint32_t track, const struct path_call *c)
 {
@@ -671,8 +655,9 @@ static int known_row(void *user, sqlite3_stmt *in)
 	struct path_waits *w = g->waits;
 	const char *how = (const char *)sqlite3_column_text(in, 3);
 	const bool has_other = sqlite3_column_type(in, 1) != SQLITE_NULL;
-	if (array_room(&w->known, w->known_count, &w->known_capacity, sizeof(*w->known)))
-		return SQLITE_NOMEM;
+	int code = path_room(g, &w->known, w->known_count, &w->known_capacity, sizeof(*w->known));
+	if (code)
+		return code;
 	w->known[w->known_count++] = (struct known_wait){sqlite3_column_int64(in, 0),
 		{has_other ? path_graph_track(g, sqlite3_column_int64(in, 1)) : PATH_NOWHERE,
 			sqlite3_column_int64(in, 2),
@@ -694,18 +679,19 @@ int path_waits_read(struct path_graph *g)
 	g->waits = calloc(1, sizeof(*g->waits));
 	if (!g->waits)
 		return SQLITE_NOMEM;
-	if (g->descriptor_count)
-		qsort(g->descriptors, g->descriptor_count, sizeof(*g->descriptors),
-			descriptor_order);
-	launches_sort(g);
-	int code = ends_collect(g);
+	struct path_waits *w = g->waits;
+	int code = path_sort(g, &g->descriptors, g->descriptor_count, &g->descriptor_capacity,
+		sizeof(*g->descriptors), descriptor_order);
+	code = code ? code
+		    : path_sort(g, &g->launches, g->launch_count, &g->launch_capacity,
+			      sizeof(*g->launches), launch_order);
+	code = code ? code : ends_collect(g);
 	code = code ? code : path_rows(g->connection, syncs, g, sync_row);
 	code = code ? code : path_rows(g->connection, known, g, known_row);
-	correlations_sort(&g->waits->syncs);
-	if (g->waits->known_count)
-		qsort(g->waits->known, g->waits->known_count, sizeof(*g->waits->known),
-			known_order);
-	return code;
+	code = code ? code : correlations_sort(g, &w->syncs);
+	return code ? code
+		    : path_sort(g, &w->known, w->known_count, &w->known_capacity, sizeof(*w->known),
+			      known_order);
 }
 
 void path_waits_free(struct path_graph *g)
@@ -714,19 +700,8 @@ void path_waits_free(struct path_graph *g)
 	g->waits = NULL;
 	if (!w)
 		return;
-	for (uint32_t i = 0; i < sizeof(w->wakes) / sizeof(*w->wakes); i++)
-		free(w->wakes[i].list);
-	free(w->pipe_writes.list);
-	free(w->pipe_reads.list);
-	free(w->known_writes.list);
-	free(w->other_writes.list);
-	free(w->thread_ends.list);
-	free(w->process_ends.list);
 	map_release(&w->processes);
 	map_release(&w->pipes);
-	free(w->syncs.list);
-	free(w->works.list);
-	free(w->known);
 	free(w);
 }
 

@@ -159,6 +159,7 @@ static int step_back(struct path_walk *w, struct path_segment *ret_segment, bool
 {
 	const struct path_track *t = &w->graph->tracks[w->track];
 	const struct path_call *c = call_before(w);
+	spill_use(&w->graph->spill, PATH_STEP_PAGES);
 	if (!t->is_stream && t->start >= w->time) {
 		*ret_has = track_leave(w, ret_segment);
 		return SQLITE_OK;
