@@ -54,6 +54,7 @@ void spill_copy(struct spill *s, void *to, const void *from, size_t bytes);
 /* Free an array before the others. */
 void spill_drop(struct spill *s, void *elements, size_t bytes);
 
+/* Free all arrays, and leave `s` empty with its limit. */
 void spill_release(struct spill *s);
 
 #endif

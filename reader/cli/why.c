@@ -287,6 +287,26 @@ static bool arguments_make(const struct options *o, char **ret_text)
 	return out && !fclose(out);
 }
 
+/* Write the page: that of `trace report`, with the path. */
+static int page_write(const struct options *o)
+{
+	struct options r = *o;
+	if (o->value[OPT_why_json] || o->value[OPT_why_path] || o->value[OPT_why_format] ||
+		o->value[OPT_why_rows]) {
+		cli_error("--html cannot be used with --json, --path, --format or --rows");
+		return STATUS_FAILED;
+	}
+	r.value[OPT_report_html] = "";
+	r.value[OPT_report_critical_path] = o->value[OPT_why_range] ? o->value[OPT_why_range] : "";
+	r.value[OPT_report_output] = o->value[OPT_why_output];
+	r.value[OPT_report_force_overwrite] = o->value[OPT_why_force_overwrite];
+	r.value[OPT_report_callchains] = o->value[OPT_why_callchains];
+	r.value[OPT_report_no_symbols] = o->value[OPT_why_no_symbols];
+	r.value[OPT_report_symbol_path] = o->value[OPT_why_symbol_path];
+	r.value[OPT_report_no_wait] = o->value[OPT_why_no_wait];
+	return command_report(&r);
+}
+
 int command_why(const struct options *o)
 {
 	if (o->before > 0)
@@ -306,6 +326,12 @@ int command_why(const struct options *o)
 	select_callchains(o->value[OPT_why_callchains]);
 	if (w.range && strpbrk(w.range, ":,")) {
 		cli_error("invalid range '%s': write ? for ':' and ','", w.range);
+		return STATUS_FAILED;
+	}
+	if (o->value[OPT_why_html])
+		return page_write(o);
+	if (o->value[OPT_why_output] || o->value[OPT_why_force_overwrite]) {
+		cli_error("--output and --force-overwrite need --html");
 		return STATUS_FAILED;
 	}
 	if (!stats_window_options(NULL, unit, &w.form.window, &w.form.time))

@@ -18,6 +18,8 @@
 #include "reader/cli/report/page_json.h"
 #include "reader/cli/report/page_timeline.h"
 #include "reader/cli/database/rows.h"
+#include "reader/sql/path/compute.h"
+#include "reader/sql/reports.h"
 
 #define TABLE_ROWS_MAX 200u
 #define FINDING_ROWS_MAX 20u
@@ -162,7 +164,7 @@ static int table_row_print(void *user, const struct sql_value *values, int count
 
 /* Print a report or rule with its rows, and add them to the costs; nothing if it has none. */
 static int table_print_json(FILE *out, struct sql *s, const struct sql_report *report,
-	uint64_t most, bool *any, struct costs *costs)
+	const char *arguments, uint64_t most, bool *any, struct costs *costs)
 {
 	struct sql_columns columns;
 	char *text = NULL, *title = sql_report_title(s, report),
@@ -181,7 +183,7 @@ static int table_print_json(FILE *out, struct sql *s, const struct sql_report *r
 		error = merging_choose(s, report, &merging);
 	if (!error)
 		error = sql_report_run(
-			s, report, merging.names ? "merge" : NULL, &visitor, &skipped);
+			s, report, merging.names ? "merge" : arguments, &visitor, &skipped);
 	if (memory && fclose(memory) && !error)
 		error = -ENOMEM;
 	if (!error && table.rows.count) {
@@ -238,16 +240,34 @@ static int tables_print(FILE *out, struct sql *s)
 	int error = 0;
 	fputs(",\n\"tables\": [", out);
 	for (size_t i = 0; !error && (r = stats_usual_at(i)); i++)
-		error = table_print_json(out, s, r, TABLE_ROWS_MAX, &any, &costs);
+		error = table_print_json(out, s, r, NULL, TABLE_ROWS_MAX, &any, &costs);
 	any = false;
 	fputs("],\n\"findings\": [", out);
 	for (size_t i = 0; !error && (r = report_at(i)); i++)
 		if (r->is_rule)
-			error = table_print_json(out, s, r, FINDING_ROWS_MAX, &any, NULL);
+			error = table_print_json(out, s, r, NULL, FINDING_ROWS_MAX, &any, NULL);
 	fputs("]", out);
 	costs_print_json(out, &costs);
 	costs_release(&costs);
 	return error;
+}
+
+/* Print the sums of the critical path, and compute its segments for the timeline. */
+static int path_print(FILE *out, struct sql *s, const char *arguments)
+{
+	static const char *const names[] = {"critical_path_sum", "blame_sum"};
+	bool any = false;
+	int error = 0;
+	fputs(",\n\"path\": [", out);
+	for (size_t i = 0; !error && i < sizeof(names) / sizeof(names[0]); i++) {
+		const struct sql_report *r = report_find(names[i], strlen(names[i]), false);
+		error = table_print_json(out, s, r, arguments, TABLE_ROWS_MAX, &any, NULL);
+	}
+	fputs("]", out);
+	s->arguments = arguments;
+	error = error ? error : path_compute(s, true, false);
+	s->arguments = NULL;
+	return error ? error : sql_run(s, report_shared("page_path"), NULL);
 }
 
 /* Print the processes, each with its receipt. Only databases that libtrace wrote have them. */
@@ -271,8 +291,8 @@ static int processes_print(FILE *out, struct sql *s)
 	return error;
 }
 
-int page_report(
-	FILE *out, const struct overview *o, struct stats_database *d, size_t timeline_bytes)
+int page_report(FILE *out, const struct overview *o, struct stats_database *d,
+	size_t timeline_bytes, const char *path)
 {
 	char api[SQL_API_NAME_BYTES];
 	if (sql_api_name(&d->sql, api))
@@ -284,6 +304,8 @@ int page_report(
 	int error = processes_print(out, &d->sql);
 	if (!error)
 		error = tables_print(out, &d->sql);
+	if (!error && path)
+		error = path_print(out, &d->sql, path);
 	if (!error)
 		error = page_timeline(out, &d->sql, timeline_bytes);
 	if (!error)

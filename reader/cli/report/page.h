@@ -30,8 +30,9 @@ void page_begin(FILE *out);
 void page_end(FILE *out);
 
 /* Write one report: its overview, tables, findings, timeline (at most timeline_bytes) and
- * callchains. Returns 0 or a negative errno; d->sql has the cause if the database failed. */
-int page_report(
-	FILE *out, const struct overview *o, struct stats_database *d, size_t timeline_bytes);
+ * callchains; with `path`, also the critical path, of which `path` has the arguments ("range=x" or
+ * ""). Returns 0 or a negative errno; d->sql has the cause if the database failed. */
+int page_report(FILE *out, const struct overview *o, struct stats_database *d,
+	size_t timeline_bytes, const char *path);
 
 #endif

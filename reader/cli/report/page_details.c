@@ -113,7 +113,7 @@ static int events_print(struct list *l, struct sql *s)
 		"SELECT * FROM PAGE_GRAPH_DETAILS", "SELECT * FROM PAGE_NVTX_DETAILS",
 		"SELECT * FROM PAGE_MPI_DETAILS", "SELECT * FROM PAGE_GIL_DETAILS",
 		"SELECT * FROM PAGE_SAMPLE_DETAILS", "SELECT * FROM PAGE_OPENMP_DETAILS",
-		"SELECT * FROM PAGE_OUTPUT_DETAILS"};
+		"SELECT * FROM PAGE_OUTPUT_DETAILS", "SELECT * FROM PAGE_PATH_DETAILS"};
 	uint64_t rows = 0;
 	int error = 0;
 	fputs("\"details\": {\"lists\": [", l->out);

@@ -31,8 +31,9 @@ static struct stats_form form_of(const struct options *o)
 		.window = {.all = true}};
 }
 
-/* Print one FILE as an object of the page's data. Returns an exit status. */
-static int page_file(FILE *out, const struct options *o, const char *file)
+/* Print one FILE as an object of the page's data. `path`: as for page_report(). Returns an exit
+ * status. */
+static int page_file(FILE *out, const struct options *o, const char *file, const char *path)
 {
 	const struct stats_form form = form_of(o);
 	struct overview overview;
@@ -43,8 +44,8 @@ static int page_file(FILE *out, const struct options *o, const char *file)
 	if (!status) {
 		int error = overview_add_database(&overview, &database.sql);
 		if (!error)
-			error = page_report(
-				out, &overview, &database, PAGE_TIMELINE_BYTES / (unsigned)o->argc);
+			error = page_report(out, &overview, &database,
+				PAGE_TIMELINE_BYTES / (unsigned)o->argc, path);
 		status = error ? sql_file_failed(&database.sql, file, "write the page", error)
 			       : database.status;
 		stats_database_close(&database);
@@ -77,15 +78,17 @@ static bool comparison_read(const char *name, char **ret_text, size_t *ret_bytes
 
 static int page_files(FILE *out, const struct options *o, const char *comparison, size_t bytes)
 {
+	const char *range = o->value[OPT_report_critical_path];
+	char *path = NULL;
 	int status = STATUS_OK;
 	page_begin(out);
 	FILE *data = page_escaped(out);
-	if (!data)
+	if (!data || (range && asprintf(&path, "%s%s", *range ? "range=" : "", range) < 0))
 		return STATUS_FAILED;
 	fputs("{\"version\": \"" LIBTRACE_VERSION "\", \"reports\": [", data);
 	for (int i = 0; i < o->argc && status != STATUS_FAILED; i++) {
 		fputs(i ? ",\n" : "\n", data);
-		int one = page_file(data, o, o->argv[i]);
+		int one = page_file(data, o, o->argv[i], path);
 		status = one > status ? one : status;
 	}
 	fputs("]", data);
@@ -95,6 +98,7 @@ static int page_files(FILE *out, const struct options *o, const char *comparison
 		fputc('"', data);
 	}
 	fputc('}', data);
+	free(path);
 	if (fclose(data) && status != STATUS_FAILED)
 		status = STATUS_FAILED; /* cli_finish() reports why */
 	page_end(out);

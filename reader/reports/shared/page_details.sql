@@ -22,6 +22,8 @@ INSERT OR IGNORE INTO PAGE_CHOSEN SELECT event, track, row, start, "end", name F
 INSERT OR IGNORE INTO PAGE_CHOSEN SELECT event, track, row, start, "end", name FROM PAGE_SINGLE WHERE what = 'openmp' ORDER BY longest DESC LIMIT argument('most') + 0;
 INSERT OR IGNORE INTO PAGE_CHOSEN SELECT event, track, row, start, "end", name FROM PAGE_SINGLE WHERE what = 'output' LIMIT argument('most') + 0;
 
+INSERT OR IGNORE INTO PAGE_CHOSEN SELECT event, track, row, start, "end", name FROM PAGE_SINGLE WHERE what = 'path' ORDER BY longest DESC LIMIT argument('most') + 0;
+
 -- A call and the operations that it launched have the same correlation id in a process; 0 is none.
 CREATE TEMP VIEW PAGE_CALLS AS
 SELECT id << 4 | 1 AS event, globalTid >> 24 AS process, correlation FROM CUPTI_ACTIVITY_KIND_RUNTIME WHERE correlation <> 0 AND eventClass IS NOT 67;
@@ -176,6 +178,12 @@ SELECT c.track, c.row, c.start, c."end", c.name, CASE w.stream WHEN 2 THEN 'stan
 FROM PAGE_CHOSEN AS c JOIN LIBTRACE_STREAM_WRITE AS w ON w.id = c.event >> 4 LEFT JOIN StringIds AS s ON s.id = w.textId
 WHERE c.event & 15 = 15;
 
+CREATE TEMP VIEW PAGE_PATH_DETAILS AS
+SELECT c.track, c.row, c.start, c."end", c.name, CASE WHEN p.source <> 1 THEN nullif(p.chain, 0) END AS "#chain",
+       CASE WHEN p.source = 1 THEN nullif(p.chain, 0) END AS "#cuda chain", p.sure AS "what ended the wait is"
+FROM PAGE_CHOSEN AS c JOIN PAGE_PATH AS p ON p.id = c.event >> 4
+WHERE c.event & 15 = 11 ORDER BY c."end" - c.start DESC;
+
 -- The callchains of chosen events. `source`: 0 OSRT_CALLCHAINS, 1 CUDA_CALLCHAINS, 2 SAMPLING_CALLCHAINS.
 CREATE TEMP TABLE PAGE_STACK_FRAMES (id INTEGER PRIMARY KEY, symbol, module, file, line, UNIQUE (symbol, module, file, line));
 CREATE TEMP TABLE PAGE_STACKS AS
@@ -185,6 +193,8 @@ WITH wanted (source, chain) AS MATERIALIZED (
      UNION SELECT 0, "#chain" FROM PAGE_GIL_DETAILS WHERE "#chain" > 0
      UNION SELECT 0, "#chain" FROM PAGE_OPENMP_DETAILS WHERE "#chain" > 0
      UNION SELECT 2, "#sample chain" FROM PAGE_SAMPLE_DETAILS
+     UNION SELECT 0, "#chain" FROM PAGE_PATH_DETAILS WHERE "#chain" > 0
+     UNION SELECT 1, "#cuda chain" FROM PAGE_PATH_DETAILS WHERE "#cuda chain" > 0
      UNION SELECT 1, "#cuda chain" FROM PAGE_CALLS_DETAILS WHERE "#cuda chain" > 0)
 SELECT w.source, w.chain, f.stackDepth AS depth, f.symbol, coalesce(f.module, 0) AS module, coalesce(l.fileId, 0) AS file, coalesce(l.line, 0) AS line
 FROM wanted AS w

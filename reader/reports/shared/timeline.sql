@@ -2,7 +2,7 @@
 -- The timeline of 'trace report --html': tracks, names, and the events of each track, in rows in which events do not
 -- overlap. A process is globalTid >> 24. Every event has a track (kind, process, thread or device) and a name (text and
 -- detail). An event's number is the id of its row << 4 plus its source: 0 NVTX, 1 CUDA API, 2 OS runtime, 3 kernel, 4
--- copy, 5 memory set, 6 graph, 7 to 10 MPI, 11 state, memory or machine, 12 sample, 13 GIL, 14 OpenMP and graphics, 15 output.
+-- copy, 5 memory set, 6 graph, 7 to 10 MPI, 11 state, critical path, memory or machine, 12 sample, 13 GIL, 14 OpenMP and graphics, 15 output.
 
 CREATE TEMP TABLE PAGE_TRACKS (id INTEGER PRIMARY KEY, process, tid, what, device, stream, UNIQUE (process, tid, what, device, stream));
 CREATE TEMP TABLE PAGE_NAMES (id INTEGER PRIMARY KEY, class, text, detail, kind, UNIQUE (class, text, detail));
@@ -52,6 +52,9 @@ SELECT s.globalTid >> 24, 2, s.nameId, s.start, s.start + s.duration,
             WHEN s.bytesPerMs < 1000000 THEN '0.1 to 1 GB/s' ELSE '1 GB/s or more' END, 'machine'
 FROM (SELECT *, 1000000.0 * (rxBytes + txBytes) / duration AS bytesPerMs FROM LIBTRACE_NIC_SAMPLE WHERE duration > 0) AS s JOIN StringIds AS n ON n.id = s.nameId;
 
+-- Filled by shared/page_path.sql, if the page shows the critical path.
+CREATE TEMP TABLE IF NOT EXISTS PAGE_PATH (id, start, "end", process, tid, device, stream, cause, sure, place, source, chain);
+
 CREATE TEMP VIEW PAGE_EVENTS AS
 SELECT e.id << 4 AS event, e.start, coalesce(e."end", e.start) AS "end", e.globalTid >> 24 AS process,
        CASE WHEN e.eventType IN (60, 71) THEN 0 ELSE e.globalTid & 0xffffff END AS tid, 'nvtx' AS what, 0 AS device, 0 AS stream,
@@ -93,6 +96,8 @@ FROM (SELECT id << 4 | 7 AS event, start, "end", globalTid, textId FROM MPI_P2P_
 WHERE m.globalTid IS NOT NULL
 UNION ALL
 SELECT id << 4 | 11, start, "end", globalTid >> 24, globalTid & 0xffffff, 'state', 0, 0, 'state', state, detail FROM THREAD_STATES
+UNION ALL
+SELECT id << 4 | 11, start, "end", process, tid, 'path', device, stream, 'path', cause, coalesce('at ' || place, '') FROM PAGE_PATH
 UNION ALL
 SELECT id << 4 | 11, start, "end", globalPid >> 24, 0, 'memory', deviceId, 0, 'memory', text, '' FROM PAGE_MEMORY
 UNION ALL
@@ -138,7 +143,8 @@ FROM LIBTRACE_STREAM_WRITE AS w JOIN StringIds AS s ON s.id = w.textId WHERE w.g
 
 INSERT INTO PAGE_TRACKS (process, tid, what, device, stream)
 SELECT DISTINCT process, tid, what, device, stream FROM PAGE_EVENTS
-ORDER BY process, what NOT IN ('gpu', 'memory', 'machine'), tid, CASE what WHEN 'nvtx' THEN 0 WHEN 'state' THEN 1 WHEN 'sample' THEN 2 WHEN 'gil' THEN 3 ELSE 4 END, what, device, stream;
+ORDER BY process, what NOT IN ('gpu', 'memory', 'machine') AND (what <> 'path' OR tid <> 0), tid,
+         CASE what WHEN 'path' THEN -1 WHEN 'nvtx' THEN 0 WHEN 'state' THEN 1 WHEN 'sample' THEN 2 WHEN 'gil' THEN 3 ELSE 4 END, what, device, stream;
 
 INSERT INTO PAGE_NAMES (class, text, detail)
 SELECT DISTINCT class, text, detail FROM PAGE_EVENTS;

@@ -141,7 +141,34 @@ export class Details {
 			if (track) arrow({ process: hit.process, track, row: 0 }, hit, hit.start + hit.length);
 		}
 		if (next) arrow(hit, this.hit(next), next.end);
+		const { before, after } = this.pathNeighbors(hit);
+		if (before && before.track !== hit.track) arrow(before, hit, hit.start);
+		if (after && after.track !== hit.track) arrow(hit, after, after.start);
 		return found;
+	}
+
+	// Return the segments of the critical path right before and after one.
+	pathNeighbors(hit) {
+		const found = { before: null, after: null };
+		if (hit.track.what !== 'path' || hit.count > 1) return found;
+		this.index();
+		for (const { process, track } of this.places.values()) {
+			if (track.what !== 'path') continue;
+			for (let row = 0; row < track.rows; row++) this.pathRow(hit, found, { process, track, row });
+		}
+		return found;
+	}
+
+	pathRow(hit, found, place) {
+		const { model } = this,
+			events = model.rowOf(model.levels[0], place.track.id, place.row),
+			end = hit.start + hit.length;
+		for (let i = events ? model.first(events, hit.start) : 0; events && i < events.start.length; i++) {
+			if (events.start[i] > end) break;
+			const isBefore = events.start[i] < hit.start && events.start[i] + events.length[i] === hit.start;
+			if (isBefore) found.before = model.event(events, i, place);
+			if (events.start[i] === end) found.after = model.event(events, i, place);
+		}
 	}
 
 	// Return the texts of a callchain, the innermost frame first; null if the event has none.
@@ -233,6 +260,17 @@ export function panel(view, hit) {
 	}
 	const path = view.model.nvtxPath(call ? details.hit(call) : hit);
 	if (path.length) row('NVTX', path.join(' \u203a '));
+
+	const { before, after } = details.pathNeighbors(hit);
+	for (const [label, each] of [
+		['the path comes from', before],
+		['and goes on with', after],
+	])
+		if (each)
+			row(
+				label,
+				element('button', { class: 'jump', onclick: () => view.goTo(each) }, `${each.name.text}, ${each.track.title}`),
+			);
 
 	const chain = record && details.chain(call || record);
 	return element(

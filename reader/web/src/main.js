@@ -50,6 +50,13 @@ function timelines(reports) {
 	return made;
 }
 
+// Return the sums of the critical path; its segments are tracks of the timeline.
+function pathOf(report, narrow, index, reports) {
+	if (!report.path.length) return element('p', { class: 'hint' }, 'no critical path: there are no recorded calls');
+	const of = (each) => ({ ...each, tables: each.path });
+	return statistics(of(report), narrow, index, reports.map(of));
+}
+
 function flames(report) {
 	return report.flames.length
 		? new FlameView([[report.flames, processNames(report)]]).root
@@ -85,9 +92,11 @@ function page(data) {
 	];
 	if (reports.length === 2) parts.splice(2, 0, ['comparison', 'A against B']);
 	if (data.comparison) parts.unshift(['verdict', 'Verdict']);
+	if (reports.some((report) => report.path)) parts.splice(1, 0, ['path', 'Critical path']);
 	const makers = {
 		verdict: () => verdict(JSON.parse(data.comparison)),
 		summary: () => section('summary', 'Summary', reports, summary),
+		path: () => section('path', 'Critical path', reports, pathOf),
 		timeline: () => timelines(reports),
 		comparison: () =>
 			element('section', { id: 'comparison', class: 'part' }, element('h2', {}, 'A against B'), comparison(...reports)),

@@ -270,6 +270,7 @@ function treeOf(processes) {
 
 const CALLS = new Set(['api', 'osrt', 'mpi']); // tracks of a thread's calls
 const TITLES = {
+	path: 'critical path',
 	state: 'states',
 	sample: 'CPU samples',
 	gil: 'waits for the GIL',
@@ -284,6 +285,7 @@ const TITLES = {
 
 function trackTitle(what, tid, device, stream, thread, api, ranges) {
 	if (what === 'gpu') return `GPU ${device}, stream ${stream}`;
+	if (what === 'path' && !tid) return `GPU ${device}, stream ${stream}: critical path`;
 	if (what === 'memory') return `GPU ${device}, memory`;
 	if (what === 'machine') return ['', `GPU ${device} by NVML`, 'network', 'CPUs of the machine'][stream];
 	if (what === 'nvtx' && !tid) return `${ranges} start/end`;
@@ -322,6 +324,7 @@ const FIXED = {
 	stopped: 'hsl(350 30% 50%)',
 	unknown: 'hsl(215 6% 76%)',
 	sample: 'hsl(14 75% 52%)',
+	path: 'hsl(354 75% 60%)',
 };
 export const KINDS = {
 	kernel: 'kernels',
@@ -333,6 +336,7 @@ export const KINDS = {
 	graph: 'graphs',
 	api: 'GPU API',
 	sync: 'GPU API calls that wait',
+	path: 'critical path',
 	nvtx: 'NVTX',
 	running: 'thread running',
 	runnable: 'runnable, without a CPU',

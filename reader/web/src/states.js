@@ -16,6 +16,7 @@ export const OVERLAYS = new Set([
 	'output',
 	'log',
 	'memory',
+	'path',
 	'machine',
 	'throttled',
 ]);
