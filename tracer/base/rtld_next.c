@@ -128,12 +128,22 @@ static bool version_fits(
 	return name && text_equal(name, version);
 }
 
+static const uint64_t *bloom_word(const struct rtld_next_object *object, uint32_t hash)
+{
+	return &object->bloom[hash / 64 & object->bloom_mask];
+}
+
+static bool bloom_has(const struct rtld_next_object *object, uint32_t hash)
+{
+	uint64_t word = *bloom_word(object, hash);
+	return word >> hash % 64 & word >> (hash >> object->bloom_shift) % 64 & 1;
+}
+
 static const Elf64_Sym *object_find(
 	const struct rtld_next_object *object, uint32_t hash, const char *name, const char *version)
 {
 	const Elf64_Sym *symbols = object->symbols;
-	uint64_t word = object->bloom[hash / 64 & object->bloom_mask];
-	if (!(word >> hash % 64 & word >> (hash >> object->bloom_shift) % 64 & 1))
+	if (!bloom_has(object, hash))
 		return NULL;
 	uint32_t i = object->buckets[hash % object->bucket_count];
 	if (i < object->first_symbol)
@@ -148,6 +158,55 @@ static const Elf64_Sym *object_find(
 			return symbol;
 		if (chained & 1)
 			return NULL;
+	}
+}
+
+/* Names that object_find() looks for in the same object, `at`: its bucket, later its symbol. */
+struct searched {
+	const struct rtld_next_object *object;
+	uint32_t at;
+};
+
+/* Move the names that the object may have from `hashes` to `found`. Return how many are left. */
+static uint32_t bloom_select(const struct rtld_next_object *object, uint32_t *hashes,
+	uint32_t count, struct searched *found, uint32_t *found_count)
+{
+	uint32_t left = 0;
+	for (uint32_t i = 0; i < count; i++)
+		__builtin_prefetch(bloom_word(object, hashes[i]));
+	for (uint32_t i = 0; i < count; i++) {
+		if (bloom_has(object, hashes[i]))
+			found[(*found_count)++] =
+				(struct searched){object, hashes[i] % object->bucket_count};
+		else
+			hashes[left++] = hashes[i];
+	}
+	return left;
+}
+
+void rtld_scope_prefetch(
+	const struct rtld_next_scope *scope, const uint32_t *hashes, uint32_t count)
+{
+	struct searched found[RTLD_BATCH];
+	uint32_t left[RTLD_BATCH], n = 0;
+	for (uint32_t i = 0; i < count; i++)
+		left[i] = hashes[i];
+	for (uint32_t i = 0; i < scope->count && count; i++)
+		count = bloom_select(&scope->objects[i], left, count, found, &n);
+	for (uint32_t i = 0; i < n; i++)
+		__builtin_prefetch(&found[i].object->buckets[found[i].at]);
+	for (uint32_t i = 0; i < n; i++) {
+		const struct rtld_next_object *object = found[i].object;
+		uint32_t symbol = object->buckets[found[i].at];
+		found[i].at = symbol < object->first_symbol ? object->first_symbol : symbol;
+		__builtin_prefetch(&object->chains[found[i].at - object->first_symbol]);
+		__builtin_prefetch((const Elf64_Sym *)object->symbols + found[i].at);
+		if (object->versions)
+			__builtin_prefetch(&object->versions[found[i].at]);
+	}
+	for (uint32_t i = 0; i < n; i++) {
+		const Elf64_Sym *symbol = (const Elf64_Sym *)found[i].object->symbols + found[i].at;
+		__builtin_prefetch(found[i].object->strings + symbol->st_name);
 	}
 }
 

@@ -58,6 +58,13 @@ uint32_t rtld_hash(const char *name);
 /* Return true if some object has a function or variable `name`. */
 bool rtld_scope_has(const struct rtld_next_scope *scope, const char *name, uint32_t hash);
 
+#define RTLD_BATCH 16u
+
+/* Load what lookups of names with these hashes, at most RTLD_BATCH, will read into the processor's
+ * cache, for all of them at the same time. */
+void rtld_scope_prefetch(
+	const struct rtld_next_scope *scope, const uint32_t *hashes, uint32_t count);
+
 /* Return the function or variable `name` of `version`, or of its default version if that is NULL,
  * in the first object that has it; 0 = none has. A function that is chosen at run time is chosen,
  * so all objects must be relocated. */

@@ -188,6 +188,14 @@ static int lookup_dladdr1(const void *address, Dl_info *info, void **ret_extra, 
 	return dladdr1_real(function_real(address), info, ret_extra, flags);
 }
 
+bool function_is_lookup(uint64_t real)
+{
+	return real == (uint64_t)(uintptr_t)libc.dlsym ||
+		real == (uint64_t)(uintptr_t)libc.dlvsym ||
+		real == (uint64_t)(uintptr_t)libc.dladdr ||
+		real == (uint64_t)(uintptr_t)dladdr1_real;
+}
+
 uint64_t function_lookup_entry(const char *name, uint64_t *ret_real)
 {
 	if (name[0] != 'd' || name[1] != 'l' || !function_counts.is_on)

@@ -13,6 +13,9 @@
  * 0 = it is left alone. */
 uint64_t function_lookup_entry(const char *name, uint64_t *ret_real);
 
+/* Return true if a module's entry that leads to this address may have to lead to ours. */
+bool function_is_lookup(uint64_t real);
+
 /* The address of our __gmon_start__(), given by inject/ before functions_patch_all(). */
 extern uint64_t function_start_entry __attribute__((visibility("hidden")));
 

@@ -42,9 +42,11 @@ struct patched_module {
 	uint64_t relative_count;         /* of the others: the first ones, which have no symbol */
 	uint64_t begin, end;             /* addresses */
 	uint64_t relro_begin, relro_end; /* whole pages that the loader has write-protected */
-	bool is_open;                    /* these pages are writable now */
-	bool is_first;                   /* it was loaded with the program */
-	uint32_t row;                    /* function_library_row() */
+	uint32_t first_defined;          /* symbols from this one on are defined in the module */
+	uint64_t libc_versions; /* a bit for each version of the C library, and those below 2 */
+	bool is_open;           /* these pages are writable now */
+	bool is_first;          /* it was loaded with the program */
+	uint32_t row;           /* function_library_row() */
 };
 
 #define HOMES 32u
@@ -127,7 +129,8 @@ static bool headers_read(struct patched_module *m)
 static bool module_open(struct patched_module *m, const struct link_map *map)
 {
 	uint64_t jump_bytes = 0, other_bytes = 0;
-	*m = (struct patched_module){.map = map, .is_first = function_scope_is_first(map)};
+	*m = (struct patched_module){
+		.map = map, .is_first = function_scope_is_first(map), .first_defined = UINT32_MAX};
 	if (!headers_read(m))
 		return false;
 	for (const Elf64_Dyn *d = map->l_ld; d->d_tag != DT_NULL; d++) {
@@ -146,6 +149,9 @@ static bool module_open(struct patched_module *m, const struct link_map *map)
 			break;
 		case DT_VERNEED:
 			m->needed = at;
+			break;
+		case DT_GNU_HASH: /* its second word */
+			m->first_defined = ((const uint32_t *)at)[1];
 			break;
 		case DT_JMPREL:
 			m->jumps = at;
@@ -166,6 +172,8 @@ static bool module_open(struct patched_module *m, const struct link_map *map)
 			break;
 		}
 	}
+	if (map == _r_debug.r_map) /* it may have a symbol for the address of another's function */
+		m->first_defined = UINT32_MAX;
 	m->jump_count = jump_bytes / sizeof(Elf64_Rela);
 	m->other_count = other_bytes / sizeof(Elf64_Rela);
 	return m->symbols && m->strings && (uint64_t)(uintptr_t)m->symbols > m->begin;
@@ -190,10 +198,28 @@ static const char *version_of(const struct patched_module *m, uint32_t symbol)
 	return NULL;
 }
 
-static bool is_stub(uint64_t address)
+/* Find the versions that functions of the loader may have, so that few names are looked at. */
+static void libc_versions_find(struct patched_module *m)
 {
-	return address - (uint64_t)(uintptr_t)function_stubs_begin <
-		FUNCTIONS_MAX * FUNCTION_STUB_BYTES;
+	m->libc_versions = 3;
+	for (const char *at = m->needed; at;) {
+		const Elf64_Verneed *file = (const void *)at;
+		const Elf64_Vernaux *name = (const void *)(at + file->vn_aux);
+		bool is_libc = function_library_is_excluded(m->strings + file->vn_file);
+		for (unsigned i = 0; i < file->vn_cnt; i++) {
+			uint16_t index = name->vna_other & 0x7fff;
+			m->libc_versions |= is_libc && index < 64 ? UINT64_C(1) << index : 0;
+			name = (const void *)((const char *)name + name->vna_next);
+		}
+		at = file->vn_next ? at + file->vn_next : NULL;
+	}
+}
+
+/* Return false if a reference is certainly none to a function of the loader. */
+static bool may_be_loaders(const struct patched_module *m, uint32_t symbol)
+{
+	uint16_t index = m->versions ? m->versions[symbol] & 0x7fff : 0;
+	return index >= 64 || m->libc_versions >> index & 1;
 }
 
 /* Make the pages writable that the loader has protected. Return false if that fails. */
@@ -230,18 +256,15 @@ static uint64_t bound_of(const struct patched_module *m, const char *name, uint3
 	return real;
 }
 
-/* Return the function that the slot leads to, or will; 0 = none that is wanted. */
-static uint64_t real_of(const struct patched_module *m, const Elf64_Rela *r, const char *name)
+static bool is_bound(const struct patched_module *m, uint64_t real)
 {
-	uint32_t number = (uint32_t)ELF64_R_SYM(r->r_info);
-	const Elf64_Sym *symbol = &m->symbols[number];
-	uint64_t real = *(const uint64_t *)(uintptr_t)(m->map->l_addr + r->r_offset);
-	if (is_stub(real))
-		return 0;
-	if (real - m->begin >= m->end - m->begin)
-		return real;
-	/* not bound, or a call of its own function */
-	return symbol->st_shndx == SHN_UNDEF ? bound_of(m, name, number) : 0;
+	return real - m->begin >= m->end - m->begin;
+}
+
+/* Return true if calls from the module to this one are recorded, if the function is wanted. */
+static bool is_between(const struct patched_module *m, const struct home *home)
+{
+	return home->is_wanted && home->map != m->map && !(home->row && home->row == m->row);
 }
 
 /* Return the stub of a function, and create it if it is wanted and there is none. */
@@ -272,16 +295,31 @@ static void lookup_patch(struct patched_module *m, const Elf64_Rela *r, const ch
 		slot_set(m, slot, ours);
 }
 
+/* Return false, without a look at its name, if an entry is certainly not to be replaced. */
+static bool may_be_wanted(const struct patched_module *m, uint32_t number, uint64_t real)
+{
+	if (!is_bound(m, real)) /* not bound, or a call of its own function */
+		return number < m->first_defined &&
+			(!function_scope_wants_none() || may_be_loaders(m, number));
+	const struct home *home = home_find(real);
+	return home && (is_between(m, home) || function_is_lookup(real));
+}
+
 static void slot_patch(struct patched_module *m, const Elf64_Rela *r)
 {
-	const char *name = m->strings + m->symbols[ELF64_R_SYM(r->r_info)].st_name;
+	uint32_t number = (uint32_t)ELF64_R_SYM(r->r_info);
+	uint64_t slot = m->map->l_addr + r->r_offset, real = *(const uint64_t *)(uintptr_t)slot;
 	function_counts.slots++;
+	if (!may_be_wanted(m, number, real))
+		return;
+	const char *name = m->strings + m->symbols[number].st_name;
 	lookup_patch(m, r, name);
 	if (!function_name_is_wanted(name))
 		return;
-	uint64_t real = real_of(m, r, name), slot = m->map->l_addr + r->r_offset;
+	if (!is_bound(m, real))
+		real = m->symbols[number].st_shndx == SHN_UNDEF ? bound_of(m, name, number) : 0;
 	const struct home *home = real ? home_find(real) : NULL;
-	if (!home || !home->is_wanted || home->map == m->map || (home->row && home->row == m->row))
+	if (!home || !is_between(m, home))
 		return;
 	void *stub = stub_of(real, name, home);
 	if (!stub)
@@ -298,7 +336,8 @@ static void address_count(struct patched_module *m, const Elf64_Rela *r)
 	const uint64_t type = ELF64_R_TYPE(r->r_info);
 	const Elf64_Sym *symbol = &m->symbols[ELF64_R_SYM(r->r_info)];
 	if ((type != MACHINE_RELOCATE_GOT && type != MACHINE_RELOCATE_DATA) ||
-		symbol->st_shndx != SHN_UNDEF || ELF64_ST_TYPE(symbol->st_info) != STT_FUNC)
+		ELF64_R_SYM(r->r_info) >= m->first_defined || symbol->st_shndx != SHN_UNDEF ||
+		ELF64_ST_TYPE(symbol->st_info) != STT_FUNC)
 		return;
 	const char *name = m->strings + symbol->st_name;
 	if (type == MACHINE_RELOCATE_GOT)
@@ -317,14 +356,27 @@ static void address_count(struct patched_module *m, const Elf64_Rela *r)
 		function_counts.addresses++;
 }
 
-/* Load what slots further on need into the cache: their symbols and names are all over a file. */
-static void slots_prefetch(const struct patched_module *m, uint64_t i)
+/* Load what these entries need into the cache, all at the same time: symbols, names, and what the
+ * lookups of the names read are all over several files. */
+static void slots_prefetch(const struct patched_module *m, const Elf64_Rela *r, uint32_t count)
 {
-	if (i + 16 < m->jump_count)
-		__builtin_prefetch(&m->symbols[ELF64_R_SYM(m->jumps[i + 16].r_info)]);
-	if (i + 8 < m->jump_count)
-		__builtin_prefetch(
-			m->strings + m->symbols[ELF64_R_SYM(m->jumps[i + 8].r_info)].st_name);
+	const Elf64_Sym *symbols[RTLD_BATCH];
+	uint32_t hashes[RTLD_BATCH], n = 0;
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t number = (uint32_t)ELF64_R_SYM(r[i].r_info);
+		uint64_t slot = m->map->l_addr + r[i].r_offset;
+		if (!may_be_wanted(m, number, *(const uint64_t *)(uintptr_t)slot))
+			continue;
+		symbols[n++] = &m->symbols[number];
+		__builtin_prefetch(&m->symbols[number]);
+	}
+	for (uint32_t i = 0; i < n; i++)
+		__builtin_prefetch(m->strings + symbols[i]->st_name);
+	if (function_scope_wants_none())
+		return;
+	for (uint32_t i = 0; i < n; i++)
+		hashes[i] = rtld_hash(m->strings + symbols[i]->st_name);
+	function_scope_prefetch(hashes, n);
 }
 
 static void module_patch(const struct link_map *map)
@@ -334,8 +386,12 @@ static void module_patch(const struct link_map *map)
 		return;
 	function_counts.modules++;
 	m.row = function_library_row(map->l_name);
+	libc_versions_find(&m);
 	for (uint64_t i = 0; i < m.jump_count; i++) {
-		slots_prefetch(&m, i);
+		if (i % RTLD_BATCH == 0)
+			slots_prefetch(&m, &m.jumps[i],
+				m.jump_count - i < RTLD_BATCH ? (uint32_t)(m.jump_count - i)
+							      : RTLD_BATCH);
 		if (ELF64_R_TYPE(m.jumps[i].r_info) == MACHINE_RELOCATE_PLT)
 			slot_patch(&m, &m.jumps[i]);
 	}
@@ -403,7 +459,8 @@ void functions_patch_all(void)
 void functions_patch_module_at(const void *address)
 {
 	struct dl_object object;
-	if (!can_patch() || function_find_object((void *)(uintptr_t)address, &object) != 0)
+	if (!can_patch() || function_find_object((void *)(uintptr_t)address, &object) != 0 ||
+		function_scope_is_first(object.map)) /* functions_patch_all() has patched it */
 		return;
 	patch_begin();
 	unloaded_forget((uint64_t)(uintptr_t)object.begin, (uint64_t)(uintptr_t)object.end);

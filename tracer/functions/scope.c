@@ -102,6 +102,20 @@ static bool is_in_wanted(struct function_scope *scope, const char *name, uint32_
 	return scope->wanted_is_all || rtld_scope_has(&scope->wanted, name, hash);
 }
 
+bool function_scope_wants_none(void)
+{
+	struct function_scope *scope = &function_tables->scope;
+	if (!scope->wanted_found)
+		wanted_find(scope);
+	return !scope->wanted_is_all && !scope->wanted.count;
+}
+
+void function_scope_prefetch(const uint32_t *hashes, uint32_t count)
+{
+	const struct function_scope *scope = &function_tables->scope;
+	rtld_scope_prefetch(scope->wanted_is_all ? &scope->first : &scope->wanted, hashes, count);
+}
+
 /* Find in the modules that were loaded later. *ret_count is the number of those that have it. */
 static uint64_t later_find(
 	struct function_scope *scope, const char *name, uint32_t hash, uint32_t *ret_count)

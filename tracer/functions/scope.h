@@ -43,6 +43,12 @@ void function_scope_changed(void);
  * scope. Any thread. */
 void function_scope_deep(void);
 
+/* Return true if no library that a pattern matches is loaded. */
+bool function_scope_wants_none(void);
+
+/* Load what lookups of these names will read into the processor's cache: rtld_scope_prefetch(). */
+void function_scope_prefetch(const uint32_t *hashes, uint32_t count);
+
 /* Return true if the module was loaded with the program. */
 bool function_scope_is_first(const struct link_map *map);
 
