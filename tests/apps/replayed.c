@@ -11,9 +11,15 @@
  *   lN uN   lock and unlock mutex N of the process
  *   wN rN   write a byte to pipe N, read one from it; all processes have the same pipes
  *   b       barrier of all threads of the process
+ *   iKB     read KB kilobytes of random numbers from a file
+ *   cUS     compute for US microseconds
+ *   [N ]    begin and end the NVTX range rangeN
  */
+// NEEDS: nvtx
 #include "app.h"
 
+#include <fcntl.h>
+#include <nvtx3/nvToolsExt.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,6 +49,30 @@ static void (*const stages[STAGES])(unsigned) = {
 static pthread_mutex_t locks[LOCKS];
 static int pipes[PIPES][2];
 static pthread_barrier_t barrier;
+static int file;
+
+static void read_file(size_t bytes)
+{
+	char *buffer = malloc(bytes);
+	check(buffer && read(file, buffer, bytes) == (ssize_t)bytes, "bytes are read");
+	free(buffer);
+}
+
+static void compute(unsigned long us)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+	const long long end = now.tv_sec * 1000000000ll + now.tv_nsec + (long long)us * 1000;
+	while (now.tv_sec * 1000000000ll + now.tv_nsec < end)
+		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+}
+
+static void range_begin(unsigned long number)
+{
+	char name[32];
+	snprintf(name, sizeof(name), "range%lu", number);
+	nvtxRangePushA(name);
+}
 
 static void step(const char *text)
 {
@@ -60,6 +90,14 @@ static void step(const char *text)
 		check(read(pipes[number][0], &byte, 1) == 1, "a byte is read");
 	else if (*text == 'b')
 		pthread_barrier_wait(&barrier);
+	else if (*text == 'i')
+		read_file(number << 10);
+	else if (*text == 'c')
+		compute(number);
+	else if (*text == '[')
+		range_begin(number);
+	else if (*text == ']')
+		nvtxRangePop();
 	else
 		check(0, "a known step");
 }
@@ -93,6 +131,8 @@ int main(int argc, char **argv)
 {
 	pid_t pids[PROCESSES];
 	int processes = 0, own = 1;
+	file = open("/dev/urandom", O_RDONLY | O_CLOEXEC);
+	check(file >= 0, "a file");
 	for (int i = 0; i < PIPES; i++)
 		check(!pipe(pipes[i]), "a pipe");
 	while (own < argc && strcmp(argv[own], "--") != 0)

@@ -4,9 +4,9 @@ import random
 import sqlite3
 
 
-def program(seed, slower=1):
+def program(seed, slower=1, more=False):
     """Return scripts of threads by process, as lists of steps. The steps are in an order in which they could run one by one, so nothing
-    waits forever.
+    waits forever. more: also with reads of a file, computing, and ranges around stages.
     """
     r = random.Random(seed)
     processes = [[[] for _ in range(r.randint(1, 4))] for _ in range(r.randint(1, 3))]
@@ -16,7 +16,9 @@ def program(seed, slower=1):
         script = r.choice(threads)
         what = r.random()
         stage = (r.randrange(8), r.randint(2000, 25000) * slower)
-        if what < 0.5:
+        if more and r.random() < 0.4:
+            script += [[("i", 400 * stage[1] // 1000)], [("c", stage[1])], [("[", stage[0]), ("s", *stage), ("]",)]][r.randrange(3)]
+        elif what < 0.5:
             script.append(("s", *stage))
         elif what < 0.7:
             lock = r.randrange(2)
@@ -33,15 +35,21 @@ def program(seed, slower=1):
     return processes
 
 
-def words(processes, stage=-1, factor=1.0):
-    """Return the arguments of the program, with the durations of a stage multiplied."""
-    def text(step):
-        if step[0] == "s":
-            return f"s{step[1]}:{round(step[2] * (factor if step[1] == stage else 1))}"
-        return "".join(map(str, step))
+def words(processes, scale=lambda *_: 1):
+    """Return the arguments of the program. scale(process, thread, step, is_locked, ranges) returns by what the duration of a step is multiplied."""
     found = []
     for number, threads in enumerate(processes):
-        found += ["--"] * (number > 0) + [",".join(map(text, script)) for script in threads]
+        found += ["--"] * (number > 0)
+        for thread, script in enumerate(threads):
+            texts, locked, ranges = [], 0, []
+            for step in script:
+                locked += (step[0] == "l") - (step[0] == "u")
+                ranges = [*ranges, step[1]] if step[0] == "[" else ranges[:-1] if step[0] == "]" else ranges
+                values = step[1:]
+                if step[0] in "sic":
+                    values = *values[:-1], round(values[-1] * scale(number, thread, step, locked > 0, ranges))
+                texts.append(step[0] + ":".join(map(str, values)))
+            found.append(",".join(texts))
     return found
 
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""How well `trace what-if` predicts: random programs of threads, processes, locks, barriers, pipes and simulated kernels are recorded once,
-predicted with changed durations, and run with them.
+"""How well `trace what-if` predicts: random programs of threads, processes, locks, barriers, pipes, reads of a file, computing and ranges, or of simulated
+kernels, copies and launches, are recorded once, predicted with changed durations, and run with them.
 
     tests/proof/what_if.py [PROGRAMS=100] [SEED=1] [--devices] [--slower=10]      after make all apps (and cuda-apps)
 
@@ -35,30 +35,81 @@ def record(path, command, environment, sources):
     return row[0]["ns"]
 
 
+def identities(path, process, thread):
+    """Return process and thread id of a thread by its place in the program: both are numbered in the order of their starts."""
+    rows = json.loads(subprocess.run([TRACE, "query", "-f", "json", path, "SELECT globalTid >> 24 & 16777215 AS pid, globalTid & 16777215 AS tid FROM LIBTRACE_THREAD_START"],
+                                     stdout=subprocess.PIPE, check=True).stdout)
+    pid = sorted({row["pid"] for row in rows})[process]
+    return pid, sorted(row["tid"] for row in rows if row["pid"] == pid)[thread]
+
+
+def changes(r, processes):
+    """Return what could be changed in a program: pairs of text, with {pid} and {tid}, and of a function that says whether that is a step's."""
+    steps = [(number, thread, step) for number, threads in enumerate(processes) for thread, script in enumerate(threads) for step in script]
+    found = []
+    stages = sorted({step[1] for _, _, step in steps if step[0] == "s"})
+    if stages:
+        stage = r.choice(stages)
+        found.append((f"at stage{stage}", 0, 0, lambda p, t, step, *_: step[0] == "s" and step[1] == stage))
+    if any(step[0] == "l" for _, _, step in steps):
+        found.append(("lock", 0, 0, lambda p, t, step, locked, ranges: locked))
+    if any(step[0] == "i" for _, _, step in steps):
+        found.append(("io", 0, 0, lambda p, t, step, *_: step[0] == "i"))
+    ranges = sorted({step[1] for _, _, step in steps if step[0] == "["})
+    if ranges:
+        chosen = r.choice(ranges)
+        found.append((f"range range{chosen}", 0, 0, lambda p, t, step, locked, inside: chosen in inside))
+    computing = sorted({(p, t) for p, t, step in steps if step[0] == "c"})
+    if computing:
+        process, thread = r.choice(computing)
+        found.append(("compute {tid}", process, thread, lambda p, t, step, *_: step[0] == "c" and (p, t) == (process, thread)))
+        found.append(("process {pid}", process, thread, lambda p, t, *_: p == process))
+    return found
+
+
+def device_case(r, factor):
+    """Return a change of the simulated device, and a function that returns its command and environment."""
+    kernel, sizes = r.randint(1, 20) * 1000000 * SLOWER, [str(r.randint(1, 4)), str(r.randint(1, 6))]
+    what = r.choice(("kernel", "kernel", "copy", "launch"))
+    options = {"kernel_ns": kernel}
+    if what == "copy":
+        # as whole numbers: the factor is that of the two
+        speed = max(20, 65536000 // kernel)
+        options, factor = {"kernel_ns": kernel // 10, "copy_bytes_per_us": speed}, speed / round(speed / factor)
+    elif what == "launch":
+        options = {"kernel_ns": kernel // 10, "launch_latency_ns": kernel // 2}
+    name = {"kernel": "kernel_ns", "copy": "copy_bytes_per_us", "launch": "launch_latency_ns"}[what]
+
+    def command(scale):
+        value = options[name] / scale if what == "copy" else options[name] * scale
+        texts = [f"{key}={round(each)}" for key, each in {**options, name: value}.items()]
+        environment = {**os.environ, "LD_LIBRARY_PATH": os.path.join(BUILD, "sim/cuda13"), "SIM_DEVICE": ",".join(texts)}
+        return [os.path.join(BUILD, "tests/cuda/pipeline"), *sizes], environment
+    return f"{what} x{factor:.6g}", factor, command
+
+
 def case(folder, seed, devices):
     """Return what is changed, the duration of the run, the prediction with its bound, and durations of real runs, in ns."""
     r = random.Random(-1 - seed)
-    path, factor = os.path.join(folder, "r.rep"), r.choice(FACTORS)
+    path, factor, place = os.path.join(folder, "r.rep"), r.choice(FACTORS), None
     if devices:
-        kernel, sizes = r.randint(1, 20) * 1000000 * SLOWER, [str(r.randint(1, 4)), str(r.randint(1, 6))]
-        change, sources = f"kernel * x{factor or 0.1}", "cuda,osrt"
-
-        def command(scale):
-            library = os.path.join(BUILD, "sim/cuda13")
-            environment = {**os.environ, "LD_LIBRARY_PATH": library, "SIM_DEVICE": f"kernel_ns={round(kernel * scale)}"}
-            return [os.path.join(BUILD, "tests/cuda/pipeline"), *sizes], environment
-        factor = factor or 0.1
+        factor, sources = factor or 0.1, "cuda,osrt"
+        change, factor, command = device_case(r, factor)
     else:
-        processes = program(seed, SLOWER)
-        stages = sorted({step[1] for threads in processes for script in threads for step in script if step[0] == "s"})
-        if not stages:
+        processes, sources = program(seed, SLOWER, more=True), "osrt,nvtx"
+        possible = changes(r, processes)
+        if not possible:
             return None
-        stage = r.choice(stages)
-        change, sources = f"at stage{stage} x{factor}", "osrt"
+        what, *place, is_changed = r.choice(possible)
+        change = f"{what} x{factor}"
 
         def command(scale):
-            return [os.path.join(BUILD, "tests/apps/replayed"), *words(processes, stage, scale)], dict(os.environ)
+            script = words(processes, lambda *step: scale if is_changed(*step) else 1)
+            return [os.path.join(BUILD, "tests/apps/replayed"), *script], dict(os.environ)
     wall = record(path, *command(1), sources)
+    if place:
+        pid, tid = identities(path, *place)
+        change = change.format(pid=pid, tid=tid)
     result = subprocess.run([TRACE, "what-if", "--json", path, change], stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
     if result.returncode:
         return change, wall, None, result.stderr.decode().strip(), []

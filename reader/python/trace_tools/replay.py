@@ -166,6 +166,7 @@ class Graph:
         self.locks = self.known_locks()
         self.waits: dict[int, list[tuple[Mark, float]]] = collections.defaultdict(list)  # of calls, by id
         self.groups: list[Group] = []
+        self.launches: dict[int, Row] = {}  # of operations, by id: the time from the launch
         for find in (
             self.find_begins,
             self.find_known,
@@ -383,16 +384,18 @@ class Graph:
             c.start - c.other_time for c in self.calls("work") if c.other_time is not None and c.start >= c.other_time
         ]
         usual = float(min(delays, default=0))
-        begun = {(c.track, c.end): c.start for t in self.tracks.values() if t.row.track >= 0 for c in t.calls}
+        calls = {(c.track, c.end): c for t in self.tracks.values() if t.row.track >= 0 for c in t.calls}
         for track in self.tracks.values():
             before = None
             for call in track.calls if track.row.track < 0 else []:
                 launcher = self.tracks.get(call.other) if call.other is not None else None
                 if launcher and call.other_time is not None:
                     at = call.other_time
+                    launch = calls.get((launcher.row.track, at))
                     if call.start < at:
-                        at = min(begun.get((launcher.row.track, at), call.start), call.start)
+                        at = min(launch.start if launch else at, call.start)
                     waits = call.start - at if before is None or before <= at else usual
+                    self.launches[call.id] = call._replace(kind="latency", name=launch.name if launch else "")
                     self.waits[call.id].append((launcher.mark(at), float(waits)))
                     if before is None and self.goal:
                         track.start = self.goal.row.start  # it is there before its first operation
@@ -433,7 +436,8 @@ class Graph:
                     held.remove(lock)
             elif call.kind == "work":
                 if waits:
-                    steps.append(Step("wait", None, call.start, call.start, waits=waits))
+                    launch = self.launches.get(call.id)
+                    steps.append(Step("wait", launch, call.start, call.start, waits=waits))
                 else:
                     delay(None, before, call.start)
                 delay(call, call.start, call.end)
@@ -564,6 +568,8 @@ class Replay:
         begun = player.state.time
         self.pass_time(player, step.row, self.own_ns(player, step))
         for mark, wake in step.waits:
+            if step.row and step.row.kind == "latency":
+                wake = self.scale(player.track, step.row, 0, round(wake))
             if mark.state and mark.state.time > begun and mark.state.time + wake > player.state.time:
                 player.state = State(mark.state.time + wake, mark.state.unknown, mark.state.wake + wake)
 

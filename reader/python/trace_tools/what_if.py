@@ -128,7 +128,7 @@ class Scaling:
         """Return to which part of a delay a change applies."""
         what, pattern, _ = self.changes[number]
         if what in ("range", "lock"):
-            if row and row.kind == "work" and row.other is not None and row.other_time is not None and what == "range":
+            if row and row.kind in ("work", "latency") and row.other is not None and row.other_time is not None and what == "range":
                 times = self.inside[number].get(row.other, [])
                 return float(any(a <= row.other_time <= b for a, b in times))
             return overlap(self.inside[number].get(track.row.track, []), start, end)
@@ -136,6 +136,8 @@ class Scaling:
             return float(track.row.track >= 0 and fnmatch.fnmatchcase(str(track.row.track >> 24 & 0xFFFFFF), pattern))
         if row is None:
             return float(what == "compute" and fnmatch.fnmatchcase(str(track.row.track & 0xFFFFFF), pattern))
+        if row.kind == "latency":
+            return float(what == "launch" and fnmatch.fnmatchcase(row.name, pattern))
         if row.kind == "work":
             is_kernel = row.name.startswith("kernel ")
             name = row.name[7:] if is_kernel else row.name
