@@ -128,7 +128,8 @@ class Scaling:
         """Return to which part of a delay a change applies."""
         what, pattern, _ = self.changes[number]
         if what in ("range", "lock"):
-            if row and row.kind in ("work", "latency") and row.other is not None and row.other_time is not None and what == "range":
+            is_operation = row is not None and row.kind in ("work", "latency") and what == "range"
+            if row and is_operation and row.other is not None and row.other_time is not None:
                 times = self.inside[number].get(row.other, [])
                 return float(any(a <= row.other_time <= b for a, b in times))
             return overlap(self.inside[number].get(track.row.track, []), start, end)
