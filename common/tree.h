@@ -71,6 +71,11 @@ enum tree_note {
 		3 /* ... of a forked child: a program that it executes may store another */
 };
 
+/* The diagnostic of LIBTRACE_GPUCTXSW=true. `trace run` prints it, too. */
+#define TREE_NOTE_GPUCTXSW                                                             \
+	"context switches of the GPU are not recorded: NVIDIA's driver gives them to " \
+	"root alone, in a format that is not published"
+
 struct tree_control {
 	/* Never changes once the tree has a process. Nobody has it mapped for writing. */
 	uint64_t magic; /* stored last */

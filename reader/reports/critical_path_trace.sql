@@ -8,5 +8,6 @@
 
 -- Rank: of the process in MPI_COMM_WORLD. Sure: of a wait, how sure it is what ended it (shared/path.sql). At: the place of the call, or the
 -- function that ran, by CPU samples.
-SELECT s.start, CAST(s.ns AS INTEGER), s.pid, s.tid, s.rank, s.stream, s.cause, s.how, s.place FROM PATH_PLACES AS s ORDER BY s.goal, s.number DESC
+SELECT s.start, CAST(s.ns AS INTEGER), s.pid, s.tid, s.rank, s.stream, s.cause, s.how, s.place FROM PATH_PLACES AS s
+ORDER BY s.goal, s.number DESC, s.ns DESC, s.place
 LIMIT coalesce(CAST(argument('rows') AS INTEGER), -1);

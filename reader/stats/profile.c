@@ -19,6 +19,18 @@ struct cached_chain {
 	struct time_span span;
 };
 
+/* A call of a function of a library that has not ended. */
+struct entered_call {
+	uint64_t end_ns;
+	uint32_t node;
+};
+
+/* Those of a thread, the outermost first. */
+struct entered_calls {
+	struct entered_call *list;
+	uint32_t count, capacity;
+};
+
 struct profile_tables {
 	struct map frames;   /* function, module -> frame + 1 */
 	struct map children; /* parent node, frame -> node */
@@ -26,6 +38,9 @@ struct profile_tables {
 	struct map chains;   /* root node and process, callchain node -> index in `cached` + 1 */
 	struct cached_chain *cached;
 	uint32_t cached_count, cached_capacity;
+	struct map threads; /* process, tid -> index in `open` + 1 */
+	struct entered_calls *open;
+	uint32_t open_count, open_capacity;
 	int64_t *columns; /* buffer for decoding */
 	size_t column_values;
 };
@@ -46,7 +61,8 @@ static const char *const source_names[] = {[PROFILE_OSRT] = "osrt",
 	[PROFILE_NVTX] = "nvtx",
 	[PROFILE_CPU] = "cpu",
 	[PROFILE_OFFCPU] = "offcpu",
-	[PROFILE_WALL] = "wall"};
+	[PROFILE_WALL] = "wall",
+	[PROFILE_FUNCTIONS] = "functions"};
 
 const char *profile_source_name(enum profile_source source)
 {
@@ -65,6 +81,8 @@ const char *profile_source_advice(enum profile_source source)
 {
 	if (source == PROFILE_CPU)
 		return "record with --sample process-tree";
+	if (source == PROFILE_FUNCTIONS)
+		return "record with --functions, or --trace with the name of a library";
 	return source == PROFILE_OFFCPU || source == PROFILE_WALL
 		? "record with --thread-time process-tree"
 		: NULL;
@@ -92,6 +110,10 @@ void profile_release(struct profile *p)
 		map_release(&p->tables->children);
 		map_release(&p->tables->roots);
 		map_release(&p->tables->chains);
+		map_release(&p->tables->threads);
+		for (uint32_t i = 0; i < p->tables->open_count; i++)
+			free(p->tables->open[i].list);
+		free(p->tables->open);
 		free(p->tables->cached);
 		free(p->tables->columns);
 	}
@@ -449,6 +471,98 @@ static int calls_add(struct profile *p, const struct process *process, const str
 	return error == -EBADMSG ? 0 : error;
 }
 
+/* ---- calls of functions of libraries, in order of their start ---- */
+
+static struct entered_calls *entered_calls_of(
+	struct profile_tables *t, uint32_t process, uint32_t tid)
+{
+	const uint32_t known = map_get(&t->threads, process, tid);
+	if (known)
+		return &t->open[known - 1];
+	if (array_room(&t->open, t->open_count, &t->open_capacity, sizeof(*t->open)) ||
+		map_put(&t->threads, process, tid, t->open_count + 1))
+		return NULL;
+	t->open[t->open_count] = (struct entered_calls){0};
+	return &t->open[t->open_count++];
+}
+
+/* Return the node below which the outermost call of a thread is: its callchain's, else its root's.
+ * 0 on error, which is stored in *ret_error. */
+static uint32_t outermost_node(
+	struct profile *p, const struct event_row *row, const struct call *c, int *ret_error)
+{
+	const uint64_t ns = c->end_ns - c->duration_ns;
+	const uint32_t process = row->process->id,
+		       range = p->ranges ? range_paths_find(p->ranges, process, row->tid, ns) : 0;
+	const struct profile_root *root = root_of(p, row->process, row->tid, range, ret_error);
+	const uint32_t node = root ? root->node : 0;
+	return node && c->chain
+		? chain_node(p, row->process, node, c->chain, 0, c->end_ns, ret_error)
+		: node;
+}
+
+/* Take the time of a call within another one from that one's. */
+static void own_time_cut(struct profile_node *around, uint64_t ns)
+{
+	around->self_ns -= ns < around->self_ns ? ns : around->self_ns;
+}
+
+static int function_add(struct profile *p, const struct event_row *row, const int columns[COLUMNS])
+{
+	struct entered_calls *open = entered_calls_of(p->tables, row->process->id, row->tid);
+	const int64_t *v = row->values;
+	const uint64_t start = (uint64_t)v[columns[START]];
+	const struct call c = {.end_ns = start + (uint64_t)v[columns[DURATION]],
+		.duration_ns = (uint64_t)v[columns[DURATION]],
+		.name = (uint32_t)v[columns[NAME]],
+		.chain = (uint32_t)v[columns[CHAIN]]};
+	int error = open ? 0 : -ENOMEM;
+	if (error || v[columns[DURATION]] < 0 || v[columns[FLAGS]] & RECORD_UNFINISHED) {
+		p->unfinished += !error;
+		return error;
+	}
+	while (open->count && open->list[open->count - 1].end_ns <= start)
+		open->count--;
+	const uint32_t around =
+		open->count ? open->list[open->count - 1].node : outermost_node(p, row, &c, &error);
+	const struct string_ref library =
+		string_table_get(&p->contents->strings, (uint32_t)v[columns[DOMAIN]]);
+	const struct profile_frame frame = {call_name(p, &c),
+		library.bytes ? pool_text(&p->symbols->pool, library.text, library.bytes) : NULL,
+		NULL, 0};
+	const uint32_t node = around ? child_find(p, around, &frame, &error) : 0;
+	if (!node)
+		return error;
+	if (open->count)
+		own_time_cut(&p->nodes[around], c.duration_ns);
+	add(&p->nodes[node].self_ns, c.duration_ns);
+	p->nodes[node].self_count++;
+	if (array_room(&open->list, open->count, &open->capacity, sizeof(*open->list)))
+		return -ENOMEM;
+	open->list[open->count++] = (struct entered_call){c.end_ns, node};
+	return 0;
+}
+
+/* Add the calls of the blocks that the cursor was given. */
+static int functions_add(struct profile *p, struct cursor *calls)
+{
+	static const uint32_t fields[COLUMNS] = {[START] = FIELD_FUNCTION_CALL_START,
+		[FLAGS] = FIELD_FUNCTION_CALL_FLAGS,
+		[CHAIN] = FIELD_FUNCTION_CALL_CALLCHAIN,
+		[NAME] = FIELD_FUNCTION_CALL_FUNCTION,
+		[DURATION] = FIELD_FUNCTION_CALL_DURATION,
+		[DOMAIN] = FIELD_FUNCTION_CALL_LIBRARY};
+	int columns[COLUMNS];
+	struct event_row row;
+	int error = 0, more = 0;
+	for (uint32_t i = 0; i < COLUMNS; i++)
+		columns[i] = schema_column_index(schema_event(KIND_FUNCTION_CALL), fields[i]);
+	cursor_start(calls);
+	while (!error && (more = cursor_next(calls, &row)) > 0)
+		error = function_add(p, &row, columns);
+	return error ? error : more;
+}
+
 static int names_add(struct profile *p, const struct process *process, const struct event_batch *b)
 {
 	const uint32_t field =
@@ -482,14 +596,18 @@ static int take_batch(void *user, struct walk *walk, const struct event_batch *b
 
 struct passes {
 	struct profile *profile;
+	struct cursor calls; /* of functions of libraries, which are needed in their order */
 	const struct contents_visitor *visitor;
 };
 
 static int visit_block(void *user, const struct report_block *block)
 {
-	const struct passes *passes = user;
+	struct passes *passes = user;
 	const struct contents_visitor *v = passes->visitor;
-	return v->block ? v->block(v->user, block) : 0;
+	int error = v->block ? v->block(v->user, block) : 0;
+	if (!error && passes->profile->source == PROFILE_FUNCTIONS)
+		error = cursor_add_block(&passes->calls, block);
+	return error;
 }
 
 static int visit_batch(void *user, struct walk *walk, const struct event_batch *b)
@@ -501,9 +619,16 @@ static int visit_batch(void *user, struct walk *walk, const struct event_batch *
 int profile_batches(
 	struct profile *p, const struct report *report, const struct contents_visitor *visitor)
 {
-	struct passes passes = {p, visitor};
+	struct passes passes = {.profile = p, .visitor = visitor};
 	const struct contents_visitor second = {&passes, visit_block, visit_batch, NULL};
-	return contents_batches(report, &second);
+	struct cursor_filter filter = p->filter;
+	filter.kind = KIND_FUNCTION_CALL;
+	cursor_init(&passes.calls, report, p->contents, &filter);
+	int error = contents_batches(report, &second);
+	if (!error && p->source == PROFILE_FUNCTIONS)
+		error = functions_add(p, &passes.calls);
+	cursor_release(&passes.calls);
+	return error;
 }
 
 /* Make two passes, because modules are complete only after the first pass. */

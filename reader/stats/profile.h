@@ -23,15 +23,25 @@ enum profile_weight { PROFILE_TIME, PROFILE_COUNT };
 
 /* Events whose callchains are summed up. Marks are weighted by count alone, because they take no
  * time. CPU samples are weighted by the processor time that they represent, and belong to the
- * function that was running. PROFILE_OFFCPU and PROFILE_WALL have no events of their own: the
- * caller adds leaves, the parts of each thread's life without and with the time that it ran. */
-enum profile_source { PROFILE_OSRT, PROFILE_NVTX, PROFILE_CPU, PROFILE_OFFCPU, PROFILE_WALL };
+ * function that was running. Calls of functions of libraries are below the recorded calls that they
+ * were made in, and the outermost below its callchain, as far as it has one; a call's own time is
+ * without the calls in it. PROFILE_OFFCPU and PROFILE_WALL have no events of their own: the caller
+ * adds leaves, the parts of each thread's life without and with the time that it ran. */
+enum profile_source {
+	PROFILE_OSRT,
+	PROFILE_NVTX,
+	PROFILE_CPU,
+	PROFILE_OFFCPU,
+	PROFILE_WALL,
+	PROFILE_FUNCTIONS
+};
 
 /* A function, regardless of its callers. */
 struct profile_frame {
 	const char *function; /* name, or module+0xoffset, or 0xaddress */
-	const char *module;   /* NULL = none: the frame is the OS runtime function that was
-			       * called, or "domain:text" of NVTX */
+	const char *module;   /* of a recorded call of a library, its file name; NULL = none: the
+			       * frame is the OS runtime function that was called, or
+			       * "domain:text" of NVTX */
 	const char *file;     /* source line of the first occurrence; NULL = not known */
 	uint32_t line;
 };
@@ -71,7 +81,7 @@ struct profile {
 	struct profile_tables *tables;
 };
 
-/* Return the source with this name: osrt, nvtx, cpu, offcpu or wall; NULL = osrt. */
+/* Return the source with this name: osrt, nvtx, cpu, offcpu, wall or functions; NULL = osrt. */
 enum profile_source profile_source_named(const char *name);
 
 /* Return the name of a source. */

@@ -20,7 +20,7 @@ import libdevice as device  # noqa: E402
 PLACE = folder()
 MADE = os.path.join(PLACE, "made.sqlite")
 made.make(MADE)
-WAITING = {"lock", "wait", "sync", "io", "net", "mpi", "nvtx", "openmp", "output"}  # kinds that are never counted as busy
+WAITING = {"lock", "wait", "sync", "io", "net", "mpi", "nvtx", "openmp", "function", "output"}  # kinds that are never counted as busy
 EVIL = "</script><script>window.owned = 1</script><img src=x onerror='window.owned = 2'>\u2028\"]}"
 LABEL_BYTES = 18  # the text before a value of the overview
 BUILT = b"built without npm" not in trace("report", "--html", "-o", os.path.join(PLACE, "first.html"), MADE).err

@@ -171,6 +171,15 @@ def refused():
     tap.ok(not plain.wrong() and not plain.receipt() and not plain.rows(), "off by option", plain.wrong() or plain.receipt())
 
 
+def of_gpu():
+    """Check that the report says why context switches of the GPU are not in it, if they were asked for."""
+    for value, expected in (("true", 1), ("false", 0)):
+        path = os.path.join(folder(), "r.rep")
+        ran = trace("run", f"--gpuctxsw={value}", "-o", path, "--", "sh", "-c", "true; true & wait")
+        said = [d for d in trace("info", path).out.decode().splitlines() if "context switches of the GPU are not recorded" in d]
+        tap.ok(ran.status == 0 and len(said) == expected == ran.err.count(b"context switches of the GPU"), f"--gpuctxsw={value}: a diagnostic of the report, once", (said, ran))
+
+
 def stopped_writer():
     """Stop the writer until the kernel's buffer of a thread is full: what is lost is counted, and the report is not complete."""
     spool, path = spool_folder(), os.path.join(folder(), "r.rep")
@@ -219,4 +228,4 @@ def nsys():
     tap.ok(all(not r[title] for r in rows for title in ("Runnable (ns)", "Voluntary Switches", "Involuntary Switches", "Minor Faults")), "what nsys does not record is empty", rows[:1])
 
 
-main(threads, alone, killed, refused, stopped_writer, nsys)
+main(threads, alone, killed, refused, of_gpu, stopped_writer, nsys)

@@ -4,6 +4,7 @@
 """Check `trace what-if` on databases with made-up times: the replay with a changed duration ends when the same program would, by a simulation of its own."""
 import json
 import os
+import sqlite3
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -66,6 +67,21 @@ def rankings():
     locked, wall = made("lock", [("l", 0), ("s", 1, 9000), ("u", 0)], [("s", 2, 100), ("l", 0), ("s", 3, 5000), ("u", 0)])
     found = predicted(locked, "lock x0.5")
     tap.ok(abs(found["predicted_ns"] - (wall - 7_000_000)) < TOLERANCE_NS, "lock x0.5: what is done under a lock takes half as long", (found, wall))
+
+
+def functions():
+    """A change of a function of a library applies to all that happens within its calls; its name may be with its library, or without."""
+    path, wall = made("functions", [("s", 1, 9000), ("s", 2, 3000)])
+    with sqlite3.connect(path) as d:
+        start, end, thread = d.execute("SELECT start, end, globalTid FROM OSRT_API JOIN StringIds ON nameId = id WHERE value = 'usleep' ORDER BY start LIMIT 1").fetchone()
+        d.execute("CREATE TABLE LIBTRACE_FUNCTION_CALL (start INTEGER, duration INTEGER, globalTid INTEGER, functionId INTEGER, libraryId INTEGER)")
+        d.execute("INSERT INTO StringIds VALUES (900, 'H5Dread'), (901, 'libhdf5.so')")
+        d.execute("INSERT INTO LIBTRACE_FUNCTION_CALL VALUES (?, ?, ?, 900, 901)", (start, end - start, thread))
+    for change in ("function H5Dread x0.5", "function H5* (libhdf5.so) x0.5"):
+        found = predicted(path, change)
+        tap.ok(found["wall_ns"] - found["predicted_ns"] == (end - start) / 2 and found["changes"][0]["applies_to_ns"] == end - start, f"{change}: half of its call is saved", (found, wall))
+    rank = json.loads(trace("what-if", "--rank", "--json", path).out or b"{}").get("rank", [])
+    tap.ok("function H5Dread (libhdf5.so) x0.99" in [row["change"] for row in rank], "--rank has functions", rank)
 
 
 def refusals():
@@ -206,4 +222,4 @@ def sizes():
         tap.ok(not many.replay().broken, f"{make.__name__}: its replay ends", many.replay())
 
 
-main(sizes, shortened, random_programs, rankings, refusals, comparisons, replayed)
+main(sizes, shortened, random_programs, rankings, functions, refusals, comparisons, replayed)

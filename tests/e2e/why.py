@@ -6,9 +6,11 @@ import csv
 import io
 import json
 import os
+import platform
 import re
 import sqlite3
 import sys
+import types
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import libdevice as device  # noqa: E402
@@ -168,8 +170,8 @@ def files():
     tap.ok(segments and not [s for s in segments if s["Cause"] == "read" and s["Sure"]], "files: nobody is missing who wrote a file for a reader", segments)
 
 
-def gap(name, table, rows):
-    """Return the path of a thread that makes no call for 100 ms, by a table that says what it did meanwhile: (cause, sure, ms); and what trace why prints."""
+def gap(name, table, rows, **more):
+    """Return the path of a thread that makes no call for 100 ms, by tables that say what it did meanwhile: (cause, sure, ms); and what trace why prints."""
     path, tid = os.path.join(folder(), name), 1 << 48 | 1000 << 24 | 1000
     d = sqlite3.connect(path)
     d.executescript(f"""
@@ -178,10 +180,14 @@ def gap(name, table, rows):
         CREATE TABLE LIBTRACE_PROCESS (globalPid INTEGER, pid INTEGER, parentPid INTEGER, start INTEGER, end INTEGER);
         CREATE TABLE LIBTRACE_THREAD_TIME (timestamp INTEGER, globalTid INTEGER, which INTEGER, cpuTime INTEGER, runDelay INTEGER);
         CREATE TABLE SCHED_EVENTS (start INTEGER, cpu INTEGER, isSchedIn INTEGER, globalTid INTEGER, threadState INTEGER);
-        INSERT INTO StringIds VALUES (1, 'fsync');
+        CREATE TABLE COMPOSITE_EVENTS (id INTEGER PRIMARY KEY, start INTEGER, globalTid INTEGER);
+        CREATE TABLE SAMPLING_CALLCHAINS (id INTEGER, symbol INTEGER, stackDepth INTEGER);
+        CREATE TABLE LIBTRACE_FUNCTION_CALL (start INTEGER, duration INTEGER, globalTid INTEGER, functionId INTEGER, libraryId INTEGER);
+        INSERT INTO StringIds VALUES (1, 'fsync'), (11, 'f'), (12, 'g'), (13, 'lib.so.1'), (14, 'inner');
         INSERT INTO OSRT_API VALUES (0, 1000000, 27, {tid}, 1, 0, 0), (101000000, 102000000, 27, {tid}, 1, 0, 0);
         INSERT INTO LIBTRACE_PROCESS VALUES ({tid & ~0xffffff}, 1000, 1, 0, 102000000);""")
-    d.executemany(f"INSERT INTO {table} VALUES ({', '.join('?' * len(rows[0]))})", [[tid if value == "tid" else value for value in row] for row in rows])
+    for into, values in {table: rows, **more}.items():
+        d.executemany(f"INSERT INTO {into} VALUES ({', '.join('?' * len(values[0]))})", [[tid if value == "tid" else value for value in row] for row in values])
     d.commit()
     d.close()
     segments = json.loads(trace("why", "--path", "-f", "json", path).out or b"[]")
@@ -197,6 +203,43 @@ def processors():
     tap.ok(found == [("computing", None, 40), ("runnable, no CPU", "exact", 20), ("computing", None, 40)] and not apart, "switches: when a thread had no CPU", (found, apart))
     found, _, said = gap("nothing.sqlite", "StringIds", [(2, "x")])
     tap.ok(found == [("computing", None, 100)] and b"had a CPU while they computed is not known" in said, "neither: trace why says that it is not known", (found, said))
+
+
+# Calls of a thread: g() is within f(), which is called once more, last from a call that does not end before the next call of another source.
+FUNCTIONS = [(11_000_000, 30_000_000, "tid", 11, 13), (21_000_000, 10_000_000, "tid", 12, 13), (61_000_000, 10_000_000, "tid", 11, 13), (91_000_000, 11_000_000, "tid", 12, 13),
+             (101_500_000, 400_000, "tid", 11, 13)]
+
+
+def functions():
+    """The time between two calls is that of the innermost function of a library that the thread was in."""
+    found, _, said = gap("functions.sqlite", "LIBTRACE_FUNCTION_CALL", FUNCTIONS)
+    tap.ok(found == [("computing", None, 50), ("computing in f (lib.so.1)", None, 30), ("computing in g (lib.so.1)", None, 20)] and b"100 %" not in said,
+           "functions: how long a thread was in which, and in none", found)
+    found, _, _ = gap("functions_shared.sqlite", "LIBTRACE_FUNCTION_CALL", FUNCTIONS,
+                      LIBTRACE_THREAD_TIME=[(1_000_000, "tid", 4, 0, 0), (101_000_000, "tid", 4, 60_000_000, 30_000_000)])
+    tap.ok(sorted(found) == sorted((text + of, sure, ms * part) for text, joined, sure, part in (
+        ("computing", " in ", None, 0.6), ("runnable, no CPU", ", in ", "likely", 0.3), ("off the CPU", " in ", "unknown", 0.1))
+        for of, ms in ((", in no recorded call" if text == "off the CPU" else "", 50), (f"{joined}f (lib.so.1)", 30), (f"{joined}g (lib.so.1)", 20))),
+        "functions: each has its part of the time in which the thread ran, had no CPU, and did neither", found)
+    path = os.path.join(folder(), "functions_sampled.sqlite")
+    gap(path, "LIBTRACE_FUNCTION_CALL", FUNCTIONS, COMPOSITE_EVENTS=[(1, 15_000_000, "tid"), (2, 25_000_000, "tid"), (3, 70_000_000, "tid"), (4, 80_000_000, "tid")],
+        SAMPLING_CALLCHAINS=[(1, 11, 0), (2, 12, 0), (3, 14, 0), (4, 14, 0)])
+    sums = {(c["Cause"], c["At"]): c["Total Time (ns)"] / 1e6 for c in json.loads(trace("why", "--json", path).out or b'{"causes": []}')["causes"] if c["Cause"] != "fsync"}
+    tap.ok(sums == {("computing in f (lib.so.1)", "f"): 15, ("computing in f (lib.so.1)", "inner"): 15, ("computing in g (lib.so.1)", "g"): 20, ("computing", "inner"): 50},
+           "functions: samples say where in each its time was", sums)
+    places = {(s["Cause"], s["At"]): s["Duration (ns)"] / 1e6 for s in path_of(types.SimpleNamespace(path=path)) if s["Cause"] != "fsync"}
+    tap.ok(places == sums, "functions: the segments have the same times as the sums", (places, sums))
+
+
+def recorded_functions():
+    """A program that was really recorded: its calls of a library are causes."""
+    if platform.machine() != "x86_64":
+        tap.skip("calls of functions on the path", "recorded on x86-64 only")
+        return
+    path = os.path.join(folder(), "recorded_functions.rep")
+    ran = trace("run", "-o", path, "--functions", "libfunctions.so:f_*", "--", app("functions"))
+    causes = {c["Cause"] for c in json.loads(trace("why", "--json", path).out or b'{"causes": []}')["causes"]}
+    tap.ok(ran.status == 0 and "computing in f_call (libfunctions.so)" in causes, "calls of a library that were recorded are causes", (ran, causes))
 
 
 def stream_events():
@@ -299,4 +342,5 @@ def samples():
     tap.ok(refused and refused.status == 2 and b"record with -t osrt" in refused.err and not refused.out, "samples without recorded calls: what to record", refused)
 
 
-main(samples, joins, locks, conditions, barriers, children, pipes, teams, many_tasks, windows, children_without_pid, interrupted, unseen_writes, timeouts, files, processors, stream_events, exported, semaphores, devices, ranges)
+main(samples, joins, locks, conditions, barriers, children, pipes, teams, many_tasks, windows, children_without_pid, interrupted, unseen_writes, timeouts, files, processors,
+     functions, recorded_functions, stream_events, exported, semaphores, devices, ranges)

@@ -107,6 +107,7 @@ static const struct option options[] = {
 	{"LIBTRACE_SPOOL_DIR", KIND_TEXT, 0, NULL, AT(spool_dir)},
 	/* Last: they need no bit of config.cut, which has 64. */
 	{"LIBTRACE_MACHINE_SAMPLES", KIND_CHOICE, 0, "auto,always,none", AT(machine_samples)},
+	{"LIBTRACE_GPUCTXSW", KIND_BOOL, 0, NULL, AT(gpuctxsw)},
 #define LIBRARY(number, id, title, files, functions) \
 	{"LIBTRACE_TRACE", KIND_LIST, 0, #id, AT(libraries[LIBRARY_##id])},
 #include "common/schema/libraries.def"
@@ -336,8 +337,9 @@ void config_read(struct config *c, char **envp)
 
 bool config_cut_text(const struct config *c, uint32_t n, char *ret_text, size_t bytes)
 {
-	_Static_assert(OPTIONS - LIBRARY_ROWS <= 64, "a bit for each that may be cut");
-	if (n >= OPTIONS - LIBRARY_ROWS || !(c->cut >> n & 1))
+	enum { NEVER_CUT = LIBRARY_ROWS + 2 }; /* the last rows */
+	_Static_assert(OPTIONS - NEVER_CUT <= 64, "a bit for each that may be cut");
+	if (n >= OPTIONS - NEVER_CUT || !(c->cut >> n & 1))
 		return false;
 	size_t at = text_append(ret_text, bytes, 0, options[n].name);
 	at = text_append(ret_text, bytes, at, " exceeds ");

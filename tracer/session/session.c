@@ -208,6 +208,8 @@ void session_start(int argc, char **argv, char **envp)
 	note_cut_values();
 	if (session.is_root)
 		note_unknown_variables(envp);
+	if (session.is_root && session.config.gpuctxsw)
+		diagnostic_line(TREE_NOTE_GPUCTXSW);
 	chains_start();
 	producers_start();
 	session.spool->tracer_ticks = session_ticks(clock_monotonic_ns() - start_ns);

@@ -19,7 +19,8 @@ static const uint32_t by_callchain[][6] = {[PROFILE_OSRT] = {KIND_OSRT_CALL},
 	[PROFILE_CPU] = {KIND_CPU_SAMPLE},
 	[PROFILE_OFFCPU] = {KIND_OSRT_CALL, KIND_OSRT_SUMMARY, KIND_THREAD_TIME, KIND_WAIT_LOOK},
 	[PROFILE_WALL] = {KIND_OSRT_CALL, KIND_OSRT_SUMMARY, KIND_THREAD_TIME, KIND_WAIT_LOOK,
-		KIND_CPU_SAMPLE}};
+		KIND_CPU_SAMPLE},
+	[PROFILE_FUNCTIONS] = {KIND_FUNCTION_CALL}};
 #define SOURCES (sizeof(by_callchain) / sizeof(by_callchain[0]))
 #define KINDS_MAX 24u /* of all lists, and a 0 at the end */
 
@@ -61,8 +62,8 @@ static void note_other_sources(
 static void notes_print(
 	const struct cli_report *r, const char *format, const struct profile *p, bool with_slices)
 {
-	static const uint32_t over_time[] = {
-		KIND_OSRT_CALL, KIND_GIL_WAIT, KIND_NVTX_RANGE, KIND_CUDA_API, KIND_CODEXL_CALL, 0};
+	static const uint32_t over_time[] = {KIND_OSRT_CALL, KIND_GIL_WAIT, KIND_FUNCTION_CALL,
+		KIND_NVTX_RANGE, KIND_CUDA_API, KIND_CODEXL_CALL, 0};
 	uint32_t carried[KINDS_MAX] = {0}, count = 0;
 	for (const uint32_t *kind = over_time; with_slices && *kind; kind++)
 		carried[count++] = *kind;

@@ -23,6 +23,7 @@
 
 #include "common/clock.h"
 #include "common/program.h"
+#include "common/tree.h"
 #include "reader/base/print.h"
 #include "reader/cli/commands.h"
 #include "reader/cli/record/gpu_facts.h"
@@ -466,9 +467,7 @@ int command_run(const struct options *o)
 		return STATUS_FAILED;
 	}
 	if (option_is(o, OPT_run_gpuctxsw, "true"))
-		cli_note("context switches of the GPU are not recorded: NVIDIA's driver gives them "
-			 "to "
-			 "root alone, in a format that is not published");
+		cli_note("%s", TREE_NOTE_GPUCTXSW);
 	if (!o->argc) {
 		cli_error("no PROGRAM given; see 'trace help run'");
 		return STATUS_FAILED;

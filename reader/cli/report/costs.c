@@ -14,7 +14,7 @@ static bool is_work(const char *report)
 {
 	static const char *const names[] = {"osrt_sum", "cuda_api_sum", "cuda_gpu_kern_sum",
 		"cuda_gpu_mem_time_sum", "cpu_by_function", "openmp_sum", "mpi_event_sum",
-		"openacc_sum", "syscall_sum"};
+		"openacc_sum", "syscall_sum", "function_sum"};
 	size_t i = 0;
 	while (i < sizeof(names) / sizeof(names[0]) && strcmp(names[i], report) != 0)
 		i++;
@@ -41,6 +41,12 @@ static bool is_lifetime(const char *report, const char *name)
 		(!strcmp(name, "Task") || !strcmp(name, "Implicit Task") ||
 			(length >= strlen(thread) &&
 				!strcmp(name + length - strlen(thread), thread)));
+}
+
+/* Return whether another report has the row, too: calls of MPI are functions of a library. */
+static bool is_repeated(const char *report, const char *name)
+{
+	return !strcmp(report, "function_sum") && !strncmp(name, "MPI_", strlen("MPI_"));
 }
 
 /* Return the index of the column of names: "Name", else the last one of texts; -1 = none. */
@@ -87,7 +93,9 @@ void costs_add(struct costs *c, const struct sql_report *report, const char *tit
 		  name = name_column(columns);
 	const bool is_range = !strcmp(report->name, "nvtx_sum");
 	if (total < 0 || name < 0 || row[name].type != SQL_TEXT ||
-		(!is_range && !is_work(report->name)) || is_lifetime(report->name, row[name].text))
+		(!is_range && !is_work(report->name)) ||
+		is_lifetime(report->name, row[name].text) ||
+		is_repeated(report->name, row[name].text))
 		return;
 	struct cost cost = {.name = (char *)(uintptr_t)row[name].text,
 		.title = (char *)(uintptr_t)title,

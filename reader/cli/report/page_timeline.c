@@ -309,8 +309,9 @@ static int extent_take(void *user, const struct sql_value *v, int count)
 
 static int timeline_prepare(struct timeline *t)
 {
-	static const char *const before[] = {"nvtx", "osrt", "graphics", "thread_time",
-		"thread_states", "cuda_memory_use", "gpu_clocks", "timeline", "page_unknown"};
+	static const char *const before[] = {"nvtx", "osrt", "graphics", "function_calls",
+		"thread_time", "thread_states", "cuda_memory_use", "gpu_clocks", "timeline",
+		"page_unknown"};
 	const struct sql_visitor visitor = {t, NULL, extent_take};
 	int has_gil = sql_has_rows(t->s, "LIBTRACE_GIL_WAIT");
 	int error = has_gil > 0 ? sql_run(t->s, report_shared("gil"), NULL) : has_gil;

@@ -284,7 +284,8 @@ void stats_note_left_out(const char *file, const struct profile *p, const char *
 		[PROFILE_NVTX] = "NVTX events",
 		[PROFILE_CPU] = "CPU samples",
 		[PROFILE_OFFCPU] = "calls",
-		[PROFILE_WALL] = "events"};
+		[PROFILE_WALL] = "events",
+		[PROFILE_FUNCTIONS] = "calls of functions"};
 	const char *what = names[p->source];
 	if (p->without_chain && p->unfinished)
 		cli_note("'%s': left out%s %" PRIu64 " %s without a callchain and %" PRIu64

@@ -110,6 +110,14 @@ static int frame_open(struct evented *e, struct evented_thread *t, struct open_f
 	return event_write(e, t, 'O', f.frame, ns);
 }
 
+/* Return whether an open frame is this function of a callchain. A slice may be the call of it. */
+static bool is_caller(const struct evented *e, const struct open_frame *open, uint32_t caller)
+{
+	const struct profile_frame *frames = e->profile->frames;
+	return open->is_of_chain ? open->frame == caller
+				 : frames[open->frame].function == frames[caller].function;
+}
+
 /* Open the functions of a callchain, except the outermost callers that enclosing slices have
  * already opened. */
 static int chain_open(struct evented *e, struct evented_thread *t, const struct timeline_item *i)
@@ -120,8 +128,7 @@ static int chain_open(struct evented *e, struct evented_thread *t, const struct 
 	int error = profile_callers(e->profile, i->row->process, &e->root, chain,
 		i->start_ns + i->duration_ns, callers, &count);
 	for (uint32_t n = 0; n < t->frame_count && known < count; n++)
-		if (t->frames[n].is_of_chain && t->frames[n].frame == callers[known])
-			known++;
+		known += is_caller(e, &t->frames[n], callers[known]);
 	for (uint32_t n = known; !error && n < count; n++)
 		error = frame_open(e, t, (struct open_frame){callers[n], true}, i->start_ns);
 	return error;

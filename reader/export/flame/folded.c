@@ -47,7 +47,8 @@ struct export_types export_types(enum profile_source source)
 		[PROFILE_NVTX] = {"ranges", "time"},
 		[PROFILE_CPU] = {"samples", "cpu"},
 		[PROFILE_OFFCPU] = {"calls", "offcpu"},
-		[PROFILE_WALL] = {"events", "wall"}};
+		[PROFILE_WALL] = {"events", "wall"},
+		[PROFILE_FUNCTIONS] = {"calls", "time"}};
 	return of[source];
 }
 

@@ -183,9 +183,11 @@ static int export_begin(struct sqlite_export *x)
 static const char path_columns[] =
 	"pathId INTEGER, segment INTEGER, start INTEGER, end INTEGER, duration INTEGER, kind TEXT, "
 	"pid INTEGER, tid INTEGER, stream INTEGER, cause TEXT, sure TEXT, place TEXT";
-static const char path_rows[] = "SELECT pathId, segment, start, \"end\", duration, kind, pid, tid, "
-				"stream, cause, sure, place "
-				"FROM LIBTRACE_CRITICAL_PATH ORDER BY pathId, segment DESC";
+static const char path_rows[] =
+	"SELECT pathId, segment, start, \"end\", duration, kind, pid, tid, "
+	"stream, cause, sure, place "
+	"FROM LIBTRACE_CRITICAL_PATH ORDER BY pathId, segment DESC, duration "
+	"DESC, place";
 
 enum path_column {
 	PATH,

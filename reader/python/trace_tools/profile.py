@@ -51,6 +51,7 @@ KINDS = {
     "call": "OS runtime call",
     "wait": "wait",
     "gil": "wait for the GIL",
+    "library": "library call",
     "chain": "callchain",
 }
 
@@ -447,6 +448,20 @@ class Reader:
         one = numpy.zeros(len(tid), numpy.int64), lambda _: "Python's GIL"
         self.add("gil", tid >> 24, self.paths_at(tid, start), one, ns)
 
+    def read_library_calls(self) -> None:
+        table = "LIBTRACE_FUNCTION_CALL"
+        start, ns, tid, name, library = self.db.columns(
+            table,
+            f"SELECT start, duration, globalTid, functionId, coalesce(libraryId, 0) FROM {table} "
+            "WHERE globalTid IS NOT NULL",
+            5,
+        )
+
+        def text(key: int) -> str:
+            return f"{self.text(key >> 32)} ({self.text(key & 0xFFFFFFFF)})"
+
+        self.add("library", tid >> 24, self.paths_at(tid, start), (name << 32 | library, text), ns)
+
     def read_chains(self, tid: Integers, name: Integers, chain: Integers, ns: Integers) -> None:
         """Read the callers of each function, if all its recorded calls have a callchain. Otherwise chance decides which
         calls have one.
@@ -725,6 +740,7 @@ def read(path: str, name: str, merge_numbers: bool = False) -> Profile:
         reader.read_ranges()
         reader.read_calls()
         reader.read_gil()
+        reader.read_library_calls()
         reader.read_api()
         reader.read_devices()
         reader.read_kernel_code(path)

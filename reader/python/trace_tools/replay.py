@@ -147,6 +147,7 @@ class Graph:
     def __init__(self, rows: Iterable[Row]) -> None:
         self.tracks: dict[int, Track] = {}
         self.ranges: list[Row] = []
+        self.functions: list[Row] = []  # calls of functions of libraries
         self.holds: list[tuple[int, int, int, int]] = []  # track, lock, start and end of the time that it was held
         calls: list[Row] = []
         for row in rows:
@@ -154,6 +155,8 @@ class Graph:
                 self.tracks.setdefault(row.track, Track(row))
             elif row.kind == "range":
                 self.ranges.append(row)
+            elif row.kind == "function":
+                self.functions.append(row)
             else:
                 calls.append(row)
         for row in sorted(calls, key=lambda r: (r.start, -r.end, r.id)):

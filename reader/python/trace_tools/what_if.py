@@ -35,7 +35,7 @@ IO = (
     "fflush*",
     "lseek*",
 )
-WHATS = ("kernel", "copy", "call", "at", "compute", "range", "lock", "io", "launch", "process")
+WHATS = ("kernel", "copy", "call", "at", "compute", "function", "range", "lock", "io", "launch", "process")
 CHANGE = re.compile(rf"({'|'.join(WHATS)})(?: +(.*\S))? +x([0-9]*\.?[0-9]+)")
 
 
@@ -89,6 +89,11 @@ def rows_of(path: str) -> Iterator[Row]:
         )
 
 
+def is_function(row: Row, pattern: str) -> bool:
+    """Return whether the name of a function, with its library or without, matches."""
+    return any(fnmatch.fnmatchcase(name, pattern) for name in (row.name, row.name.rpartition(" (")[0] or row.name))
+
+
 def overlap(intervals: list[tuple[int, int]], start: int, end: int) -> float:
     """Return the part of the time from start to end that lies in the intervals, which are sorted and apart."""
     inside = sum(max(min(end, b) - max(start, a), 0) for a, b in intervals)
@@ -118,6 +123,10 @@ class Scaling:
                 for row in graph.ranges:
                     if fnmatch.fnmatchcase(row.name, change.pattern):
                         found[row.track].append((row.start, row.end))
+            elif change.what == "function":
+                for row in graph.functions:
+                    if is_function(row, change.pattern):
+                        found[row.track].append((row.start, row.end))
             elif change.what == "lock":
                 for track, lock, start, end in graph.holds:
                     if fnmatch.fnmatchcase(hex(lock), change.pattern):
@@ -127,7 +136,7 @@ class Scaling:
     def part(self, number: int, track: Track, row: Row | None, start: int, end: int) -> float:
         """Return to which part of a delay a change applies."""
         what, pattern, _ = self.changes[number]
-        if what in ("range", "lock"):
+        if what in ("range", "lock", "function"):
             is_operation = row is not None and row.kind in ("work", "latency") and what == "range"
             if row and is_operation and row.other is not None and row.other_time is not None:
                 times = self.inside[number].get(row.other, [])
@@ -194,6 +203,8 @@ def candidates(graph: Graph) -> list[Change]:
                 total["at" if call.place else "call", call.place or call.name] += ns
         if track.row.track >= 0:
             total["compute", str(track.row.track & 0xFFFFFF)] += track.row.end - track.row.start - busy
+    for row in graph.functions:
+        total["function", row.name] += row.end - row.start
     for _, lock, start, end in graph.holds:
         total["lock", hex(lock)] += end - start
     ordered = sorted(total.items(), key=lambda item: (-item[1], item[0]))[:RANKED]

@@ -20,6 +20,7 @@ INSERT OR IGNORE INTO PAGE_CHOSEN SELECT event, track, row, start, "end", name F
 INSERT OR IGNORE INTO PAGE_CHOSEN SELECT event, track, row, start, "end", name FROM PAGE_SINGLE WHERE what = 'sample' LIMIT argument('most') + 0;
 
 INSERT OR IGNORE INTO PAGE_CHOSEN SELECT event, track, row, start, "end", name FROM PAGE_SINGLE WHERE what = 'openmp' ORDER BY longest DESC LIMIT argument('most') + 0;
+INSERT OR IGNORE INTO PAGE_CHOSEN SELECT event, track, row, start, "end", name FROM PAGE_SINGLE WHERE what = 'function' ORDER BY longest DESC LIMIT argument('most') + 0;
 INSERT OR IGNORE INTO PAGE_CHOSEN SELECT event, track, row, start, "end", name FROM PAGE_SINGLE WHERE what = 'output' LIMIT argument('most') + 0;
 
 INSERT OR IGNORE INTO PAGE_CHOSEN SELECT event, track, row, start, "end", name FROM PAGE_SINGLE WHERE what = 'path' ORDER BY longest DESC LIMIT argument('most') + 0;
@@ -170,6 +171,12 @@ FROM PAGE_CHOSEN AS c
      LEFT JOIN PAGE_OPENMP AS l ON l.start = e.start AND l.thread = e.thread AND l.nameId = e.nameId
      LEFT JOIN StringIds AS s ON s.id = l.codeId
 WHERE c.event & 15 = 14 ORDER BY c."end" - c.start DESC;
+
+CREATE TEMP VIEW PAGE_FUNCTION_DETAILS AS
+SELECT c.track, c.row, c.start, c."end", c.name, f.library, f.words AS "arguments", printf('0x%x', r.returnWord) AS "returned",
+       CASE WHEN r.flags & 1 THEN 'left by an exception, longjmp() or the end of its thread' END AS "end of the call"
+FROM PAGE_CHOSEN AS c JOIN FUNCTION_CALLS AS f ON f.id = c.event >> 9 JOIN LIBTRACE_FUNCTION_CALL AS r ON r.id = f.id
+WHERE c.event & 511 = 23 << 4 | 14 ORDER BY c."end" - c.start DESC;
 
 CREATE TEMP VIEW PAGE_OUTPUT_DETAILS AS
 SELECT c.track, c.row, c.start, c."end", c.name, CASE w.stream WHEN 2 THEN 'standard error' ELSE 'standard output' END AS "stream",

@@ -51,6 +51,12 @@ UNION ALL SELECT id, globalTid, start, "end", nameId, NULL, NULL, 4 FROM OPENMP_
 UNION ALL SELECT id, globalTid, start, "end", 0, NULL, NULL, 8 FROM PATH_IDLE
 UNION ALL SELECT id, globalTid, start, "end", nameId, NULL, NULL, 5 FROM MPI_CALLS;
 
+-- Calls of functions of libraries. Those of a thread are nested.
+DROP VIEW IF EXISTS temp.PATH_FUNCTION_CALLS;
+CREATE TEMP VIEW PATH_FUNCTION_CALLS AS
+SELECT f.id, f.globalTid, f.start, f.start + f.duration AS "end", s.value || coalesce(' (' || l.value || ')', '') AS name
+FROM LIBTRACE_FUNCTION_CALL AS f JOIN StringIds AS s ON s.id = f.functionId LEFT JOIN StringIds AS l ON l.id = f.libraryId;
+
 DROP VIEW IF EXISTS temp.PATH_OPERATIONS;
 CREATE TEMP VIEW PATH_OPERATIONS AS
 SELECT process, coalesce(device, 0) AS device, coalesce(context, 0) AS context, coalesce(stream, 0) AS stream, start, "end", correlation,

@@ -2,7 +2,8 @@
 -- The timeline of 'trace report --html': tracks, names, and the events of each track, in rows in which events do not
 -- overlap. A process is globalTid >> 24. Every event has a track (kind, process, thread or device) and a name (text and
 -- detail). An event's number is the id of its row << 4 plus its source: 0 NVTX, 1 CUDA API, 2 OS runtime, 3 kernel, 4
--- copy, 5 memory set, 6 graph, 7 to 10 MPI, 11 state, critical path, memory or machine, 12 sample, 13 GIL, 14 OpenMP and graphics, 15 output.
+-- copy, 5 memory set, 6 graph, 7 to 10 MPI, 11 state, critical path, memory or machine, 12 sample, 13 GIL, 14 OpenMP,
+-- graphics, log events and functions of libraries, 15 output.
 
 CREATE TEMP TABLE PAGE_TRACKS (id INTEGER PRIMARY KEY, process, tid, what, device, stream, UNIQUE (process, tid, what, device, stream));
 CREATE TEMP TABLE PAGE_NAMES (id INTEGER PRIMARY KEY, class, text, detail, kind, UNIQUE (class, text, detail));
@@ -123,6 +124,12 @@ SELECT (g.genericEventId << 5 | 22) << 4 | 14, g.timestamp, g.timestamp, g.globa
        coalesce(s.value, 'log'), coalesce(g.data, '')
 FROM GENERIC_EVENTS AS g JOIN GENERIC_EVENT_TYPES AS t ON t.typeId = g.typeId LEFT JOIN StringIds AS s ON s.id = t.typeNameId
 WHERE t.sourceId = 2 AND g.globalTid IS NOT NULL
+UNION ALL
+-- Calls of functions of libraries, likewise, but for those of MPI, Vulkan and OpenGL (10 to 12), which are above.
+SELECT (f.id << 5 | 23) << 4 | 14, f.start, f.start + f.ns, f.globalTid >> 24, f.globalTid & 0xffffff, 'function', 0, 0, 'function', coalesce(f.name, ''),
+       coalesce(f.library, '')
+FROM FUNCTION_CALLS AS f
+WHERE f.globalTid IS NOT NULL AND coalesce(f.libraryApi, 0) NOT BETWEEN 10 AND 12
 UNION ALL
 -- Regions of OpenMP; lifetimes of threads and implicit tasks are not work.
 SELECT (o.id << 5 | o.source) << 4 | 14, o.start, o."end", o.globalTid >> 24, o.globalTid & 0xffffff, 'openmp', 0, 0, 'openmp', coalesce(s.value, ''), ''

@@ -2,7 +2,8 @@
 -- The graph that `trace what-if` replays: tracks (threads, and streams with negative numbers) and all calls and operations on them, with what they wait
 -- for, also where that had happened before they began. Needs shared/path.sql.
 --
--- `kind`: track, or what a call does (PATH_NAMES.role), or work (an operation of a stream), or call. `object`: number of what it uses: a lock,
+-- `kind`: track, or what a call does (PATH_NAMES.role), or work (an operation of a stream), or call; range (of NVTX), function (call of a function of a
+-- library): what is inside of it. `object`: number of what it uses: a lock,
 -- barrier or condition within its process, or the pipe of a transfer. `other`, `otherTime`: the wait ends, or the track or operation begins, after
 -- `other` was at that time.
 
@@ -23,6 +24,9 @@ FROM (SELECT 0 AS source, f.id, min(f.stackDepth), s.value AS name
 DROP TABLE IF EXISTS temp.GRAPH_RANGES;
 CREATE TEMP TABLE GRAPH_RANGES AS SELECT id, coalesce(endGlobalTid, globalTid) AS track, start, "end", text FROM NVTX_RANGES WHERE "end" > start;
 
+DROP TABLE IF EXISTS temp.GRAPH_FUNCTIONS;
+CREATE TEMP TABLE GRAPH_FUNCTIONS AS SELECT id, globalTid AS track, start, "end", name FROM PATH_FUNCTION_CALLS WHERE "end" > start;
+
 DROP VIEW IF EXISTS temp.LIBTRACE_WAIT_GRAPH;
 CREATE TEMP VIEW LIBTRACE_WAIT_GRAPH AS
 SELECT 'track' AS kind, NULL AS id, t.globalTid AS track, t.start, t."end", NULL AS name, NULL AS object, t.globalTid IN (SELECT track FROM PATH_GOALS) AS value,
@@ -35,4 +39,6 @@ SELECT CASE WHEN c.source = 15 THEN 'work' WHEN c.role IN ('copy', 'close', 'cre
        c.start, c."end", c.name, coalesce(c.pipe, c.object), c.value, c.other, c.other_time, c.how, p.place
 FROM traced_calls AS c LEFT JOIN GRAPH_CHAINS AS p ON p.source = (c.source = 1) AND p.id = c.chain
 UNION ALL
-SELECT 'range', id, track, start, "end", text, NULL, NULL, NULL, NULL, NULL, NULL FROM GRAPH_RANGES;
+SELECT 'range', id, track, start, "end", text, NULL, NULL, NULL, NULL, NULL, NULL FROM GRAPH_RANGES
+UNION ALL
+SELECT 'function', id, track, start, "end", name, NULL, NULL, NULL, NULL, NULL, NULL FROM GRAPH_FUNCTIONS;

@@ -124,6 +124,18 @@ static uint32_t name_add(struct path_graph *g, const char *text, struct path_nam
 	return g->name_count++;
 }
 
+uint32_t path_name_of_text(struct path_graph *g, uint8_t source, const char *text)
+{
+	const char *kept = pool_text(&g->pool, text ? text : "", text ? strlen(text) : 0);
+	const uint64_t key = (uintptr_t)kept;
+	const uint32_t known = kept ? map_get(&g->name_index, source, key) : 0;
+	if (known || !kept)
+		return known - 1;
+	const uint32_t name = name_add(g, kept, (struct path_name){.source = source});
+	return name == PATH_NOWHERE || map_put(&g->name_index, source, key, name + 1) ? PATH_NOWHERE
+										      : name;
+}
+
 /* Find the name of a function, which PATH_NAMES is asked for once. */
 static int name_of(struct path_graph *g, uint8_t source, int64_t id, uint32_t *ret_name)
 {
@@ -236,7 +248,7 @@ static int details_read(struct reading *r, int64_t id, int64_t process, struct p
 	return object_keep(r->graph, process, c, found ? sqlite3_column_int64(r->details, 1) : -1);
 }
 
-static bool is_time(sqlite3_stmt *in, int column, int64_t *ret_time)
+bool path_is_time(sqlite3_stmt *in, int column, int64_t *ret_time)
 {
 	if (sqlite3_column_type(in, column) != SQLITE_INTEGER)
 		return false;
@@ -276,7 +288,7 @@ static int call_read(struct reading *r, sqlite3_stmt *in, uint8_t source, struct
 		.value = value_read(in),
 		.chain = (uint32_t)sqlite3_column_int64(in, CHAIN)};
 	if (id < 0 || id > UINT32_MAX || sqlite3_column_type(in, THREAD) != SQLITE_INTEGER ||
-		!is_time(in, START, &c->start) || !is_time(in, END, &c->end))
+		!path_is_time(in, START, &c->start) || !path_is_time(in, END, &c->end))
 		return SQLITE_OK;
 	const int64_t thread = sqlite3_column_int64(in, THREAD);
 	if (thread < 0)
@@ -380,18 +392,12 @@ static int operation_row(void *user, sqlite3_stmt *in)
 		.value = PATH_NO_VALUE,
 		.object = (uint32_t)sqlite3_column_int64(in, 6),
 		.error = PATH_NO_ERROR_KNOWN};
-	const char *text = (const char *)sqlite3_column_text(in, 7);
-	if (!is_time(in, 4, &c.start) || !is_time(in, 5, &c.end))
+	if (!path_is_time(in, 4, &c.start) || !path_is_time(in, 5, &c.end))
 		return SQLITE_OK;
-	const char *kept = pool_text(&g->pool, text ? text : "", text ? strlen(text) : 0);
-	uint32_t name = map_get(&g->name_index, PATH_WORK, (uint64_t)(uintptr_t)kept);
-	if (kept && !name) {
-		name = name_add(g, kept, (struct path_name){.source = PATH_WORK}) + 1;
-		if (!name || map_put(&g->name_index, PATH_WORK, (uint64_t)(uintptr_t)kept, name))
-			return SQLITE_NOMEM;
-	}
-	c.name = (name - 1) & (NAMES_MAX - 1);
-	const uint32_t track = kept ? stream_of(g, &stream) : PATH_NOWHERE;
+	const uint32_t name =
+		path_name_of_text(g, PATH_WORK, (const char *)sqlite3_column_text(in, 7));
+	c.name = name & (NAMES_MAX - 1);
+	const uint32_t track = name == PATH_NOWHERE ? PATH_NOWHERE : stream_of(g, &stream);
 	return track == PATH_NOWHERE ? SQLITE_NOMEM : call_add(g, track, &c);
 }
 
@@ -496,12 +502,12 @@ static int thread_row(void *user, sqlite3_stmt *in)
 	if (index == PATH_NOWHERE)
 		return SQLITE_NOMEM;
 	struct path_track *t = &g->tracks[index];
-	if (t->is_stream || !is_time(in, 1, &start) || !is_time(in, 2, &end))
+	if (t->is_stream || !path_is_time(in, 1, &start) || !path_is_time(in, 2, &end))
 		return SQLITE_OK;
 	t->start = start;
 	t->end = end;
 	t->has_end = sqlite3_column_int(in, 3) != 0;
-	if (sqlite3_column_type(in, 4) != SQLITE_NULL && is_time(in, 5, &t->parent_time))
+	if (sqlite3_column_type(in, 4) != SQLITE_NULL && path_is_time(in, 5, &t->parent_time))
 		t->parent = path_graph_track(g, sqlite3_column_int64(in, 4));
 	return SQLITE_OK;
 }

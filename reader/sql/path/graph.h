@@ -48,6 +48,7 @@ enum path_source {
 	PATH_UNFINISHED = 3,
 	PATH_BARRIER = 4,
 	PATH_MPI = 5,
+	PATH_FUNCTION = 6, /* of a library: functions.h */
 	PATH_IDLE = 8,
 	PATH_WORK = 15 /* operations of streams */
 };
@@ -121,10 +122,11 @@ struct path_graph {
 		object_capacity, descriptor_count, descriptor_capacity, launch_count,
 		launch_capacity, stream_count;
 	struct map track_index, name_index, object_index, stream_index;
-	struct pool pool;           /* texts of names */
-	struct path_waits *waits;   /* what waits.c knows */
-	struct path_events *events; /* what events.c knows; it owns that */
-	struct path_facts *facts;   /* what shares.c knows; it owns that */
+	struct pool pool;                 /* texts of names */
+	struct path_waits *waits;         /* what waits.c knows */
+	struct path_events *events;       /* what events.c knows; it owns that */
+	struct path_facts *facts;         /* what shares.c knows; it owns that */
+	struct path_functions *functions; /* what functions.c knows; it owns that */
 	sqlite3_stmt *name_find;
 	bool has_threads; /* PATH_THREADS has been read */
 };
@@ -148,6 +150,13 @@ int path_room(struct path_graph *g, void *array, uint32_t count, uint32_t *capac
 /* Sort such an array. */
 int path_sort(struct path_graph *g, void *array, uint32_t count, uint32_t *capacity, size_t bytes,
 	int (*order)(const void *one, const void *two));
+
+/* Read a time of a row. Returns false if it is not one, or so large that differences overflow. */
+bool path_is_time(sqlite3_stmt *in, int column, int64_t *ret_time);
+
+/* Return the index of the name of a source, which is added if it is new; PATH_NOWHERE = out of
+ * memory. The name has no role. NULL is "". */
+uint32_t path_name_of_text(struct path_graph *g, uint8_t source, const char *text);
 
 /* Return the text of a role; NULL for ROLE_NONE. */
 const char *path_role_text(uint8_t role);

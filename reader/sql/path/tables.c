@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "common/array.h"
+#include "reader/sql/path/functions.h"
 #include "reader/sql/path/sums.h"
 #include "reader/sql/virtual_table.h"
 
@@ -44,6 +45,8 @@ struct path_cursor {
 	uint32_t goal_count, goal_capacity, goal;
 	struct path_walk walk;
 	struct path_segment segment;
+	struct path_parts parts; /* of the segment */
+	uint32_t part;
 	struct path_sums sums;
 	uint32_t track, index; /* where a table of tracks or calls is; the row of a sum */
 	struct path_wait wait;
@@ -58,7 +61,7 @@ static const char *const declarations[TABLES] = {"CREATE TABLE x (track, start, 
 	"CREATE TABLE x (number, source, track, start, \"end\", name, role, object, pipe, value, "
 	"chain, other, other_time, how)",
 	"CREATE TABLE x (goal, number, track, start, \"end\", kind, span, wait, how, source, name, "
-	"chain, is_timeout, gap_start, gap_end)",
+	"chain, is_timeout, sample, ns)",
 	"CREATE TABLE x (track, kind, how, source, name, chain, is_timeout, wait_track, "
 	"wait_source, wait_name, wait_chain, sample, segment, ns, count, longest)"};
 
@@ -94,7 +97,7 @@ static void goal_begin(struct path_cursor *c)
 	path_walk_begin(&c->walk, graph_of(&c->base), goal->track, goal->start, goal->end);
 }
 
-/* Go to the next segment of the goals. */
+/* Go to the next segment of the goals, and its first part. */
 static int segment_next(struct path_cursor *c)
 {
 	int code = SQLITE_DONE;
@@ -103,7 +106,10 @@ static int segment_next(struct path_cursor *c)
 		if (++c->goal < c->goal_count)
 			goal_begin(c);
 	c->ended = code != SQLITE_ROW;
-	return code == SQLITE_ROW || code == SQLITE_DONE ? SQLITE_OK : code;
+	c->part = 0;
+	if (code == SQLITE_ROW)
+		return path_parts_find(&c->parts, graph_of(&c->base), &c->segment);
+	return code == SQLITE_DONE ? SQLITE_OK : code;
 }
 
 /* Read what waits need, unless that has been done. */
@@ -112,6 +118,7 @@ static int waits_ready(struct path_graph *g)
 	int code = path_graph_threads_read(g);
 	code = code ? code : path_waits_read(g);
 	code = code ? code : path_events_read(g);
+	code = code ? code : path_functions_read(g);
 	return code ? code : path_facts_read(g);
 }
 
@@ -122,6 +129,7 @@ static int goals_begin(struct path_cursor *c)
 		code = path_rows(graph_of(&c->base)->connection,
 			"SELECT goal, track, start, \"end\" FROM temp.PATH_GOALS ORDER BY goal", c,
 			goal_row);
+	code = code ? code : path_parts_init(&c->parts, graph_of(&c->base));
 	if (!code && c->goal_count)
 		goal_begin(c);
 	return code ? code : segment_next(c);
@@ -131,9 +139,8 @@ static int sums_make(struct path_cursor *c)
 {
 	struct path_graph *g = graph_of(&c->base);
 	int code = goals_begin(c);
-	code = code ? code : path_sums_init(&c->sums, g);
 	while (!code && !c->ended) {
-		code = path_sums_add(&c->sums, g, &c->segment);
+		code = path_sums_add(&c->sums, g, &c->segment, &c->parts);
 		code = code ? code : segment_next(c);
 	}
 	c->ended = code || !c->sums.count;
@@ -188,11 +195,13 @@ static int path_filter(sqlite3_vtab_cursor *cursor, int number, const char *text
 	int code = SQLITE_OK;
 	(void)number, (void)text, (void)count, (void)values;
 	c->goal_count = c->goal = c->track = c->index = 0;
+	path_parts_release(&c->parts);
 	path_sums_release(&c->sums);
 	if (!g->connection || (p->table == THREADS && p->shared->cursors == 1)) {
 		path_waits_free(g);
 		path_facts_free(g);
 		path_events_free(g);
+		path_functions_free(g);
 		code = path_graph_read(g, t->connection);
 	}
 	if (!code && p->table == CALLS)
@@ -210,7 +219,7 @@ static int path_next(sqlite3_vtab_cursor *cursor)
 	int code = SQLITE_OK;
 	switch (table_of(cursor->pVtab)->table) {
 	case SEGMENTS:
-		code = segment_next(c);
+		code = ++c->part < c->parts.count ? SQLITE_OK : segment_next(c);
 		break;
 	case SUMS:
 		c->ended = ++c->index >= c->sums.count;
@@ -362,10 +371,11 @@ static void segment_column(struct path_cursor *c, sqlite3_context *out, int colu
 		NAME,
 		CHAIN,
 		TIMEOUT,
-		GAP_START
+		SAMPLE
 	};
 	const struct path_graph *g = graph_of(&c->base);
 	const struct path_segment *s = &c->segment;
+	const struct path_part *part = &c->parts.list[c->part];
 	switch (column) {
 	case GOAL:
 		sqlite3_result_int64(out, c->goals[c->goal].number);
@@ -394,7 +404,7 @@ static void segment_column(struct path_cursor *c, sqlite3_context *out, int colu
 		break;
 	case SOURCE:
 	case NAME:
-		result_name(out, g, s->span ? s->span->name : PATH_NOWHERE, column == SOURCE);
+		result_name(out, g, part->name, column == SOURCE);
 		break;
 	case CHAIN:
 		if (s->span && s->span->chain)
@@ -403,8 +413,12 @@ static void segment_column(struct path_cursor *c, sqlite3_context *out, int colu
 	case TIMEOUT:
 		sqlite3_result_int(out, s->span && path_timed_out(g, s->span));
 		break;
+	case SAMPLE:
+		if (part->sample)
+			sqlite3_result_int64(out, part->sample);
+		break;
 	default:
-		sqlite3_result_int64(out, column == GAP_START ? s->gap_start : s->gap_end);
+		sqlite3_result_double(out, part->ns);
 	}
 }
 
@@ -511,6 +525,7 @@ static int path_close(sqlite3_vtab_cursor *cursor)
 {
 	struct path_cursor *c = (struct path_cursor *)cursor;
 	table_of(cursor->pVtab)->shared->cursors--;
+	path_parts_release(&c->parts);
 	path_sums_release(&c->sums);
 	free(c->goals);
 	free(c);
@@ -549,6 +564,7 @@ static void shared_destroy(void *table)
 	path_waits_free(&s->graph);
 	path_facts_free(&s->graph);
 	path_events_free(&s->graph);
+	path_functions_free(&s->graph);
 	path_graph_release(&s->graph);
 	free(s);
 }
@@ -558,11 +574,13 @@ static void path_cause(sqlite3_context *out, int count, sqlite3_value **v)
 {
 	static const struct {
 		const char *kind, *cause;
-		bool has_name; /* the name of the call or operation follows */
-	} causes[] = {{"between", "computing", false}, {"runnable", "runnable, no CPU", false},
-		{"off", "off the CPU, in no recorded call", false},
-		{"before", "before the first event", false}, {"wake", "waking up from ", true},
-		{"launch", "launch of ", true}, {"queue", "between operations of a stream", false}};
+		const char *with_name; /* comes before the name of the call, operation or function,
+					* if there is one; NULL = it does not matter */
+	} causes[] = {{"between", "computing", "computing in "},
+		{"runnable", "runnable, no CPU", "runnable, no CPU, in "},
+		{"off", "off the CPU, in no recorded call", "off the CPU in "},
+		{"before", "before the first event", NULL}, {"wake", "", "waking up from "},
+		{"launch", "", "launch of "}, {"queue", "between operations of a stream", NULL}};
 	const char *kind = (const char *)sqlite3_value_text(v[0]);
 	const char *name = (const char *)sqlite3_value_text(v[2]);
 	const int64_t track = sqlite3_value_int64(v[1]);
@@ -576,9 +594,10 @@ static void path_cause(sqlite3_context *out, int count, sqlite3_value **v)
 	for (size_t i = 0; kind && i < sizeof(causes) / sizeof(causes[0]); i++) {
 		if (strcmp(kind, causes[i].kind))
 			continue;
-		before = causes[i].cause;
+		name = causes[i].with_name ? name : NULL;
+		before = name ? causes[i].with_name : causes[i].cause;
+		name = name ? name : "";
 		after = "";
-		name = causes[i].has_name ? name : "";
 	}
 	if (name)
 		sqlite3_result_text(

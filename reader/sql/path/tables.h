@@ -11,13 +11,15 @@
  *   traced_streams(COLUMNS)   track (below 0), start, process, device, context, stream
  *   traced_calls(COLUMNS)     calls and operations, and what they waited for: number, source,
  * track, start, end, name, role, object, pipe, value, chain, other (track), other_time, how
- *   critical_path(COLUMNS)  segments of paths: goal, number (counted from the end), track, start,
- *                           end, kind, span (number of the call; NULL = none), wait (number of the
- *                           call whose wait led to this track), how, source, name, chain,
- * is_timeout critical_path_sums(COLUMNS)      segments summed up: track, kind, how, source, name,
- * chain, is_timeout, wait_track, wait_source, wait_name, wait_chain, sample, segment, ns, count,
- * longest. A segment between two calls with CPU samples has a row for each sample, with its share;
- * they have the number `segment`
+ *   critical_path(COLUMNS)    parts of segments of paths (parts.h): goal, number (of the segment,
+ *                             counted from the end), track, start and end (of the segment), kind,
+ *                             span (number of the call; NULL = none), wait (number of the call
+ *                             whose wait led to this track), how, source, name, chain, is_timeout,
+ *                             sample, ns (of the part)
+ *   critical_path_sums(COLUMNS)  parts summed up: track, kind, how, source, name, chain,
+ *                             is_timeout, wait_track, wait_source, wait_name, wait_chain, sample,
+ *                             segment, ns, count, longest. Parts with a CPU sample have a row
+ *                             each; those of one name in a segment have the same number `segment`
  *
  * kind: span, between, wake, launch, queue, begin, runnable, off, before (walk.h).
  */

@@ -13,6 +13,7 @@ export const OVERLAYS = new Set([
 	'gil',
 	'nvtx',
 	'openmp',
+	'function',
 	'output',
 	'log',
 	'memory',
