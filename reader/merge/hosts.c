@@ -3,6 +3,7 @@
 #include "reader/merge/hosts.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -39,6 +40,7 @@ void hosts_release(struct hosts *h)
 	for (uint32_t i = 0; i < h->count; i++)
 		clock_map_release(&h->rows[i].map);
 	free(h->rows);
+	free(h->pairs);
 	*h = (struct hosts){0};
 }
 
@@ -181,6 +183,20 @@ static int inverse(struct clock_map *ret, const struct clock_map *m)
 	return error;
 }
 
+/* Set the errors between a host and those that were placed before it: on the way to them is its
+ * parent. */
+static void pairs_by_tree(struct hosts *h, uint32_t host, uint32_t parent, const struct fit *fit)
+{
+	for (uint32_t i = 0; i < h->count; i++) {
+		if (i == host || h->rows[i].group != h->rows[parent].group)
+			continue;
+		const struct host_pair way =
+			i == parent ? (struct host_pair){0} : *host_pair(h, i, parent);
+		*host_pair(h, i, host) = (struct host_pair){
+			way.error_ns + fit->error_ns, way.error_ends_ns + fit->error_ends_ns};
+	}
+}
+
 /* Place the host at one end of a pair, whose other end is placed. */
 static int host_join(struct hosts *h, const struct pair *pair, bool is_b)
 {
@@ -200,6 +216,7 @@ static int host_join(struct hosts *h, const struct pair *pair, bool is_b)
 	host->error_ns = parent->error_ns + pair->fit.error_ns;
 	host->error_ends_ns = parent->error_ends_ns + pair->fit.error_ends_ns;
 	host->bounds = pair->count;
+	pairs_by_tree(h, is_b ? pair->b : pair->a, is_b ? pair->a : pair->b, &pair->fit);
 	return error;
 }
 
@@ -248,6 +265,71 @@ static int tree_grow(struct hosts *h, const struct pairs *p, bool *is_placed)
 	return error;
 }
 
+/* ---- errors of pairs by their own messages ---- */
+
+/* What the conversion of both clocks differs from the fit of their pair. */
+struct deviation {
+	const struct host *a, *b;
+	const struct clock_map *map; /* of the fit, from clock b to clock a */
+	int64_t first_ns, last_ns;   /* of the bounds, in clock a */
+	double inside_ns, ends_ns;   /* the greatest deviations */
+};
+
+/* Take the deviation at a time of clock b. */
+static void deviation_at(struct deviation *d, int64_t ns)
+{
+	const int64_t fitted = clock_map_time(d->map, ns);
+	const double by = fabs(
+		(double)before(clock_map_time(&d->a->map, fitted), clock_map_time(&d->b->map, ns)));
+	if (by > d->ends_ns)
+		d->ends_ns = by;
+	if (fitted >= d->first_ns && fitted <= d->last_ns && by > d->inside_ns)
+		d->inside_ns = by;
+}
+
+/* Take the deviations where they can be greatest: at the knots and the ends of all conversions,
+ * which are linear in between. */
+static int deviation_take(struct deviation *d)
+{
+	struct clock_map turned;
+	const int error = inverse(&turned, d->map);
+	const int64_t a[] = {d->first_ns, d->last_ns, d->a->first_ns, d->a->last_ns};
+	for (size_t i = 0; !error && i < sizeof(a) / sizeof(a[0]); i++)
+		deviation_at(d, clock_map_time(&turned, a[i]));
+	for (uint32_t i = 0; !error && i < d->a->map.count; i++)
+		deviation_at(d, clock_map_time(&turned, d->a->map.knots[i].from));
+	for (uint32_t i = 0; i < d->b->map.count; i++)
+		deviation_at(d, d->b->map.knots[i].from);
+	for (uint32_t i = 0; i < d->map->count; i++)
+		deviation_at(d, d->map->knots[i].from);
+	deviation_at(d, d->b->first_ns);
+	deviation_at(d, d->b->last_ns);
+	clock_map_release(&turned);
+	return error;
+}
+
+/* Lower the errors of two hosts whose own messages bound them closer than the way in the tree. */
+static int pairs_by_messages(struct hosts *h, const struct pairs *p)
+{
+	for (uint32_t i = 0; i < p->count; i++) {
+		const struct pair *pair = &p->rows[i];
+		if (!pair->is_fitted)
+			continue;
+		struct host_pair *known = host_pair(h, pair->a, pair->b);
+		struct deviation d = {&h->rows[pair->a], &h->rows[pair->b], &pair->fit.map,
+			pair->bounds[0].ns, pair->bounds[pair->count - 1].ns, 1, 1};
+		if (pair->fit.error_ns >= known->error_ns &&
+			pair->fit.error_ends_ns >= known->error_ends_ns)
+			continue;
+		if (deviation_take(&d))
+			return -ENOMEM;
+		known->error_ns = fmin(known->error_ns, pair->fit.error_ns + d.inside_ns);
+		known->error_ends_ns =
+			fmin(known->error_ends_ns, pair->fit.error_ends_ns + d.ends_ns);
+	}
+	return 0;
+}
+
 /* Move all times so that none is negative: a host may have run before host 0 was booted. */
 static void times_shift(struct hosts *h)
 {
@@ -268,13 +350,19 @@ int hosts_align(struct hosts *h, struct edges *e)
 	struct pairs pairs = {0};
 	struct part *parts = calloc((size_t)h->count + 1, sizeof(*parts));
 	bool *is_placed = calloc((size_t)h->count + 1, sizeof(*is_placed));
+	const size_t pair_count = (size_t)h->count * (h->count ? h->count - 1 : 0) / 2;
+	h->pairs = malloc((pair_count + 1) * sizeof(*h->pairs));
+	for (size_t i = 0; h->pairs && i < pair_count; i++)
+		h->pairs[i] = (struct host_pair){-1, -1};
 	edges_sort(e);
-	int error = parts && is_placed ? edges_pair(&pairs, e, parts) : -ENOMEM;
+	int error = parts && is_placed && h->pairs ? edges_pair(&pairs, e, parts) : -ENOMEM;
 	edges_release(e);
 	if (!error)
 		error = pairs_fit(&pairs, h);
 	if (!error)
 		error = tree_grow(h, &pairs, is_placed);
+	if (!error)
+		error = pairs_by_messages(h, &pairs);
 	if (!error)
 		times_shift(h);
 	pairs_release(&pairs);

@@ -5,6 +5,8 @@
  * Each two hosts that exchanged messages have bounds of the difference of their clocks (fit.h). A
  * tree of the pairs with the smallest errors leads from each host to the first one of its group;
  * errors add up on the way. Groups without messages between them are placed by the wall clock.
+ * Each two hosts of a group have an error of their own: that of the way between them in the tree,
+ * or that of their own messages.
  *
  * One thread; allocates.
  */
@@ -12,6 +14,7 @@
 #define READER_MERGE_HOSTS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "reader/merge/clock_map.h"
@@ -35,10 +38,23 @@ struct host {
 	uint64_t bounds;
 };
 
+/* Bounds of the difference of two converted clocks at one time; < 0: not known. */
+struct host_pair {
+	double error_ns, error_ends_ns;
+};
+
 struct hosts {
 	struct host *rows;
 	uint32_t count, capacity;
+	struct host_pair *pairs; /* host_pair(); NULL until hosts_align() */
 };
+
+/* Return the errors of two different hosts. */
+static inline struct host_pair *host_pair(const struct hosts *h, uint32_t a, uint32_t b)
+{
+	const size_t low = a < b ? a : b, high = a < b ? b : a;
+	return &h->pairs[high * (high - 1) / 2 + low];
+}
 
 void hosts_release(struct hosts *h);
 

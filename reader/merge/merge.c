@@ -287,6 +287,30 @@ static void clock_describe(
 	merged->bounds = host->bounds;
 }
 
+/* Return whether a report is the first one of its host. */
+static bool is_first_of_host(const struct merge *m, uint32_t report)
+{
+	for (uint32_t i = 0; i < report; i++)
+		if (m->inputs[i].host == m->inputs[report].host)
+			return false;
+	return true;
+}
+
+/* Set the errors beside the hosts before this one; `errors` has room for 2 numbers of each. */
+static void pairs_describe(
+	const struct hosts *h, uint32_t host, uint64_t *errors, Libtrace__Merged *merged)
+{
+	merged->n_pair_error_ns = merged->n_pair_error_ends_ns = host;
+	merged->pair_error_ns = errors;
+	merged->pair_error_ends_ns = errors + host;
+	for (uint32_t i = 0; i < host; i++) {
+		const struct host_pair *pair = host_pair(h, i, host);
+		errors[i] = pair->error_ns < 0 ? UINT64_MAX : rounded(pair->error_ns);
+		errors[host + i] =
+			pair->error_ends_ns < 0 ? UINT64_MAX : rounded(pair->error_ends_ns);
+	}
+}
+
 /* Write the description of a report. */
 static int input_put(struct merge *m, uint32_t i)
 {
@@ -295,14 +319,20 @@ static int input_put(struct merge *m, uint32_t i)
 	Libtrace__Entry entry = LIBTRACE__ENTRY__INIT;
 	Libtrace__Merged merged = LIBTRACE__MERGED__INIT;
 	uint64_t *times = calloc(2 * (size_t)map->count + 1, sizeof(*times));
-	if (!times)
+	uint64_t *errors = calloc(2 * (size_t)in->host + 1, sizeof(*errors));
+	if (!times || !errors) {
+		free(times);
+		free(errors);
 		return -ENOMEM;
+	}
 	merged.has_number = merged.has_name = merged.has_complete = true;
 	merged.number = i + 1;
 	merged.name = (ProtobufCBinaryData){strlen(in->name), (uint8_t *)in->name};
 	merged.session = in->session;
 	merged.complete = in->complete;
 	clock_describe(&m->hosts, in, &merged);
+	if (is_first_of_host(m, i))
+		pairs_describe(&m->hosts, in->host, errors, &merged);
 	merged.n_own_ns = merged.n_merged_ns = map->count;
 	merged.own_ns = times;
 	merged.merged_ns = times + map->count;
@@ -312,6 +342,7 @@ static int input_put(struct merge *m, uint32_t i)
 	}
 	entry.merged = &merged;
 	append_entry(&m->append, &entry);
+	free(errors);
 	free(times);
 	return merge_flush(m, false);
 }

@@ -6,13 +6,13 @@
 -- before: mpi nvtx osrt
 
 -- The rank that enters a collective last makes the others wait; it is late by the time after the one before it. Instead: what it did in that time, the
--- innermost of its last NVTX ranges, else its longest kernel, else its longest call of the OS runtime. Clock Error: how wrong the difference between
--- two ranks can be, if their clocks are different; empty: not known.
+-- innermost of its last NVTX ranges, else its longest kernel, else its longest call of the OS runtime. Clock Error: how wrong the time between it
+-- and a rank of another host can be; empty: not known.
 DROP TABLE IF EXISTS temp.MPI_LAST;
 CREATE TEMP TABLE MPI_LAST AS
-SELECT globalTid, textId, rank, size, last, sum, ranks, previous, CASE WHEN hosts = 0 THEN 0 WHEN groups OR unknown THEN NULL ELSE error + others END AS error
+SELECT globalTid, textId, rank, size, last, sum, ranks, previous, CASE WHEN hosts = 0 THEN 0 WHEN groups OR unknown THEN NULL ELSE error END AS error
 FROM (SELECT globalTid, textId, rank, size, error, start,
-             count(*) OVER same AS ranks, max(start) OVER same AS last, sum(start) OVER same AS sum, max(error) OVER same AS others,
+             count(*) OVER same AS ranks, max(start) OVER same AS last, sum(start) OVER same AS sum,
              sum(error IS NULL) OVER same AS unknown,
              min(clockGroup) OVER same <> max(clockGroup) OVER same AS groups, min(host) OVER same <> max(host) OVER same AS hosts,
              lag(start) OVER (same ORDER BY start, rank) AS previous, row_number() OVER (same ORDER BY start DESC, rank DESC) AS from_last

@@ -65,8 +65,8 @@ def moment(event):
     return event.get("start_ns", event.get("time_ns"))
 
 
-def errors(paths, target):
-    """Return, for each rank, how far its merged times are from the true ones: (least, greatest) in ns; None if events differ in more than times."""
+def shifts(paths, target):
+    """Return, for each rank, (true time, how far the merged time is from it) of each of its events; None if events differ in more than times."""
     info = Report(target).info()
     found = events_by_process(target)
     result = []
@@ -80,9 +80,39 @@ def errors(paths, target):
         ours.sort(key=key)
         truth.sort(key=key)
         same = len(ours) == len(truth) and all(a["kind"] == b["kind"] and a["tid"] == b["tid"] for a, b in zip(ours, truth))
-        shifts = [moment(a) - moment(b) for a, b in zip(ours, truth)]
-        result.append((min(shifts), max(shifts)) if same and shifts else None)
+        result.append(sorted((moment(b), moment(a) - moment(b)) for a, b in zip(ours, truth)) if same and truth else None)
     return result
+
+
+def errors(paths, target):
+    """Return, for each rank, how far its merged times are from the true ones: (least, greatest) in ns; None if events differ in more than times."""
+    return [of and (min(s for _, s in of), max(s for _, s in of)) for of in shifts(paths, target)]
+
+
+def between(one, other):
+    """Return how far two ranks are apart, at most, at the times of the events of `one`: the shift of the other one is interpolated between its events."""
+    most, at = 0, 0
+    for time, shift in one:
+        while at + 1 < len(other) and other[at + 1][0] <= time:
+            at += 1
+        if at + 1 < len(other) and other[at][0] <= time:
+            (t, s), (u, v) = other[at:at + 2]
+            most = max(most, abs(shift - (s + (v - s) * (time - t) / max(u - t, 1))))
+    return most
+
+
+def pairs_kept(paths, target):
+    """Return whether each two ranks of different hosts are as close to each other as stated for the pair, which is never more than both errors; and stated."""
+    merged_from, of = Report(target).info()["merged"], shifts(paths, target)
+    for late, later in enumerate(merged_from):
+        stated = {pair["host"]: pair["error_ends_ns"] for pair in later.get("pairs", [])}
+        for early, earlier in enumerate(merged_from[:late]):
+            bound = stated.get(earlier["host"])
+            if bound is None or not of[late] or not of[early] or bound > later["error_ends_ns"] + earlier["error_ends_ns"] + 2:
+                return False
+            if max(between(of[late], of[early]), between(of[early], of[late])) > bound + 4:  # as in kept(), for both
+                return False
+    return True
 
 
 def bounds(target):

@@ -58,7 +58,15 @@ def hosts(name, paths, place):
     tap.ok(result.status == 0 and Report(target).check().status == 0 and [m["clock"] for m in info["merged"]] == ["same", "messages", "messages"],
            f"{name}: clocks are aligned by messages", (result.err, info["merged"]))
     tap.ok(lib_merge.kept(paths, target), f"{name}: all times are as exact as stated", (lib_merge.errors(paths, target), lib_merge.bounds(target)))
-    tap.ok(not lib_merge.kept(others, target), f"{name}: the comparison would see wrong times")
+    tap.ok(lib_merge.pairs_kept(paths, target), f"{name}: each two hosts are as close as stated for the pair", [m.get("pairs") for m in info["merged"]])
+    moved = os.path.join(place, "moved.rep")
+    libskew.skew(paths[1], moved, "boot-1", 10**8)
+    tap.ok(not lib_merge.kept(others, target) and not lib_merge.pairs_kept([paths[0], moved, paths[2]], target), f"{name}: the comparisons would see wrong times")
+    base = target + ".sqlite"
+    trace("export", "-t", "sqlite", "-o", base, target)
+    pairs = sqlite3.connect(base).execute("SELECT host, otherHost, error, errorEnds FROM LIBTRACE_MERGED_PAIR ORDER BY 1, 2").fetchall()
+    stated = [(m["host"], p["host"], p["error_ns"], p["error_ends_ns"]) for m in info["merged"] for p in m.get("pairs", [])]
+    tap.ok(len(pairs) == 3 and pairs == stated, f"{name}: errors of pairs in SQL", (pairs, stated))
     waited = lib_merge.latest(target)
     tap.ok(waited == (str(LATE), "range :planted"), f"{name}: the late rank of another host", waited)
     text = trace("info", target).out.decode()

@@ -8,6 +8,7 @@ In each try, 3 ranks of tests/apps/mpi_rounds run under Open MPI or MPICH on thi
 chance, sleeps before each collective. The reports of ranks 1 and 2 are rewritten as if their hosts had other clocks, by an offset of -1 to 1000 s and a rate
 of -200 to 200 ppm; then all are merged.
 - The bound is kept if each time of each event differs from that in the rank's own report, which is the truth, by at most what the merged report states.
+- So is that of each pair of hosts, at one time, which is at most the sum of both.
 - The rank is named if it is the first one of `stats -r mpi_late_sum`, with the NVTX range in which it slept.
 
 Prints a line for each implementation. The exit status is 1 if a bound is not kept or a rank is not named. BUILD names the build folder.
@@ -37,7 +38,7 @@ def attempt(rng, place, launcher, variable, end, options):
     target = os.path.join(place, "job.rep")
     if lib_merge.merged(lib_merge.spread(paths, rng), target).status:
         return None
-    kept = lib_merge.kept(paths, target)
+    kept = lib_merge.kept(paths, target) and lib_merge.pairs_kept(paths, target)
     named = lib_merge.latest(target)
     if not kept or named != (str(late), "range :planted"):
         print(f"  late {late}, named {named}, errors {lib_merge.errors(paths, target)}, stated {lib_merge.bounds(target)}", flush=True)

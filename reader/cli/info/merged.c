@@ -2,12 +2,14 @@
 /* merged.c - `trace info` of a merged report: the reports that it was merged from, and how far
  * apart their clocks can be. */
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "reader/base/print.h"
 #include "reader/cli/info/info.h"
 
 #define REPORTS_PRINTED 16u
+#define PAIRS_PRINTED 16u
 
 /* Return the first report of a host; NULL = none. */
 static const Libtrace__Merged *report_of(const struct contents *c, uint32_t host)
@@ -67,31 +69,69 @@ static void report_print(FILE *out, const struct contents *c, const Libtrace__Me
 	fputs(m->complete ? "\n" : "; not complete\n", out);
 }
 
-/* Print how far two hosts can be apart, for those that are the farthest. */
-static void pairs_print(FILE *out, const struct contents *c)
+/* A pair of hosts, `host` the later one. */
+struct host_pair {
+	uint32_t host, other;
+	uint64_t error_ns, error_ends_ns;
+};
+
+/* Return the number of pairs of a report's host and those before it. */
+static size_t pairs_of(const Libtrace__Merged *m)
 {
-	uint64_t first = 0, second = 0;
-	uint32_t hosts = 0, a = 0, b = 0;
-	for (uint32_t i = 0; i < c->merged_count; i++) {
+	return m->n_pair_error_ns < m->n_pair_error_ends_ns ? m->n_pair_error_ns
+							    : m->n_pair_error_ends_ns;
+}
+
+static bool pair_is_known(const Libtrace__Merged *m, size_t i)
+{
+	return m->pair_error_ns[i] <= INT64_MAX && m->pair_error_ends_ns[i] <= INT64_MAX;
+}
+
+static int compare_pairs(const void *a, const void *b)
+{
+	const struct host_pair *x = a, *y = b;
+	return (x->error_ns < y->error_ns) - (x->error_ns > y->error_ns);
+}
+
+/* Collect the pairs of hosts whose error is known, the greatest first. The caller frees them. */
+static size_t pairs_collect(const struct contents *c, struct host_pair **ret_pairs)
+{
+	size_t room = 0, count = 0;
+	for (uint32_t i = 0; i < c->merged_count; i++)
+		room += pairs_of(c->merged[i]);
+	struct host_pair *pairs = calloc(room + 1, sizeof(*pairs));
+	for (uint32_t i = 0; pairs && i < c->merged_count; i++) {
 		const Libtrace__Merged *m = c->merged[i];
-		if (report_of(c, m->host) != m || m->clock_group != 1)
-			continue;
-		hosts++;
-		if (m->error_ns >= first) {
-			second = first;
-			b = a;
-			first = m->error_ns;
-			a = m->host;
-		} else if (m->error_ns >= second) {
-			second = m->error_ns;
-			b = m->host;
-		}
+		for (size_t k = 0; k < pairs_of(m); k++)
+			if (pair_is_known(m, k))
+				pairs[count++] = (struct host_pair){m->host, (uint32_t)k + 1,
+					m->pair_error_ns[k], m->pair_error_ends_ns[k]};
 	}
-	if (hosts < 3)
-		return;
-	fprintf(out, "  between two hosts: the sum of both, at most ");
-	info_print_span(out, first + second);
-	fprintf(out, " (hosts %" PRIu32 " and %" PRIu32 ")\n", a, b);
+	if (pairs)
+		qsort(pairs, count, sizeof(*pairs), compare_pairs);
+	*ret_pairs = pairs;
+	return count;
+}
+
+/* Print how far the clocks of each two hosts can be apart. */
+static void pairs_print(FILE *out, const struct contents *c, bool verbose)
+{
+	struct host_pair *pairs;
+	const size_t count = pairs_collect(c, &pairs);
+	const size_t printed = verbose || count < PAIRS_PRINTED ? count : PAIRS_PRINTED;
+	if (count > 1)
+		fputs("  between two hosts, wrong by at most:\n", out);
+	for (size_t i = 0; count > 1 && i < printed; i++) {
+		fprintf(out, "    hosts %" PRIu32 " and %" PRIu32 ": ", pairs[i].other,
+			pairs[i].host);
+		info_print_span(out, pairs[i].error_ns);
+		fputs(", at the ends ", out);
+		info_print_span(out, pairs[i].error_ends_ns);
+		fputc('\n', out);
+	}
+	if (printed < count)
+		fprintf(out, "    and %zu pairs that are closer: -v\n", count - printed);
+	free(pairs);
 }
 
 void info_print_merged(FILE *out, const struct contents *c, bool verbose)
@@ -105,13 +145,29 @@ void info_print_merged(FILE *out, const struct contents *c, bool verbose)
 		report_print(out, c, c->merged[i]);
 	if (printed < c->merged_count)
 		fprintf(out, "  and %" PRIu32 " more: -v\n", c->merged_count - printed);
-	pairs_print(out, c);
+	pairs_print(out, c, verbose);
 }
 
 static void member(FILE *out, const char *name, bool has, int64_t value)
 {
 	if (has)
 		fprintf(out, ", \"%s\": %" PRId64, name, value);
+}
+
+static void pairs_print_json(FILE *out, const Libtrace__Merged *m)
+{
+	bool is_first = true;
+	fputs(", \"pairs\": [", out);
+	for (size_t i = 0; i < pairs_of(m); i++) {
+		if (!pair_is_known(m, i))
+			continue;
+		fprintf(out,
+			"%s{\"host\": %zu, \"error_ns\": %" PRIu64 ", \"error_ends_ns\": %" PRIu64
+			"}",
+			is_first ? "" : ", ", i + 1, m->pair_error_ns[i], m->pair_error_ends_ns[i]);
+		is_first = false;
+	}
+	fputc(']', out);
 }
 
 void info_print_merged_json(FILE *out, const struct contents *c)
@@ -133,6 +189,8 @@ void info_print_merged_json(FILE *out, const struct contents *c)
 		member(out, "error_ns", m->has_error_ns, (int64_t)m->error_ns);
 		member(out, "error_ends_ns", m->has_error_ends_ns, (int64_t)m->error_ends_ns);
 		member(out, "bounds", m->has_bounds, (int64_t)m->bounds);
+		if (m->n_pair_error_ns)
+			pairs_print_json(out, m);
 		fprintf(out, ", \"complete\": %s}", m->complete ? "true" : "false");
 	}
 }

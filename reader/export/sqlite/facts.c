@@ -426,6 +426,18 @@ static const char MERGED_COLUMNS[] =
 	"bootId TEXT, host INTEGER, clockGroup INTEGER, clock TEXT, offset INTEGER, "
 	"drift INTEGER, error INTEGER, errorEnds INTEGER, bounds INTEGER, complete INTEGER";
 
+/* Write how far the clocks of two hosts can differ, for those before the host of a report. */
+static int merged_pairs_put(struct sqlite_export *x, const Libtrace__Merged *m)
+{
+	int error = 0;
+	for (size_t i = 0; !error && i < m->n_pair_error_ns && i < m->n_pair_error_ends_ns; i++)
+		if (m->pair_error_ns[i] <= INT64_MAX && m->pair_error_ends_ns[i] <= INT64_MAX)
+			error = database_row(&x->database, "LIBTRACE_MERGED_PAIR", "iiii",
+				(int64_t)m->host, (int64_t)i + 1, (int64_t)m->pair_error_ns[i],
+				(int64_t)m->pair_error_ends_ns[i]);
+	return error;
+}
+
 /* Write the reports that the report was merged from. */
 static int merged_put(struct sqlite_export *x)
 {
@@ -434,6 +446,10 @@ static int merged_put(struct sqlite_export *x)
 	int error = c->merged_count
 		? database_table(&x->database, "LIBTRACE_MERGED", MERGED_COLUMNS)
 		: 0;
+	if (!error && c->merged_count)
+		error = database_table(&x->database, "LIBTRACE_MERGED_PAIR",
+			"host INTEGER NOT NULL, otherHost INTEGER NOT NULL, error INTEGER, "
+			"errorEnds INTEGER");
 	for (uint32_t i = 0; !error && i < c->merged_count; i++) {
 		const Libtrace__Merged *m = c->merged[i];
 		char *name = strndup(m->name.len ? (const char *)m->name.data : "", m->name.len);
@@ -449,6 +465,8 @@ static int merged_put(struct sqlite_export *x)
 				  (int64_t)m->complete)
 			: -ENOMEM;
 		free(name);
+		if (!error)
+			error = merged_pairs_put(x, m);
 	}
 	return error;
 }

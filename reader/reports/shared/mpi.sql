@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Collectives of MPI with their communicators. The n-th collective of a communicator, which has the same members and number in all its ranks, is the
--- same one in each. error: how far the times of the rank can be wrong in a merged report, beside others of the clock group; NULL = not known.
+-- same one in each. error: how wrong the time between the rank and one of another host can be, for the host of the clock group where that is the greatest;
+-- NULL = not known.
 
 DROP TABLE IF EXISTS temp.MPI_HANDLES;
 CREATE TEMP TABLE MPI_HANDLES AS
@@ -9,7 +10,12 @@ CREATE INDEX temp.MPI_HANDLES_ORDER ON MPI_HANDLES (process, comm, timestamp);
 CREATE INDEX temp.MPI_HANDLES_MEMBERS ON MPI_HANDLES (membersHash, groupRoot, size, ordinal, localRank);
 
 DROP TABLE IF EXISTS temp.MPI_CLOCKS;
-CREATE TEMP TABLE MPI_CLOCKS AS SELECT globalVid >> 48 AS vid, clockGroup, host, CASE WHEN clock = 'wall' THEN 0 ELSE errorEnds END AS error FROM LIBTRACE_MERGED;
+CREATE TEMP TABLE MPI_CLOCKS AS
+WITH pairs AS MATERIALIZED (
+    SELECT host, max(errorEnds) AS error
+    FROM (SELECT host, errorEnds FROM LIBTRACE_MERGED_PAIR UNION ALL SELECT otherHost, errorEnds FROM LIBTRACE_MERGED_PAIR) GROUP BY host)
+SELECT m.globalVid >> 48 AS vid, m.clockGroup, m.host, coalesce(p.error, CASE WHEN m.clock = 'wall' THEN 0 ELSE m.errorEnds END) AS error
+FROM LIBTRACE_MERGED AS m LEFT JOIN pairs AS p ON p.host = m.host;
 CREATE INDEX temp.MPI_CLOCKS_ORDER ON MPI_CLOCKS (vid);
 
 DROP TABLE IF EXISTS temp.MPI_MEETINGS;
