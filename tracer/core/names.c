@@ -39,8 +39,15 @@ static uint32_t hash_of(bool is_domain, const struct name *domain, const char *t
 {
 	uint64_t hash =
 		(UINT64_C(0xcbf29ce484222325) ^ (uint64_t)is_domain) + (uint64_t)(uintptr_t)domain;
+	const uint64_t factor = UINT64_C(0x9e3779b97f4a7c15);
+	for (; bytes >= sizeof(uint64_t); bytes -= sizeof(uint64_t), text += sizeof(uint64_t)) {
+		uint64_t word;
+		__builtin_memcpy(&word, text, sizeof(word));
+		hash = (hash ^ word) * factor;
+		hash ^= hash >> 32;
+	}
 	for (uint32_t i = 0; i < bytes; i++)
-		hash = (hash ^ (uint8_t)text[i]) * UINT64_C(0x100000001b3);
+		hash = (hash ^ (uint8_t)text[i]) * factor;
 	return (uint32_t)(hash ^ hash >> 32);
 }
 

@@ -56,8 +56,8 @@ struct patched_module {
 struct home {
 	uint64_t begin, end;
 	const struct link_map *map;
-	bool is_wanted;
-	uint32_t row; /* function_library_row() */
+	bool is_wanted, is_first; /* is_first: it was loaded with the program */
+	uint32_t row;             /* function_library_row() */
 };
 static struct home homes[HOMES];
 static uint32_t home_count, home_last;
@@ -71,6 +71,7 @@ static const struct home *home_add(uint64_t address)
 	homes[home_last] = (struct home){.begin = (uint64_t)(uintptr_t)object.begin,
 		.end = (uint64_t)(uintptr_t)object.end,
 		.map = object.map,
+		.is_first = function_scope_is_first(object.map),
 		.is_wanted = !function_library_is_excluded(object.map->l_name) &&
 			function_is_wanted(NULL, object.map->l_name)};
 	if (homes[home_last].is_wanted)
@@ -247,7 +248,7 @@ static uint64_t bound_of(const struct patched_module *m, const char *name, uint3
 	bool unknown = false;
 	uint64_t real = function_scope_find(name, version_of(m, number), m->is_first, &unknown);
 	const struct home *home = real ? home_find(real) : NULL;
-	if (home && !function_scope_keeps(m->map, home->map)) {
+	if (home && !home->is_first && !function_scope_keeps(m->map, home->map)) {
 		unknown = home->is_wanted;
 		real = 0;
 	}
