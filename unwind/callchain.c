@@ -21,9 +21,11 @@
  * Why a remembered chain may be believed. A walk is a function of the registers (ip, sp, rbp) of
  * its first frame and of the words it reads: return addresses and saved rbp. So when a frame has
  * the registers of a remembered one, and each word that the remembered walk read from there on
- * still has its value, the walk would go the same way again. Two things are left out, because they
- * cannot change the outcome: rbp in a frame none of whose callers computes its CFA from it before
- * another rbp is loaded (FRAME_NEEDS_BP says where it matters), and saved rbp of the same kind.
+ * still has its value, the walk would go the same way again. (Where a return address is at a fixed
+ * distance from the caller's sp, the address of that word stands for sp.) Two things are left out,
+ * because they cannot change the outcome: rbp in a frame none of whose callers computes its CFA
+ * from it before another rbp is loaded (FRAME_NEEDS_BP says where it matters), and saved rbp of the
+ * same kind.
  *
  * The words are compared from the inside out, and the first difference ends the comparison: every
  * word that is read is one that a walk of the present stack would read, too. Like the words of a
@@ -340,7 +342,8 @@ static ALWAYS_INLINE bool remembered(struct walk *w, const struct registers *r, 
 	const struct callchain_frame *f = &frame[*keep - 1];
 	const struct callchain_check *own = &check[f->checks - 1];
 	if (own->address != slot || own->value != r->ip ||
-		(f->flags & FRAME_NEEDS_BP && f->bp != r->bp))
+		(f->flags & FRAME_NEEDS_BP && f->bp != r->bp) ||
+		(!MACHINE_IP_FIXED && f->sp != r->sp))
 		return false;
 	if (__builtin_expect(check[0].address >= w->range->high, 0) &&
 		!stack_range_raise(w->range, check[0].address + 8)) {
@@ -374,6 +377,8 @@ static ALWAYS_INLINE void walk(struct walk *w, struct registers r, bool by_rbp)
 		now->slot = slot_of(&r);
 		now->ip = r.ip;
 		now->bp = r.bp;
+		if (!MACHINE_IP_FIXED)
+			now->sp = r.sp;
 		now->flags = r.flags;
 		/* Our own innermost frames are walked, but are not part of the chain. */
 		if (f != w->thread->fresh || !is_own(r.ip))
@@ -422,7 +427,7 @@ static bool drop_outer(struct walk *w, uint32_t count)
 		if (!w->nameless && !frame_name(index, ip, f.flags, &root, &name))
 			return false;
 		thread->frame[i] = (struct callchain_frame){
-			f.bp, name.hash, name.id, f.flags, (uint16_t)(f.checks - checks)};
+			f.bp, name.hash, name.id, f.flags, (uint16_t)(f.checks - checks), f.sp};
 	}
 	for (uint32_t i = 0; w->keep && i < thread->frame[w->keep - 1].checks; i++)
 		thread->check[i] = thread->check[i + checks];
@@ -469,7 +474,7 @@ static ALWAYS_INLINE uint32_t settle(struct walk *w)
 		if (!w->nameless && !frame_name(index, ip, flags, &root, &name))
 			return 0;
 		*last = (struct callchain_frame){
-			f->bp, name.hash, name.id, (uint16_t)flags, (uint16_t)checks};
+			f->bp, name.hash, name.id, (uint16_t)flags, (uint16_t)checks, f->sp};
 		if (__builtin_expect(flags & FRAME_OPAQUE && !clear, 0))
 			clear = last;
 	}

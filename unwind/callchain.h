@@ -59,6 +59,7 @@ struct callchain_frame {
 	uint32_t id;
 	uint16_t flags;
 	uint16_t checks; /* number of the thread's checks for it and the frames outside of it */
+	uint64_t sp; /* where MACHINE_IP_FIXED is 0: it does not follow from the address of ip */
 };
 
 /* A frame of the present walk. */
@@ -67,6 +68,7 @@ struct callchain_fresh {
 	uint64_t bp_slot, bp_value; /* the caller's rbp, when it was loaded here */
 	uint32_t flags;
 	uint32_t rule; /* the rule of `ip`, for the next walk; RULE_NONE = not kept */
+	uint64_t sp;   /* as in struct callchain_frame */
 };
 
 /* What a thread remembers of its last chain. Zeroed = nothing. Owned by the caller; used by its

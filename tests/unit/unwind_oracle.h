@@ -91,6 +91,9 @@ __attribute__((unused, noinline)) static void oracle_step(struct oracle_chain *r
 			break;
 		ret_chain->address[ret_chain->count++] = ip;
 	}
+	/* AArch64's libunwind finds the outermost frame of a coroutine twice. */
+	const uint64_t *end = ret_chain->address + ret_chain->count;
+	ret_chain->count -= ret_chain->count > 1 && end[-1] == end[-2];
 }
 
 /* Return the chain named `id`. */
