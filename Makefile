@@ -279,11 +279,9 @@ $(LIBDIR)/python/ncu_report/_fast$(PYTHON_SUFFIX): $(OBJ)/prog/reader/python/ncu
 
 # ---- unit tests: one program per file ----
 
-# These fail under qemu-user: it has no robust futexes, refuses clone() with the flags of the next two, loads no two libraries at one address, shows
+# These fail under qemu-user: it has no robust futexes, refuses clone() with the flags of the next one, loads no two libraries at one address, shows
 # its own system calls in /proc, and needs more memory than the last one allows.
-QEMU_CANNOT := tracer_lane tracer_launch unwind_threads unwind_modules writer_waits writer_bounds
-# Why these fail there is not known.
-QEMU_CANNOT += tracer_stacks unwind_chain
+QEMU_CANNOT := tracer_lane tracer_launch unwind_modules writer_waits writer_bounds
 UNIT_SRC := $(wildcard tests/unit/test_*.c tests/unit/libc_def_check.c)
 # test_ring_order takes the place of ThreadSanitizer, and cannot be built with another sanitizer.
 NOT_HERE := $(if $(EMULATOR),$(QEMU_CANNOT)) $(if $(SAN),ring_order)
@@ -309,7 +307,7 @@ $(FUZZ_TESTS): $(P)/tests/fuzz/%: $(OBJ)/prog/tests/fuzz/%.o $(call objects,prog
 		-Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(FORMAT_LIBS) $(READER_LIBS) -ldl
 
 # ---- programs that are traced, and benchmarks: one program per file, lib*.c a shared object ----
-# The first six lines of a file may have `// LINK: flags`, `// CFLAGS: flags`, `// CC: compiler` (the file is skipped if that compiler is not
+# The first six lines of a file may have `// LINK: flags`, `// CFLAGS: flags`, `// CFLAGS x86_64: flags` (for that machine only), `// CC: compiler` (the file is skipped if that compiler is not
 # installed) and `// NEEDS: nvtx`, `// NEEDS: opencl`, `// NEEDS: openmp`,
 # `// NEEDS: openacc` (it is skipped if there are no headers, or no libomp), `// NEEDS: machine x86_64` (it is skipped on others).
 
@@ -330,7 +328,7 @@ app = $(call say,$(1))mkdir -p $(@D); cc="$(call line,CC)"; \
 		echo "  SKIP    $<: no headers of OpenCL"; exit 0; fi; \
 	if [ "$(call line,NEEDS)" = openacc ] && ! echo 'int main(void) { return 0; }' | $${cc:-$(2)} -include openacc.h -fopenacc -x c - -o /dev/null 2>/dev/null; then echo "  SKIP    $<: no OpenACC"; exit 0; fi; \
 	if [ "$(call line,NEEDS)" = openmp ] && ! echo 'int main(void) { return 0; }' | $${cc:-$(2)} -include omp.h -fopenmp -x c - -o /dev/null 2>/dev/null; then echo "  SKIP    $<: no libomp"; exit 0; fi; \
-	$${cc:-$(2)} -O1 -g -pthread -Wall -I. -Iinclude -Itests/apps $(if $(NVTX_INCLUDE),-isystem $(NVTX_INCLUDE)) -MMD -MP -MF $@.d $(call line,CFLAGS) $(3) -o $@ $< \
+	$${cc:-$(2)} -O1 -g -pthread -Wall -I. -Iinclude -Itests/apps $(if $(NVTX_INCLUDE),-isystem $(NVTX_INCLUDE)) -MMD -MP -MF $@.d $(call line,CFLAGS) $(call line,CFLAGS $(MACHINE)) $(3) -o $@ $< \
 		-L$(@D) -Wl,-rpath,'$$ORIGIN' $(call line,LINK)
 $(P)/tests/%.so: tests/%.c
 	$(call app,CC,$(CC),-fPIC -shared)
@@ -375,7 +373,7 @@ aarch64: ## build everything for aarch64 in build/aarch64
 aarch64-quick: ## build what .ci/run tests of it: library, writer, some programs
 	$(Q)[ -e build/aarch64/root/usr/include ] || scripts/cross-root build/aarch64/root
 	$(Q)$(MAKE) ARCH=aarch64 $(addprefix build/aarch64/,lib/libtrace/libtrace.so lib/libtrace/libtrace-writer \
-		$(addprefix tests/apps/,nvtx_calls nvtx_threads counter_workload)) $(if $(HAVE_SIM),sim build/aarch64/tests/cuda/driver_api)
+		$(addprefix tests/apps/,nvtx_calls nvtx_threads counter_workload stepped stepped_stacks functions functions_now functions_noplt)) $(if $(HAVE_SIM),sim build/aarch64/tests/cuda/driver_api)
 aarch64-check: aarch64 ## run the tests of the aarch64 build under qemu-user: all unit tests, and e2e/aarch64 with all that it can use
 	$(Q)$(MAKE) ARCH=aarch64 apps cuda-apps unit
 	$(Q)$(MAKE) e2e TESTS=e2e/aarch64

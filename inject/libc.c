@@ -83,15 +83,15 @@ static inline __attribute__((always_inline)) bool counted(bool quiet, unsigned f
 	}                                                                                  \
 	static inline __attribute__((always_inline)) ret short_##name PARAMS(__VA_ARGS__)  \
 	{                                                                                  \
-		uint64_t own_tick;                                                         \
+		struct call own_now;                                                       \
 		if ((!__builtin_constant_p(PATH_OF(__VA_ARGS__)) &&                        \
 			    __builtin_expect(session.config.file_access, 0)) ||            \
-			!osrt_fast_begin(&own_tick, FN_##name))                            \
+			!osrt_fast_begin(&own_now, FN_##name))                             \
 			return rare_##name NAMES(__VA_ARGS__);                             \
 		uint64_t own_object = FN_OBJECT(__VA_ARGS__);                              \
 		__asm__("" : "+r"(own_object));                                            \
 		ret own_result = real.fn_##name NAMES(__VA_ARGS__);                        \
-		return (ret)osrt_fast_end(own_tick, FN_##name, FN_BAD_##group(own_result), \
+		return (ret)osrt_fast_end(&own_now, FN_##name, FN_BAD_##group(own_result), \
 			FN_BITS(own_result), own_object);                                  \
 	}                                                                                  \
 	SPLIT_##rule(ret, name, __VA_ARGS__)

@@ -59,12 +59,13 @@ LOCK_LONG(pthread_mutex_lock, pthread_mutex_t, t_lock->__data.__owner)
 
 static __attribute__((noinline)) int mutex_lock_timed(pthread_mutex_t *t_lock)
 {
-	uint64_t tick, object = FN_BITS(t_lock),
-		       holder = (uint64_t)(uint32_t)t_lock->__data.__owner << 32;
-	if (!osrt_fast_begin(&tick, FN_pthread_mutex_lock))
+	struct call call;
+	uint64_t object = FN_BITS(t_lock);
+	uint32_t holder = (uint32_t)t_lock->__data.__owner;
+	if (!osrt_fast_begin(&call, FN_pthread_mutex_lock))
 		return pthread_mutex_lock_long(t_lock);
-	return (int)osrt_fast_end(tick, FN_pthread_mutex_lock, false,
-		(uint32_t)real.fn_pthread_mutex_lock(t_lock) | holder, object);
+	return (int)osrt_fast_end(&call, FN_pthread_mutex_lock, false,
+		(uint32_t)real.fn_pthread_mutex_lock(t_lock) | (uint64_t)holder << 32, object);
 }
 
 static int mutex_lock_tried(pthread_mutex_t *t_lock);

@@ -25,6 +25,9 @@
  * MACHINE_IP_BREG         whether call frame information reads the instruction pointer
  * MACHINE_FUNCTIONS       1 or 0: whether tracer/functions has stubs; then MACHINE_CALLING names
  *                         a file, too
+ * MACHINE_ARGUMENT_WORDS  how many arguments of a call are in general registers
+ * MACHINE_SYMBOL_VARIANT  the bit of a symbol's st_other that says that the function has another
+ *                         calling convention than usual; 0 = there is none
  * MACHINE_TEXT            the machine as texts for people name it
  * MACHINE_TID_BYTES       from glibc's thread descriptor to its tid
  * MACHINE_SIGNAL_*_BYTES  from the stack pointer of a signal handler's return path to the
@@ -115,15 +118,38 @@ static inline bool machine_owner_exchange_pair(
 static inline bool machine_exchange_pair(
 	uint64_t *words, uint64_t expected[2], uint64_t first, uint64_t second);
 
+/* ---- the short path of wrappers: tracer/osrt/osrt.h ---- */
+
+/* Return whether the processor has the instructions that the functions of this part use. Where it
+ * has not, wrappers take the slow path. */
+static inline bool machine_has_short_path(void);
+
+/* As machine_owner_add() and machine_owner_publish(). */
+static inline void machine_short_add(uint64_t *word, uint64_t amount);
+static inline void machine_short_publish(uint64_t *word, uint64_t amount);
+
+/* Return the address; where it takes several instructions to compute, it is computed once. */
+static inline void *machine_kept(void *address);
+
+/* Return the number; where it is not part of other instructions, no register keeps it over a call.
+ */
+static inline uint64_t machine_number(uint64_t number);
+
 /* Return the lower 16 bits of a word. */
 static inline uint64_t machine_low16(const uint64_t *word);
+
+/* Return the address of a static object that is aligned to MACHINE_PAGE_MIN. */
+static inline const void *machine_page(const void *object);
 
 /* Return whether both words have a bit in common. */
 static inline bool machine_masks_meet(const uint32_t *a, const uint32_t *b);
 
-/* ---- the stack pointer of the calling function, which must not have changed in between ---- */
+/* Store four words, aligned to 16 bytes. */
+static inline void machine_store_words(
+	uint64_t *words, uint64_t first, uint64_t second, uint64_t third, uint64_t fourth);
 
-/* Store it. */
+/* The stack pointer of the calling function, which must not have changed in between, or another
+ * fixed address in its frame. Store it. */
 static inline void machine_sp_store(uint64_t *word);
 
 /* Store 0 if the word is the stack pointer; return whether it was. */

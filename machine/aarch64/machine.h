@@ -2,8 +2,9 @@
 /*
  * machine.h - AArch64. The contracts are in machine/machine.h, which includes this file.
  *
- * Only instructions of Armv8.0. A signal handler between ldxr and stxr makes stxr fail, since the
- * return from it clears the monitor: then the loop begins again.
+ * Only instructions of Armv8.0, except in the short path of wrappers, which has those of LSE
+ * (Armv8.1): one instruction changes a word. A signal handler between ldxr and stxr makes stxr
+ * fail, since the return from it clears the monitor: then the loop begins again.
  */
 #ifndef MACHINE_AARCH64_MACHINE_H
 #define MACHINE_AARCH64_MACHINE_H
@@ -38,7 +39,9 @@
 #define MACHINE_BARE_LEAF true
 #define MACHINE_SIGRETURN_BARE true
 #define MACHINE_IP_BREG false
-#define MACHINE_FUNCTIONS 0
+#define MACHINE_FUNCTIONS 1
+#define MACHINE_ARGUMENT_WORDS 8u
+#define MACHINE_SYMBOL_VARIANT 0x80u /* STO_AARCH64_VARIANT_PCS */
 #define MACHINE_UNW_GETCONTEXT NULL
 #define MACHINE_SIGNAL_FIRST_BYTES 312u /* siginfo, ucontext up to sigcontext.regs */
 #define MACHINE_SIGNAL_BP_BYTES (MACHINE_SIGNAL_FIRST_BYTES + 29 * 8)
@@ -46,6 +49,7 @@
 #define MACHINE_SIGNAL_IP_BYTES (MACHINE_SIGNAL_FIRST_BYTES + 32 * 8)
 #define MACHINE_UNWINDING "machine/aarch64/unwinding.h"
 #define MACHINE_SAMPLES "machine/aarch64/samples.h"
+#define MACHINE_CALLING "machine/aarch64/calling.h"
 
 #define MACHINE_LIBC_MINOR 17
 #define MACHINE_TID_BYTES 208u
@@ -203,50 +207,104 @@ static inline bool machine_owner_exchange_pair(
 	return machine_exchange_pair(words, expected, first, second);
 }
 
+#define MACHINE_HWCAP_ATOMICS (1u << 8)
+
+static inline bool machine_has_short_path(void)
+{
+	return getauxval(AT_HWCAP) & MACHINE_HWCAP_ATOMICS;
+}
+
+MACHINE_INLINE void machine_short_add(uint64_t *word, uint64_t amount)
+{
+	__asm__ volatile(".arch_extension lse\n\tstadd %1, %0" : "+Q"(*word) : "r"(amount));
+}
+
+MACHINE_INLINE void machine_short_publish(uint64_t *word, uint64_t amount)
+{
+	__asm__ volatile(".arch_extension lse\n\tstaddl %1, %0"
+			 : "+Q"(*word)
+			 : "r"(amount)
+			 : "memory");
+}
+
+MACHINE_INLINE void *machine_kept(void *address)
+{
+	__asm__ volatile("" : "+r"(address));
+	return address;
+}
+
+MACHINE_INLINE uint64_t machine_number(uint64_t number)
+{
+	uint64_t copy;
+	__asm__ volatile("mov %0, %1" : "=r"(copy) : "ri"(number));
+	return copy;
+}
+
 MACHINE_INLINE uint64_t machine_low16(const uint64_t *word)
 {
-	return (uint16_t)__atomic_load_n(word, __ATOMIC_RELAXED);
+	uint64_t low;
+	__asm__ volatile("ldrh %w0, %1" : "=r"(low) : "m"(*word));
+	return low;
 }
 
+/* Volatile accesses: atomic ones have no offsets in gcc's code. */
 MACHINE_INLINE bool machine_masks_meet(const uint32_t *a, const uint32_t *b)
 {
-	return __atomic_load_n(a, __ATOMIC_RELAXED) & __atomic_load_n(b, __ATOMIC_RELAXED);
+	return *(const volatile uint32_t *)a & *(const volatile uint32_t *)b;
 }
 
+MACHINE_INLINE const void *machine_page(const void *object)
+{
+#ifdef __OPTIMIZE__ /* else it is no constant */
+	__asm__("adrp %0, %1" : "=r"(object) : "S"(object));
+#endif
+	return object;
+}
+
+MACHINE_INLINE void machine_store_words(
+	uint64_t *words, uint64_t first, uint64_t second, uint64_t third, uint64_t fourth)
+{
+	__asm__ volatile("stp %1, %2, [%0]\n\tstp %3, %4, [%0, #16]"
+			 :
+			 : "r"(words), "r"(first), "r"(second), "r"(third), "r"(fourth)
+			 : "memory");
+}
+
+/* The frame pointer, which needs no copy to be stored or added. */
 MACHINE_INLINE uint64_t machine_sp(void)
 {
-	uint64_t sp;
-	__asm__ volatile("mov %0, sp" : "=r"(sp));
-	return sp;
+	return (uint64_t)(uintptr_t)__builtin_frame_address(0);
 }
 
 MACHINE_INLINE void machine_sp_store(uint64_t *word)
 {
-	__asm__ volatile("str %1, %0" : "=m"(*word) : "r"(machine_sp()) : "memory");
+	*(volatile uint64_t *)word = machine_sp();
+	__asm__ volatile("" : : : "memory");
 }
 
 MACHINE_INLINE bool machine_sp_clear(uint64_t *word)
 {
-	if (__atomic_load_n(word, __ATOMIC_RELAXED) != machine_sp())
+	if (*(volatile uint64_t *)word != machine_sp())
 		return false;
-	__asm__ volatile("str xzr, %0" : "=m"(*word) : : "memory");
+	*(volatile uint64_t *)word = 0;
+	__asm__ volatile("" : : : "memory");
 	return true;
 }
 
 MACHINE_INLINE bool machine_sp_subtract(uint64_t *word)
 {
-	uint64_t before, after, sp = machine_sp();
-	uint32_t again;
-	__asm__ volatile("1:	ldxr %0, %3\n\tsub %1, %0, %4\n\tstxr %w2, %1, %3\n\tcbnz %w2, 1b"
-			 : "=&r"(before), "=&r"(after), "=&r"(again), "+Q"(*word)
-			 : "r"(sp)
+	uint64_t before;
+	__asm__ volatile(".arch_extension lse\n\tldadd %2, %0, %1"
+			 : "=r"(before), "+Q"(*word)
+			 : "r"(0 - machine_sp())
 			 : "memory");
 	return before == 0;
 }
 
 MACHINE_INLINE void machine_sp_add(uint64_t *word)
 {
-	machine_owner_add(word, machine_sp());
+	__asm__ volatile("" : : : "memory");
+	machine_short_add(word, machine_sp());
 	__asm__ volatile("" : : : "memory");
 }
 
@@ -281,13 +339,14 @@ static inline uint64_t machine_room_at_edge(const void *code, bool before, unsig
 	return 0;
 }
 
-/* An empty instruction keeps the compiler from making a call of memcpy() of the loop. */
+/* Not recognized. */
 static inline const uint64_t *machine_start_slot(const void *code)
 {
 	(void)code;
 	return NULL;
 }
 
+/* An empty instruction keeps the compiler from making a call of memcpy() of the loop. */
 static inline void machine_bytes_copy(void *to, const void *from, size_t count)
 {
 	typedef uint64_t __attribute__((may_alias, aligned(1))) word;

@@ -36,6 +36,8 @@
 #define MACHINE_SIGRETURN_BARE false
 #define MACHINE_IP_BREG true
 #define MACHINE_FUNCTIONS 1
+#define MACHINE_ARGUMENT_WORDS 6u
+#define MACHINE_SYMBOL_VARIANT 0u
 #define MACHINE_UNW_GETCONTEXT "_Ux86_64_getcontext"
 #define MACHINE_SIGNAL_FIRST_BYTES 40u
 #define MACHINE_SIGNAL_BP_BYTES 120u
@@ -155,6 +157,45 @@ MACHINE_INLINE void machine_owner_add(uint64_t *word, uint64_t amount)
 MACHINE_INLINE void machine_owner_publish(uint64_t *word, uint64_t amount)
 {
 	__asm__ volatile("addq %1, %0" : "+m"(*word) : "er"(amount) : "cc", "memory");
+}
+
+static inline bool machine_has_short_path(void)
+{
+	return true;
+}
+
+MACHINE_INLINE void machine_short_add(uint64_t *word, uint64_t amount)
+{
+	machine_owner_add(word, amount);
+}
+
+MACHINE_INLINE void machine_short_publish(uint64_t *word, uint64_t amount)
+{
+	machine_owner_publish(word, amount);
+}
+
+MACHINE_INLINE void *machine_kept(void *address)
+{
+	return address;
+}
+
+MACHINE_INLINE uint64_t machine_number(uint64_t number)
+{
+	return number;
+}
+
+MACHINE_INLINE const void *machine_page(const void *object)
+{
+	return object;
+}
+
+MACHINE_INLINE void machine_store_words(
+	uint64_t *words, uint64_t first, uint64_t second, uint64_t third, uint64_t fourth)
+{
+	words[0] = first;
+	words[1] = second;
+	words[2] = third;
+	words[3] = fourth;
 }
 
 MACHINE_INLINE bool machine_owner_exchange(uint64_t *word, uint64_t expected, uint64_t next)

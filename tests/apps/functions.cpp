@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// NEEDS: machine x86_64
-// CFLAGS: -mavx
+// CFLAGS x86_64: -mavx
 // LINK: -lfunctions -ldl -Wl,-z,lazy
 /*
  * functions.cpp - calls the functions of libfunctions.so in every way, and prints their results.
@@ -24,6 +23,15 @@
 #include <time.h>
 #include <unistd.h>
 
+static bool has_vectors()
+{
+#ifdef __x86_64__
+	return __builtin_cpu_supports("avx");
+#else
+	return true;
+#endif
+}
+
 static void values()
 {
 	printf("ints %ld\n", f_ints(1, 2, 3, 4, 5, 6, 7, 8, 9, 10));
@@ -37,7 +45,7 @@ static void values()
 	__int128 wide = f_int128((__int128)1 << 70, 3);
 	printf("int128 %lx %lx\n", (long)(wide >> 64), (long)wide);
 	printf("long double %Lg\n", f_long_double(1.25L, 3.0L));
-	if (__builtin_cpu_supports("avx")) {
+	if (has_vectors()) {
 		f_vector v = f_vectors(f_vector{1, 2, 3, 4}, f_vector{5, 6, 7, 8});
 		printf("vector %g %g %g %g\n", v[0], v[1], v[2], v[3]);
 	} else {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// NEEDS: machine x86_64
-// CFLAGS: -mavx -fno-plt
+// CFLAGS: -fno-plt
+// CFLAGS x86_64: -mavx
 // LINK: -lfunctions -ldl
 /*
  * functions_noplt.cpp - functions.cpp, whose calls are made by addresses: R_X86_64_GLOB_DAT.

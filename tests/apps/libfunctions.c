@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// NEEDS: machine x86_64
-// CFLAGS: -mavx -fexceptions
+// CFLAGS: -fexceptions
+// CFLAGS x86_64: -mavx
 /*
  * libfunctions.c - functions with all kinds of arguments and results; see functions.h.
  */

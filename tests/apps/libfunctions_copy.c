@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// NEEDS: machine x86_64
 /*
  * libfunctions_copy.c - a library with a function of the same name as one of libfunctions.so, and
  * one that another copy has, too.

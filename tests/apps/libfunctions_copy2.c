@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// NEEDS: machine x86_64
 /*
  * libfunctions_copy2.c - the other copy of libfunctions_copy.c.
  */

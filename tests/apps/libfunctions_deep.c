@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// NEEDS: machine x86_64
 // LINK: -lfunctions_copy -Wl,-z,lazy
 /*
  * libfunctions_deep.c - a plugin with a library of its own, some of whose functions the program

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// NEEDS: machine x86_64
 // LINK: -lfunctions_copy2 -Wl,-z,lazy
 /*
  * libfunctions_deep2.c - the plugin of libfunctions_deep.c with frames of other sizes, and the

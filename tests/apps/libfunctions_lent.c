@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// NEEDS: machine x86_64
 // LINK: -Wl,-z,lazy
 /*
  * libfunctions_lent.c - a plugin that calls a function of a library that it was not linked with.

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// NEEDS: machine x86_64
 // LINK: -lfunctions
 /*
  * libfunctions_loaded.c - a plugin whose constructor calls a library's function already.

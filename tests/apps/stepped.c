@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// NEEDS: machine x86_64
 // LINK: -lfunctions -Wl,-z,lazy
 /*
  * stepped.c - interrupts a traced call at each of its instructions in turn: the handler forks,
@@ -10,8 +9,8 @@
  *
  *     stepped fork|_Fork|bare|switch|cross|jump|call|calls CALL [FIRST STRIDE]
  *
- * The trap flag stops the call after each instruction, in its wrapper and in libc. Trial n acts at
- * the n-th stop; the program ends when a call has fewer than n stops. A forked child makes
+ * The call is stopped after each instruction, in its wrapper and in libc. Trial n acts at the n-th
+ * stop; the program ends when a call has fewer than n stops. A forked child makes
  * `trial % 3` calls in the handler, and AFTER calls when the handler has returned. cross: the call
  * on the other stack is interrupted, too, at each of its instructions, and continues after one more
  * call on the first stack. calls: two handlers interrupt the call, at any two of its instructions,
@@ -19,6 +18,7 @@
  */
 #include "app.h"
 #include "functions.h"
+#include "stepping.h"
 
 #include <fcntl.h>
 #include <sched.h>
@@ -32,7 +32,6 @@
 #include <ucontext.h>
 
 #define AFTER 3
-#define TRAP_FLAG 0x100
 #define STACK_BYTES 65536
 
 static uint64_t(*made); /* calls of the parent; of its children */
@@ -81,10 +80,7 @@ static void act_fork(void)
 	else if (!strcmp(how, "_Fork"))
 		pid = _Fork();
 	else
-		__asm__ volatile("syscall"
-				 : "=a"(pid)
-				 : "a"((long)SYS_fork)
-				 : "rcx", "r11", "memory");
+		pid = step_raw_fork();
 	if (pid == 0) {
 		is_child = 1;
 		for (uint64_t i = 0; i < trial % 3; i++)
@@ -108,31 +104,30 @@ static void act(void)
 		act_fork();
 }
 
-/* The first stop is the int3 before the call. */
+/* The first stop is the trap before the call. */
 static void on_trap(int signal, siginfo_t *info, void *context)
 {
 	ucontext_t *at = context;
 	int error = errno;
 	(void)signal;
 	(void)info;
-	greg_t *flags = &at->uc_mcontext.gregs[REG_EFL];
-	*flags &= ~(greg_t)TRAP_FLAG;
+	step_end(at);
 	if (other_armed) {
 		if (other_steps++ == other_target) {
 			other_armed = 0;
 			swapcontext(&there, &here);
 		} else {
-			*flags |= TRAP_FLAG;
+			step_next(at);
 		}
 	} else if (armed) {
 		bool pair = !strcmp(how, "calls"), second = pair && steps == other_target;
 		bool last = pair ? second : steps == target;
 		bool acts = steps++ == target || second;
 		armed = !last;
-		if (!last)
-			*flags |= TRAP_FLAG;
 		if (acts)
 			act();
+		if (!last)
+			step_next(at);
 	}
 	errno = error;
 }
@@ -147,7 +142,7 @@ static void other(void)
 			other_steps = 0;
 			other_armed = 1;
 			count();
-			__asm__ volatile("int3");
+			STEP_TRAP();
 			call_now();
 			other_is_over = other_armed;
 			other_armed = 0;
@@ -166,7 +161,7 @@ static bool one_trial(void)
 	other_is_over = false;
 	if (sigsetjmp(out, 1) == 0) {
 		count();
-		__asm__ volatile("int3");
+		STEP_TRAP();
 		call_now();
 	}
 	bool done = !armed;

@@ -15,6 +15,7 @@
  * until the call has fewer.
  */
 #include "app.h"
+#include "stepping.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -24,7 +25,6 @@
 #include <sys/wait.h>
 #include <ucontext.h>
 
-#define TRAP_FLAG 0x100
 #define STACK_BYTES 65536
 #define AFTER 30       /* calls after the trial, so that its calls are not the last ones */
 #define IN_KERNEL (-1) /* stop at the instruction that enters the kernel for the call */
@@ -43,32 +43,25 @@ static __attribute__((noinline)) void one_call(void)
 	char byte;
 	__atomic_fetch_add(made, 1, __ATOMIC_RELAXED);
 	if (armed)
-		__asm__ volatile("int3");
+		STEP_TRAP();
 	require(pread(zero_fd, &byte, 1, 0) == 1, "pread");
 }
 
-static bool enters_kernel(const ucontext_t *at)
-{
-	const uint8_t *code = (const uint8_t *)(uintptr_t)at->uc_mcontext.gregs[REG_RIP];
-	return at->uc_mcontext.gregs[REG_RAX] == SYS_pread64 && code[0] == 0x0f && code[1] == 0x05;
-}
-
-/* The first stop is the int3 before the call. */
+/* The first stop is the trap before the call. */
 static void on_trap(int number, siginfo_t *info, void *context)
 {
 	ucontext_t *at = context;
 	int error = errno;
-	greg_t *flags = &at->uc_mcontext.gregs[REG_EFL];
 	(void)number;
 	(void)info;
-	*flags &= ~(greg_t)TRAP_FLAG;
-	bool acts = target == IN_KERNEL ? enters_kernel(at) : steps == target;
+	step_end(at);
+	bool acts = target == IN_KERNEL ? step_is_call(at, SYS_pread64) : steps == target;
 	steps++;
 	if (armed && acts) {
 		armed = false;
 		swapcontext(from, to);
 	} else if (armed) {
-		*flags |= TRAP_FLAG;
+		step_next(at);
 	}
 	errno = error;
 }

@@ -9,7 +9,6 @@ qemu does not start the writer as the kernel does (clone without an exit signal)
 """
 import collections
 import glob
-import json
 import os
 import re
 import shutil
@@ -18,6 +17,7 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import libdevice as device  # noqa: E402
+import stepped as steps  # noqa: E402
 from lib import BUILD, LIBRARY as OWN_LIBRARY, SRC, TRACE, Books, Report, clean_env, folder, main, run, spool_folder, tap, traced_env, wait_spool_gone  # noqa: E402
 
 OTHER = os.environ.get("AARCH64") or os.path.join(BUILD, "aarch64")
@@ -41,14 +41,14 @@ def built(place, *flags):
     return program
 
 
-def emulated(place, argv, page=4096, **environment):
+def emulated(place, argv, page=4096, processor="max", **environment):
     """Run a program under the emulator. Return (status, output). Variables of the loader are the program's only."""
     own = {name: environment.pop(name) for name in ("LD_LIBRARY_PATH",) if name in environment}
     if environment:
         own["LD_PRELOAD"] = LIBRARY
     settings = [word for name, value in own.items() for word in ("-E", f"{name}={value}")]
     env = {**FOUND_THERE, "QEMU_PAGESIZE": str(page), **environment}
-    ran = subprocess.run([EMULATOR, "-cpu", "max", *settings, *argv], cwd=place, env=env, capture_output=True, text=True, timeout=240)
+    ran = subprocess.run([EMULATOR, "-cpu", processor, *settings, *argv], cwd=place, env=env, capture_output=True, text=True, timeout=240)
     return ran.returncode, ran.stdout + ran.stderr
 
 
@@ -116,6 +116,11 @@ def pages():
     check("pages of 64 KiB", ["-Wl,-z,max-page-size=65536"], 65536)
 
 
+def old_processor():
+    """A processor of Armv8.0, without the instructions of the short path."""
+    check("Armv8.0", [], 4096, processor="cortex-a72")
+
+
 def killed():
     check("killed", [], 4096, "kill")
 
@@ -129,14 +134,39 @@ def vectors():
 
 
 def code():
-    """What must hold of the library's instructions: none of SVE; landing pads; the head of a lane is published by a store with release."""
+    """What must hold of the library's instructions: none of SVE; landing pads; the head of a lane is published by an addition with release."""
     listing = subprocess.run([OBJDUMP, "-d", "--no-show-raw-insn", LIBRARY], check=True, capture_output=True, text=True).stdout
     tap.ok(not re.search(r"\t[a-z0-9]+\t[^\n]*\b[zp][0-9]+(\.[bhsd]|/[mz])", listing), "the library has no instruction of SVE")
     notes = subprocess.run(["readelf", "-nW", LIBRARY], check=True, capture_output=True, text=True).stdout
     tap.ok("BTI" in notes, "the library is marked as having landing pads", notes)
     wrapper = re.search(r"<read>:\n(.*?)\n\n", listing, re.S)[1]
-    stores = re.findall(r"\t(stlxr|stxr|stlr)\t", wrapper)
-    tap.ok(stores.count("stlxr") == 1 and "\tdmb" not in wrapper, "a wrapper publishes by one store with release, and has no barrier", stores)
+    stores = re.findall(r"\t(stlxr|stxr|stlr|stadd|staddl|ldadd)\t", wrapper)
+    tap.ok(stores.count("staddl") == 1 and "\tdmb" not in wrapper, "a wrapper publishes by one addition with release, and has no barrier", stores)
+    tap.ok("stxr" not in stores and "ldadd" in stores, "a wrapper changes shared words by one instruction each", stores)
+
+
+WAYS = (("call", "pread", steps.once), ("calls", "fcntl", steps.once), ("switch", "sched_yield", steps.once), ("cross", "pread", steps.once),
+        ("jump", "pread", steps.jumped), ("fork", "fcntl", steps.forked), ("bare", "pread", steps.forked),
+        *((way, "f_count", steps.of_library) for way in ("call", "switch", "jump")))
+
+
+def stepped():
+    """A handler at each instruction of a call, as on this machine (stepped.py)."""
+    program, stacks = (os.path.join(OTHER, "tests/apps", name) for name in ("stepped", "stepped_stacks"))
+    if not os.path.exists(program) or not os.path.exists(stacks):
+        tap.skip("stepped", "the programs are not built (make aarch64-quick)")
+        return
+    for way, call, judge in WAYS:
+        stride = ("0", "41" if way in ("calls", "cross") else "3" if call == "f_count" or judge is steps.forked else "1")
+        for options in ({}, {"LIBTRACE_OSRT_THRESHOLD": "10000000000"}) if call != "f_count" else (steps.FUNCTIONS,):
+            status, output, report = recorded(folder(), [program, way, call, *stride], APP_FACTS="1", LIBTRACE_OSRT_BACKTRACE_THRESHOLD="none", **options)
+            name, facts = f"{way} at each instruction of {call}{', below the threshold' if 'LIBTRACE_OSRT_THRESHOLD' in options else ''}", steps.facts(output)
+            tap.ok(status == 0 and "trials" in facts, f"{name}: the program passes", output)
+            judge(way, call, report, name, *facts["call"], *facts["trials"])
+    for which in ("first", "second"):
+        status, output, report = recorded(folder(), [stacks, which, "0", "3"], APP_FACTS="1", LIBTRACE_OSRT_BACKTRACE_THRESHOLD="none")
+        made = steps.facts(output)["call"][0]
+        tap.ok(status == 0 and report.total("pread") == made, f"two stacks, {which}: each call is there once", (output, made, report.total("pread")))
 
 
 def shape(event):
@@ -196,13 +226,43 @@ def simulated_device():
     same_events("simulated device", *([e for e in r.events() if e["kind"].startswith("cuda")] for r in (report, mine)))
 
 
-def refused():
-    """Functions of libraries have no stubs there: nothing is recorded, and the report says why."""
+def library_functions():
+    """Calls of a library's functions by lazily bound tables, tables bound at the start and write-protected, and by addresses in tables."""
+    for name in ("functions", "functions_now", "functions_noplt"):
+        theirs, ours = (os.path.join(base, "tests/apps", name) for base in (OTHER, BUILD))
+        if not os.path.exists(theirs):
+            tap.skip(name, "it is not built (make aarch64-quick)")
+            continue
+        plain = emulated(folder(), [theirs])
+        for page in (4096, 65536):
+            wanted = {"LIBTRACE_TRACE": "none", "LIBTRACE_FUNCTIONS": "libfunctions.so:f_*"}
+            status, output, report = recorded(folder(), [theirs], page, **wanted)
+            _, mine = native([ours], **wanted)
+            tap.ok((status, output) == plain and output.count("\n") == 17, f"{name}, pages of {page}: status and output as untraced", (plain, status, output))
+            found, own = ([e for e in r.events() if e["kind"] == "function_call"] for r in (report, mine))
+            counts = [collections.Counter((e["function"], e["level"], str(e["flags"])) for e in events) for events in (found, own)]
+            tap.ok(counts[0] == counts[1] and (name == "functions_noplt" or sum(counts[1].values()) > 3000),
+                   f"{name}, pages of {page}: the calls that it has on this machine", (counts[0] - counts[1], counts[1] - counts[0]))
+            verdict = report.info()["verdict"]
+            tap.ok(verdict.startswith("complete"), f"{name}, pages of {page}: nothing lost", verdict)
+
+
+VARIANT = "float plain(float x){};\n__attribute__((aarch64_vector_pcs)) float variant(float x){};\n"
+VARIANT_LIBRARY = VARIANT.replace("{};", " { return x + 1; }")
+VARIANT_PROGRAM = VARIANT.replace("{}", "") + '#include <stdio.h>\nint main(void) { printf("%g %g\\n", plain(1), variant(2)); }\n'
+
+
+def other_conventions():
+    """Functions with another calling convention than usual are left alone."""
     place = folder()
-    status, output, report = recorded(place, [built(place)], LIBTRACE_FUNCTIONS="libc.so*:*")
-    told = json.dumps(report.info())
-    tap.ok(status == 3 and "calls of library functions are not recorded on aarch64" in told, "functions of libraries: refused with a reason", (output, told))
-    tap.ok(not [e for e in report.events() if e["kind"] == "function_call"], "functions of libraries: none is recorded")
+    for name, text, *flags in (("libvariant.so", VARIANT_LIBRARY, "-fPIC", "-shared"), ("variant", VARIANT_PROGRAM, f"-L{place}", "-lvariant", f"-Wl,-rpath,{place}")):
+        source = os.path.join(place, name + ".c")
+        with open(source, "w", encoding="utf-8") as file:
+            file.write(text)
+        subprocess.run([COMPILER, f"--sysroot={os.path.realpath(ROOT)}", "-O1", "-o", os.path.join(place, name), source, *flags], check=True)
+    status, output, report = recorded(place, [os.path.join(place, "variant")], LIBTRACE_FUNCTIONS="libvariant.so:*")
+    found = [event["function"] for event in report.events() if event["kind"] == "function_call"]
+    tap.ok((status, output, found) == (0, "2 3\n", ["plain"]), "a function with the calling convention of vectors is left alone", (status, output, found))
 
 
 def read_there():
@@ -243,4 +303,4 @@ if __name__ == "__main__":
     if lacks:
         print(f"1..0 # SKIP needs {lacks}")
         sys.exit(0)
-    main(plain, signed, pages, killed, vectors, code, nvtx, threads, simulated_device, refused, read_there, packages)
+    main(plain, signed, pages, old_processor, killed, vectors, code, stepped, nvtx, threads, simulated_device, library_functions, other_conventions, read_there, packages)

@@ -71,23 +71,31 @@ def handlers():
         once(*ran)
 
 
+def jumped(_, call, report, name, parent, __, trials):
+    held = report.total(call)
+    # In each trial one of two calls does not return; some of these have not begun.
+    tap.ok(trials <= held <= parent, f"{name}: no call is there twice", story(report, parent, held))
+
+
 def jumps():
-    for _, call, report, name, parent, child, trials in runs(("jump",)):
-        held = report.total(call)
-        # In each trial one of two calls does not return; some of these have not begun.
-        tap.ok(trials <= held <= parent, f"{name}: no call is there twice", story(report, parent, held))
+    for ran in runs(("jump",)):
+        jumped(*ran)
+
+
+def of_library(_, call, report, name, parent, child, trials):
+    root, held = min(p["id"] for p in report.processes()), [0, 0]
+    for event in report.events("--kind", "function_call"):
+        held[event["process"] != root] += event["function"] == call
+    # If the fork comes before the call begins, the child makes the call, too. A call that was left is recorded if it had begun.
+    tap.ok(held[0] + held[1] <= parent + child + trials, f"{name}: no call is there twice", story(report, (parent, child), held))
+    tap.ok(held[0] >= parent - trials, f"{name}: the parent's calls are there", story(report, (parent, child), held))
 
 
 def functions():
     """The call of a library's function, through the stub of LIBTRACE_FUNCTIONS."""
     for way, options in (("fork", {}), ("fork", FUNCTION_CHAINS), ("bare", {}), ("switch", {}), ("call", {}), ("jump", {})):
-        for _, call, report, name, parent, child, trials in run_one([way, "f_count", 0, STRIDE if options else 1], {**FUNCTIONS, **options}):
-            root, held = min(p["id"] for p in report.processes()), [0, 0]
-            for event in report.events("--kind", "function_call"):
-                held[event["process"] != root] += event["function"] == call
-            # If the fork comes before the call begins, the child makes the call, too. A call that was left is recorded if it had begun.
-            tap.ok(held[0] + held[1] <= parent + child + trials, f"{name}: no call is there twice", story(report, (parent, child), held))
-            tap.ok(held[0] >= parent - trials, f"{name}: the parent's calls are there", story(report, (parent, child), held))
+        for ran in run_one([way, "f_count", 0, STRIDE if options else 1], {**FUNCTIONS, **options}):
+            of_library(*ran)
 
 
 def stacks():

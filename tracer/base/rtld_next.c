@@ -337,7 +337,7 @@ bool rtld_has_function(const struct link_map *map, const char *name, const char 
 	if (rtld_is_vdso(map) || !object_open(&object, map))
 		return false;
 	const Elf64_Sym *symbol = object_find(&object, rtld_hash(name), name, version);
-	return symbol &&
+	return symbol && !(symbol->st_other & MACHINE_SYMBOL_VARIANT) &&
 		(ELF64_ST_TYPE(symbol->st_info) == STT_FUNC ||
 			ELF64_ST_TYPE(symbol->st_info) == STT_GNU_IFUNC);
 }

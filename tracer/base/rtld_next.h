@@ -97,8 +97,8 @@ uint64_t rtld_find_global(const char *name, uint64_t *ret_bytes);
 /* Likewise in one object, which must stay loaded meanwhile. Any thread, async-signal-safe. */
 uint64_t rtld_find_in(const struct link_map *map, const char *name, uint64_t *ret_bytes);
 
-/* Return true if the object has a function of this name and version (NULL = the default one). As
- * rtld_find_in(). */
+/* Return true if the object has a function of this name and version (NULL = the default one), with
+ * the usual calling convention. As rtld_find_in(). */
 bool rtld_has_function(const struct link_map *map, const char *name, const char *version);
 
 #endif

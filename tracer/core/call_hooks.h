@@ -13,16 +13,18 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "machine/machine.h"
+
 struct name;
 
 #define CALL_SCRATCH_WORDS 8u
-#define CALL_REGISTER_WORDS 6u /* arguments in registers */
+#define CALL_REGISTER_WORDS MACHINE_ARGUMENT_WORDS /* arguments in registers */
 
 /* A call of a function with a hook. */
 struct hooked_call {
-	uint64_t *words;     /* before: the first six arguments; after: words[0] is the result, and
-				words[1] is lost */
-	uint64_t *arguments; /* the seventh and following; the callee's, so that they may be changed
+	uint64_t *words; /* before: the arguments in registers; after: words[0] is the result, and
+			    words[1] is lost */
+	uint64_t *arguments; /* those on the stack; the callee's, so that they may be changed
 			      */
 	uint32_t count;      /* arguments that can be read */
 	bool is_recorded;    /* false = the call itself is not recorded now */

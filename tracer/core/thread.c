@@ -40,7 +40,8 @@ void thread_stack_usual_find(void)
 
 static struct lane *fast_of(const struct thread *t)
 {
-	return t->lane && clock_is_tsc && !t->shared ? t->lane : NO_LANE;
+	return t->lane && clock_is_tsc && !t->shared && machine_has_short_path() ? t->lane
+										 : NO_LANE;
 }
 
 void thread_use_lane(struct thread *t, struct lane *lane)

@@ -25,14 +25,15 @@ enum fork_state {
 /* The next record is written at lane.head modulo CHUNK_BYTES from `base`, regardless of the other
  * fields: two tasks that run on this memory at the same time write within a chunk only. */
 struct thread {
-	struct lane *lane; /* NULL = not attached */
-	char *base;        /* address of the current chunk; once set, always that of some chunk */
-	uint64_t chunk;    /* 1 + the number of the chunk; 0 = none is current */
 	uint64_t busy; /* minus the stack pointer where tracer code began to run on this thread; 0
 			  = it does not run, and a signal handler may use the lane. One store
 			  sets it: between two stores, a handler would leave its own value behind.
 			  BUSY_SLOW is added to the stack pointer where more than the lane's
-			  next record is being changed */
+			  next record is being changed. The first member, since instructions
+			  that change a word at once have no offset on aarch64 */
+	struct lane *lane;  /* NULL = not attached */
+	char *base;         /* address of the current chunk; once set, always that of some chunk */
+	uint64_t chunk;     /* 1 + the number of the chunk; 0 = none is current */
 	uint64_t entered;   /* the value that thread_try_enter() stored */
 	uint64_t published; /* lane.head as counted here: less than lane.head where another process
 			       has written to the lane; see lane_audit() */

@@ -23,10 +23,11 @@
 #include "unwind/rules.h"
 #include MACHINE_CALLING
 
-_Static_assert(offsetof(struct function_frame, number) == 64 &&
-		offsetof(struct function_frame, copied) == 80 &&
-		offsetof(struct function_frame, rbp) == 192 &&
-		offsetof(struct function_frame, traced) == 84,
+#define FRAME_WORDS (CALL_REGISTER_WORDS + 2u)
+_Static_assert(offsetof(struct function_frame, number) == FRAME_WORDS * 8 &&
+		offsetof(struct function_frame, copied) == FRAME_WORDS * 8 + 16 &&
+		offsetof(struct function_frame, traced) == FRAME_WORDS * 8 + 20 &&
+		offsetof(struct function_frame, bp) == FRAME_WORDS * 8 + 128,
 	"function_stubs.S knows these offsets");
 
 /* ---- slow paths ---- */
@@ -157,21 +158,21 @@ static inline uint32_t argument_bytes(struct function_frame *f)
 	uint32_t rule = rule_of(f);
 	uint64_t from = (uint64_t)(uintptr_t)f->arguments, end = from;
 	if (__builtin_expect(RULE_KIND(rule) == RULE_SP, 1)) {
-		end = from + RULE_CFA_BYTES(rule) - 8;
+		end = from + RULE_CFA_BYTES(rule);
 	} else if (RULE_KIND(rule) == RULE_BP) {
-		end = f->rbp + RULE_CFA_BYTES(rule) - 8;
+		end = f->bp + RULE_CFA_BYTES(rule);
 	} else if (RULE_KIND(rule) == RULE_OTHER) { /* it has aligned its stack */
 		const struct cfi_value *v = &rules_other(rule)->cfa;
-		end = (v->base == CFI_SP ? from : f->rbp) + (uint64_t)(int64_t)v->offset;
+		end = (v->base == CFI_SP ? from : f->bp) + (uint64_t)(int64_t)v->offset;
 		if (v->loaded)
 			end = *(const uint64_t *)(uintptr_t)end + (uint64_t)(int64_t)v->add;
-		end -= 8;
 	} else {
 		rule = rule_checked(f, rule);
 		if (rule == RULE_REFUSED)
 			return rule;
-		end = rule == RULE_NONE ? from : from + UNKNOWN_ARGUMENTS_BYTES;
+		return rule == RULE_NONE ? 0 : UNKNOWN_ARGUMENTS_BYTES;
 	}
+	end += (uint64_t)MACHINE_IP_FIXED; /* the return address of the caller is no argument */
 	if (end <= from)
 		return 0;
 	uint64_t bytes = end - from;
@@ -331,7 +332,8 @@ static inline __attribute__((always_inline)) uint64_t argument_bytes_usual(
 	if ((entry ^ RULES_TAG(hash)) >> RULES_PAYLOAD_BITS || (kind != RULE_SP && kind != RULE_BP))
 		return UINT64_MAX;
 	uint64_t from = (uint64_t)(uintptr_t)f->arguments;
-	uint64_t end = (kind == RULE_SP ? from : f->rbp) + RULE_CFA_BYTES((uint32_t)entry) - 8;
+	uint64_t end = (kind == RULE_SP ? from : f->bp) + RULE_CFA_BYTES((uint32_t)entry) +
+		(uint64_t)MACHINE_IP_FIXED;
 	return (end - from + 15) & ~UINT64_C(15);
 }
 
@@ -440,8 +442,8 @@ void function_leave(struct function_frame *f)
 	r->b = open->names;
 	open->recorded_at = head + sizeof(*r);
 	THREAD_BARRIER();
-	machine_owner_add(&t->published, sizeof(*r));
-	machine_owner_publish(&lane->head, sizeof(*r));
+	machine_short_add(&t->published, sizeof(*r));
+	machine_short_publish(&lane->head, sizeof(*r));
 	machine_sp_add(&t->busy);
 	open->tick = 0;
 	THREAD_BARRIER();

@@ -8,7 +8,7 @@
  * entry among the open calls in the spool, so exceptions, longjmp and fibers need no help: an entry
  * whose frame is gone is recorded as abandoned by the next call from a frame above it.
  *
- * x86-64 only, and only with glibc 2.35 or later, whose _dl_find_object() finds the module of an
+ * Only with glibc 2.35 or later, whose _dl_find_object() finds the module of an
  * address without a lock.
  */
 #ifndef TRACER_FUNCTIONS_FUNCTIONS_H
@@ -102,9 +102,9 @@ extern int (*function_find_object)(void *address, void *ret_object)
 
 /* The frame of a call, made by function_stubs.S. */
 struct function_frame {
-	uint64_t words[6]; /* rdi rsi rdx rcx r8 r9; then rax in place of rdi */
-	uint64_t rax, r10;
-	uint64_t number; /* of the function */
+	uint64_t words[CALL_REGISTER_WORDS]; /* then the result in place of the first */
+	uint64_t others[2]; /* registers that arguments of another kind may be in */
+	uint64_t number;    /* of the function */
 	uint64_t tick;
 	uint32_t copied; /* bytes of the caller's stack to copy below the frame; a multiple of 16 */
 	uint32_t traced; /* enum function_traced */
@@ -115,7 +115,7 @@ struct function_frame {
 	uint32_t level;
 	uint32_t prototype, hook; /* as in struct traced_function */
 	uint64_t scratch[CALL_SCRATCH_WORDS];
-	uint64_t rbp, return_address;
+	uint64_t bp, return_address; /* the caller's frame pointer */
 	uint64_t arguments[];
 };
 

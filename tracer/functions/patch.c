@@ -28,8 +28,6 @@
 #if MACHINE_FUNCTIONS
 #pragma weak _r_debug /* only glibc has it */
 
-#define PAGE 4096ull
-
 /* A module whose tables are being patched. */
 struct patched_module {
 	const struct link_map *map;
@@ -101,7 +99,7 @@ static bool headers_read(struct patched_module *m)
 	struct dl_object object;
 	const struct link_map *map = m->map;
 	const Elf64_Phdr *p = (const void *)(uintptr_t)getauxval(AT_PHDR);
-	uint64_t count = getauxval(AT_PHNUM);
+	uint64_t count = getauxval(AT_PHNUM), page = getauxval(AT_PAGESZ);
 	if (map != _r_debug.r_map) { /* not the program: the first segment has the ELF header */
 		if (!map->l_ld || function_find_object(map->l_ld, &object) != 0)
 			return false;
@@ -119,8 +117,8 @@ static bool headers_read(struct patched_module *m)
 			m->begin = begin < m->begin ? begin : m->begin;
 			m->end = end > m->end ? end : m->end;
 		} else if (p[i].p_type == PT_GNU_RELRO) {
-			m->relro_begin = begin & ~(PAGE - 1);
-			m->relro_end = end & ~(PAGE - 1);
+			m->relro_begin = begin & ~(page - 1);
+			m->relro_end = end & ~(page - 1);
 		}
 	}
 	return m->begin < m->end;
@@ -268,13 +266,14 @@ static bool is_between(const struct patched_module *m, const struct home *home)
 	return home->is_wanted && home->map != m->map && !(home->row && home->row == m->row);
 }
 
-/* Return the stub of a function, and create it if it is wanted and there is none. */
-static void *stub_of(uint64_t real, const char *name, const struct home *home)
+/* Return the stub of a function, and create it if it is wanted and there is none. `other`: st_other
+ * of its symbol. */
+static void *stub_of(uint64_t real, const char *name, unsigned char other, const struct home *home)
 {
 	void *stub = function_stub_known(real, name, home->map->l_name);
 	if (stub || !function_is_wanted(name, home->map->l_name))
 		return stub;
-	if (function_is_excluded(name)) {
+	if (function_is_excluded(name) || (other & MACHINE_SYMBOL_VARIANT)) {
 		function_counts.excluded++;
 		return NULL;
 	}
@@ -322,7 +321,7 @@ static void slot_patch(struct patched_module *m, const Elf64_Rela *r)
 	const struct home *home = real ? home_find(real) : NULL;
 	if (!home || !is_between(m, home))
 		return;
-	void *stub = stub_of(real, name, home);
+	void *stub = stub_of(real, name, m->symbols[number].st_other, home);
 	if (!stub)
 		return;
 	if (slot_set(m, slot, (uint64_t)(uintptr_t)stub))

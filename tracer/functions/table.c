@@ -519,9 +519,9 @@ void functions_start(void)
 	if (!function_stubs_begin || !function_find_object || !can_save_vectors() ||
 		!(rules_cache || rules_open())) {
 		refuse(is_asked ? "calls of library functions are not recorded on " MACHINE_TEXT
-				  " with this C library: they need x86-64 and glibc 2.35 or later"
+				  " with this C library: they need glibc 2.35 or later"
 				: "OpenMP of GNU's libgomp, which has no interface for tools "
-				  "(OMPT), is recorded on x86-64 with glibc 2.35 or later only");
+				  "(OMPT), is recorded with glibc 2.35 or later only");
 		return;
 	}
 	function_tables = sys_mmap_table(&place, sizeof(*function_tables));

@@ -332,8 +332,8 @@ static void task_before(struct hooked_call *call)
 	uint64_t alignment = call->words[4] > TASK_ALIGNMENT ? call->words[4] : TASK_ALIGNMENT;
 	/* libgomp does not discard a cancelled task whose data a function copies. */
 	int (*cancellation)(void) = runtime_of(call->real)->cancellation;
-	bool is_left_alone = (cancellation && cancellation()) ||
-		call->count <= CALL_REGISTER_WORDS || *call_argument(call, 6) & TASK_DETACHED;
+	bool is_left_alone = (cancellation && cancellation()) || call->count <= 6 ||
+		*call_argument(call, 6) & TASK_DETACHED;
 	struct thread *t = event_enter();
 	if (!t)
 		return;
@@ -411,7 +411,7 @@ static void work_before(enum gomp_hook hook, uint32_t kind, const struct hooked_
 		count = iterations(w[1], w[2], w[3]);
 	else if (hook == SECTIONS)
 		count = (uint32_t)w[0];
-	else if (hook == TASKLOOP && call->count > CALL_REGISTER_WORDS)
+	else if (hook == TASKLOOP && call->count > 6)
 		count = *call_argument(call, 6);
 	put(call, OMPT_BEGIN, OMP_WORKSHARE, kind, count);
 }

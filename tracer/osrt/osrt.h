@@ -177,21 +177,28 @@ __attribute__((cold, noinline)) uint64_t osrt_put_long(
 __attribute__((cold, noinline)) uint64_t osrt_put_full(
 	uint64_t tick, uint64_t word, uint64_t a, uint64_t b);
 
+/* Return own_words. */
+static inline __attribute__((always_inline)) const struct process_words *osrt_words(void)
+{
+	return machine_page(&own_pages);
+}
+
 /* Begin a call on the hot path. Return false if the slow path must begin it. Count the instructions
  * of this and of osrt_fast_end() after each change (tests/bench/instructions.sh). */
-static inline __attribute__((always_inline)) bool osrt_fast_begin(uint64_t *ret_tick, unsigned fn)
+static inline __attribute__((always_inline)) bool osrt_fast_begin(struct call *call, unsigned fn)
 {
-	if (!machine_masks_meet(&own_words.osrt_mask, &tree_gate))
+	if (!machine_masks_meet(&osrt_words()->osrt_mask, &tree_gate))
 		return false;
-	struct lane *lane = thread_self.fast;
+	call->t = machine_kept(&thread_self);
+	struct lane *lane = call->t->fast;
 	if (__builtin_expect(lane->open.sp != 0, 0))
 		return false;
-	*ret_tick = machine_counter();
+	call->tick = machine_counter();
 	/* The stack pointer is stored last, and makes the call open: a handler that runs before
 	 * that uses the entry for its own calls, and tick and kind may belong to such a call. The
 	 * stack pointer, by which the call is closed, is right. */
-	lane->open.tick = *ret_tick;
-	lane->open.kind = fn;
+	lane->open.tick = call->tick;
+	lane->open.kind = machine_number(fn);
 	THREAD_BARRIER();
 	machine_sp_store(&lane->open.sp);
 	return true;
@@ -199,10 +206,10 @@ static inline __attribute__((always_inline)) bool osrt_fast_begin(uint64_t *ret_
 
 /* End a call on the hot path; `failed`: errno has the reason. Return `a`. */
 static inline __attribute__((always_inline)) uint64_t osrt_fast_end(
-	uint64_t tick, unsigned fn, bool failed, uint64_t a, uint64_t b)
+	const struct call *call, unsigned fn, bool failed, uint64_t a, uint64_t b)
 {
-	uint64_t ticks = machine_counter() - tick;
-	struct thread *t = &thread_self;
+	uint64_t tick = call->tick, ticks = machine_counter() - tick;
+	struct thread *t = call->t;
 	struct lane *lane = t->fast;
 	if (__builtin_expect(failed, 0))
 		return osrt_end_slow(tick, ticks, fn | OSRT_FAILED, a, b);
@@ -210,14 +217,17 @@ static inline __attribute__((always_inline)) uint64_t osrt_fast_end(
 	 * for open, and in the end counts it as dropped. */
 	if (!machine_sp_clear(&lane->open.sp))
 		return osrt_end_slow(tick, ticks, fn, a, b);
-	if (ticks < own_words.osrt_threshold[fn]) {
-		osrt_count(lane, fn, tick, ticks);
+	if (ticks < osrt_words()->osrt_threshold[fn]) {
+		lane->summed = (uint32_t)tick;
+		machine_short_add(&t->counted, 1);
+		machine_short_add(&lane->sums[fn].count, 1);
+		machine_short_add(&lane->sums[fn].ticks, ticks);
 		return a;
 	}
-	if (chains_due(CHAIN_OSRT, ticks) ||
+	if (__builtin_expect(ticks >= osrt_words()->chains_ticks[CHAIN_OSRT], 0) ||
 		gil_may_be(fn, b)) /* always in a forked child: the lane is not its own */
 		return osrt_put_long(tick, fn, a, b);
-	uint64_t word = ticks << RECORD_LENGTH_SHIFT | fn;
+	uint64_t word = ticks << RECORD_LENGTH_SHIFT | machine_number(fn);
 	/* One instruction, as in thread_try_enter(). */
 	if (!machine_sp_subtract(&t->busy))
 		goto no_guard;
@@ -225,14 +235,10 @@ static inline __attribute__((always_inline)) uint64_t osrt_fast_end(
 	_Static_assert(CHUNK_BYTES == 65536, "the lower half of a word is the place in a chunk");
 	if (__builtin_expect((uint32_t)at >= t->limit, 0))
 		goto no_guard;
-	struct record *r = (struct record *)(void *)(t->base + at);
-	r->tick = tick;
-	r->word = word;
-	r->a = a;
-	r->b = b;
+	machine_store_words((uint64_t *)(void *)(t->base + at), tick, word, a, b);
 	THREAD_BARRIER();
-	machine_owner_add(&t->published, sizeof(*r));
-	machine_owner_publish(&lane->head, sizeof(*r));
+	machine_short_add(&t->published, RECORD_BYTES);
+	machine_short_publish(&lane->head, RECORD_BYTES);
 	machine_sp_add(&t->busy);
 	return a;
 no_guard:

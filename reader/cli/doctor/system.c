@@ -179,8 +179,7 @@ static bool calls_are_seen(struct finding *f, const char *what, char ret_glibc[3
 	bool is_known = answer_find(answer, "glibc", ret_glibc, 32) &&
 		sscanf(ret_glibc, "%u.%u", &major, &minor) == 2;
 	if (!FUNCTIONS_SUPPORTED)
-		finding_set(f, FINDING_NO,
-			"%s is not recorded on " MACHINE_TEXT ", but on x86-64 only", what);
+		finding_set(f, FINDING_NO, "%s is not recorded on " MACHINE_TEXT, what);
 	else if (!is_known)
 		finding_set(f, FINDING_NO, "there is no glibc here");
 	else if (major < 2 || (major == 2 && minor < 35))
