@@ -175,7 +175,7 @@ $(GEN)/libtrace.map: $(wildcard scripts/gen-libc-map common/schema/libc.def) Mak
 $(OBJ)/lib/%.o: %.c $(OBJ)/.flags | $(PB_H)
 	$(call say,CC)mkdir -p $(@D) && $(CC) $(LIB_FLAGS) -c -o $@ $<
 # Vector registers hold arguments and results of the calls that it records.
-$(addprefix $(OBJ)/lib/tracer/,functions/call.o core/drops.o): private LIB_FLAGS += -mgeneral-regs-only
+$(addprefix $(OBJ)/lib/tracer/,functions/call.o core/drops.o mpi/calls.o): private LIB_FLAGS += -mgeneral-regs-only
 $(OBJ)/lib/%.o: %.S $(OBJ)/.flags
 	$(call say,AS)mkdir -p $(@D) && $(CC) $(LIB_FLAGS) -c -o $@ $<
 $(OBJ)/prog/%.o: %.c $(OBJ)/.flags | $(PB_H) $(GEN)/reports_sql.h $(GEN)/system_calls.h

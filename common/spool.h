@@ -203,7 +203,11 @@ enum record_kind {
 				      parallel region, b = duration << 16 | kind << 8 |
 				      OPENMP_REGION row; payload struct openmp_event */
 	REC_FUNCTION_WORDS = 0xf40 /* published together with the REC_FUNCTION after it: a = name of
-				      the prototype, b = number of words; payload the words */
+				      the prototype, b = number of words; payload the words. If a
+				      source adds a record of its own, it is part of this one: b =
+				      its a << 32 | its kind << 16 | number of words; its payload
+				      after the words; its tick that of the call, its b the duration
+				      */
 };
 
 #define FUNCTION_LEVEL_MAX 255u
@@ -490,6 +494,7 @@ struct function_open {
 };
 
 #define FUNCTION_WORDS_MAX 8u /* words that are kept of one call */
+#define FUNCTION_ADDED_MAX 8u /* words of the payload of a record that is part of the call's */
 
 /* The words that are kept of a call that has begun. */
 struct function_words {

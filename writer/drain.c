@@ -4,6 +4,8 @@
  */
 #include "writer/drain.h"
 
+#include <string.h>
+
 #include "common/schema/functions.h"
 #include "writer/base/output.h"
 #include "writer/lane/segment.h"
@@ -22,6 +24,49 @@ static uint32_t unwritten_add(struct segment *s)
 	s->overhead++;
 	s->view->unwritten++;
 	return 1;
+}
+
+/* A record that is part of the record of a call's words. It is copied, since the spool may be
+ * remapped. kind 0: there is none. */
+struct part {
+	struct record record;
+	uint8_t payload[FUNCTION_ADDED_MAX * sizeof(uint64_t)];
+	uint32_t kind, bytes;
+};
+
+/* Find the part. Return false if there cannot be such a one. */
+static bool part_find(const struct segment *s, const struct record_at *at, struct part *ret_part)
+{
+	const uint64_t b = at->r->b;
+	uint32_t words_bytes = (uint16_t)b * (uint32_t)sizeof(uint64_t);
+	ret_part->kind = (uint32_t)(b >> 16 & RECORD_KIND_MASK);
+	if (at->kind != REC_FUNCTION_WORDS || !ret_part->kind) {
+		ret_part->kind = 0;
+		return true;
+	}
+	if (at->bytes < words_bytes || at->bytes - words_bytes > sizeof(ret_part->payload) ||
+		s->at + at->slots >= s->end)
+		return false;
+	const struct record call = at->r[at->slots];
+	ret_part->bytes = at->bytes - words_bytes;
+	memcpy(ret_part->payload, at->payload + words_bytes, ret_part->bytes);
+	ret_part->record = (struct record){call.tick,
+		(uint64_t)ret_part->bytes << RECORD_LENGTH_SHIFT | ret_part->kind, b >> 32,
+		call.word >> RECORD_LENGTH_SHIFT};
+	return true;
+}
+
+/* Add the rows of the part, which take no slot of their own. */
+static bool part_add(struct segment *s, const struct part *part)
+{
+	record_put *put = part->kind ? sources_record(part->kind) : NULL;
+	const struct record_at at = {.r = &part->record,
+		.payload = part->payload,
+		.kind = part->kind,
+		.bytes = part->bytes,
+		.slots = 1};
+	s->overhead -= part->kind != 0;
+	return !part->kind || (put && put(s, &at));
 }
 
 /* Add the rows of any record except a call. Return the number of slots that it takes; 0 if it
@@ -44,7 +89,12 @@ static uint32_t record_add(struct segment *s, const struct record *r, uint64_t w
 		.bytes = (uint32_t)bytes,
 		.slots = 1 + (uint32_t)((bytes + RECORD_BYTES - 1) / RECORD_BYTES)};
 	record_put *put = sources_record(kind);
+	struct part part;
+	if (!part_find(s, &at, &part))
+		return 0;
 	uint32_t slots = put ? put(s, &at) : 0;
+	if (slots && !part_add(s, &part))
+		return 0;
 	s->overhead += slots ? at.slots - 1 : 0;
 	return slots;
 }

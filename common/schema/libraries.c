@@ -14,7 +14,9 @@ const struct library library_rows[LIBRARY_ROWS] = {
 };
 
 static const struct library_call calls[] = {
-#define CALL(library, functions, arguments) {LIBRARY_##library, functions, arguments},
+#define CALL(library, functions, arguments) {LIBRARY_##library, functions, arguments, false},
+#define CALL_WHOLE(library, functions, arguments) \
+	{LIBRARY_##library, functions, arguments, true},
 #include "common/schema/libraries.def"
 };
 
@@ -28,11 +30,11 @@ static bool matches(const char *text, const char *patterns)
 	return false;
 }
 
-const char *library_arguments(enum library_row library, const char *function)
+const struct library_call *library_call_find(enum library_row library, const char *function)
 {
 	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
 		if (calls[i].library == library && matches(function, calls[i].functions))
-			return calls[i].arguments;
+			return &calls[i];
 	return NULL;
 }
 

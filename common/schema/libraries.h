@@ -5,6 +5,7 @@
 #ifndef COMMON_LIBRARIES_H
 #define COMMON_LIBRARIES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -24,6 +25,7 @@ struct library {
 struct library_call {
 	enum library_row library;
 	const char *functions, *arguments;
+	bool is_whole; /* the functions have no other argument on the stack */
 };
 
 extern const struct library library_rows[LIBRARY_ROWS] __attribute__((visibility("hidden")));
@@ -42,9 +44,8 @@ static inline const char *library_pattern_next(const char *end)
 	return *end ? end + 1 : NULL;
 }
 
-/* Return the arguments to keep of a function of the library; NULL = none. Any thread,
- * async-signal-safe. */
-const char *library_arguments(enum library_row library, const char *function);
+/* Return the row of a function of the library; NULL = none. Any thread, async-signal-safe. */
+const struct library_call *library_call_find(enum library_row library, const char *function);
 
 /* Return 1 + the argument that has the name of the function that this function looks up; 0 = it
  * looks up none. Any thread, async-signal-safe. */

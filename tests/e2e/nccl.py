@@ -2,6 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """NCCL's profiler plug-in interface (-t nccl): a stand-in for NCCL that reports events in the documented order, without and with a user's plug-in."""
 import collections
+import csv
+import io
+import json
 import os
 import re
 import signal
@@ -10,6 +13,8 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import _page  # noqa: E402
+from libwire import fields, one  # noqa: E402
 from lib import LIBRARY, SRC, Report, app, clean_env, folder, main, receipts_agree, run, tap, trace  # noqa: E402
 
 LOADER = app("nccl_loader")
@@ -66,6 +71,43 @@ def versions():
     with sqlite3.connect(database) as db:
         rows = db.execute("SELECT sequence, count(*) FROM LIBTRACE_NCCL WHERE kind = 3 AND parent > 0 GROUP BY sequence ORDER BY 1").fetchall()
     tap.ok(rows == [(7, 1), (8, 1)], "SQL has them", str(rows))
+
+
+TITLES = {COLL: "NCCL: Collective", P2P: "NCCL: Message", OPERATION: "NCCL: Network Operation", STEP: "NCCL: Network Step", KERNEL: "NCCL: Kernel Channel"}
+
+
+def shown():
+    """The events in timelines, on a track of each kind, in the HTML page, and in a statistic."""
+    report, _ = record("5", options=("--nccl-steps", "true"))
+    events = report.events("--kind", "nccl")
+    place = folder()
+    chrome, perfetto, page = (os.path.join(place, name) for name in ("r.json", "r.perfetto", "r.html"))
+    trace("export", "-t", "chrome", "-o", chrome, report.path)
+    with open(chrome, encoding="utf-8") as file:
+        items = json.load(file)["traceEvents"]
+    tracks = {(i["pid"], i["tid"]): i["args"]["name"] for i in items if i["name"] == "thread_name"}
+    have = sorted((tracks[i["pid"], i["tid"]].split(" (")[0], i["name"], round(i["dur"] * 1000)) for i in items if i.get("cat") == "nccl")
+    wanted = sorted((TITLES[e["kind"]], e["name"], e["duration_ns"]) for e in events)
+    tap.ok(len(wanted) == 13 and have == wanted, "chrome: each event is a slice of its kind's track", f"{have}\n{wanted}")
+    trace("export", "-t", "perfetto", "-o", perfetto, report.path)
+    with open(perfetto, "rb") as file:
+        packets = [fields(packet) for packet in fields(file.read())[1]]
+    names = [one(fields(one(packet, 60)), 2) for packet in packets if 60 in packet]
+    begun = [packet for packet in packets if 11 in packet and one(fields(one(packet, 11)), 9) == 1]
+    tap.ok(len(begun) >= len(events) and all(title.encode() in b"\n".join(name for name in names if name) for title in TITLES.values()), "perfetto: likewise",
+           f"{names} {len(begun)}")
+    timeline = _page.write(page, report.path).reports[0]["timeline"]
+    kinds_of = sorted(track[5] for track in timeline["tracks"] if track[3] == "nccl")
+    texts = collections.Counter(text for _, kind, text, detail in timeline["names"] if kind == "nccl" and "communicator 0xabcd" in detail)
+    tap.ok(kinds_of == sorted(TITLES) and set(texts) == {e["name"] for e in events}, "the page: a track for each kind, with the events' names", f"{timeline['tracks']} {texts}")
+    rows = list(csv.DictReader(io.StringIO(trace("stats", "-r", "nccl_event_sum", "-f", "csv", report.path).out.decode())))
+    have = sorted((row["Name"], row["Algorithm"], row["Protocol"], int(row["Count"]), int(row["Total Time (ns)"]), row["Communicator"]) for row in rows)
+    sums = collections.defaultdict(lambda: [0, 0])
+    for e in events:
+        group = sums[e["name"], e["algorithm"] or "", e["protocol"] or ""]
+        group[0] += 1
+        group[1] += e["duration_ns"]
+    tap.ok(have == sorted((*key, *group, "0xabcd") for key, group in sums.items()), "stats nccl_event_sum sums them up, by what NCCL chose", f"{have} {dict(sums)}")
 
 
 def ends():
@@ -181,4 +223,4 @@ def real():
     tap.ok(result.status == 0 and result.out == b"".join(b"%d libtrace\n" % number for number in range(1, 8)), "NCCL itself finds our versions of the interface", str(result))
 
 
-main(versions, ends, limits, users_plugin, users_static_plugin, real)
+main(versions, shown, ends, limits, users_plugin, users_static_plugin, real)

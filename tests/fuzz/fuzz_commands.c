@@ -60,6 +60,7 @@ static const struct line {
 	{CMD_stats, {"-r", "cuda_memory_sum,cuda_memory_live:at=oom,cuda_memory_fail", IN}},
 	{CMD_stats, {"-r", "cuda_graph_node_sum,cuda_kern_occupancy", IN}},
 	{CMD_stats, {"-r", "mpi_event_sum,mpi_event_trace,mpi_msg_size_sum,mpi_late_sum", IN}},
+	{CMD_stats, {"-r", "nccl_event_sum,openacc_sum,openmp_sum", IN}},
 	{CMD_stats,
 		{"-r", "opencl_sum,opencl_kernel_sum,opencl_command_sum,opencl_command_trace", IN}},
 	{CMD_stats, {"-r", "nvtx_gpu_proj_trace,nvtx_kern_sum,ncu_metric_sum", "-f", "csv", IN}},

@@ -38,6 +38,19 @@ struct hooked_call {
 	uint64_t code;              /* its return address */
 };
 
+/* The payload of a further record of the kind `kind` with a = `value`, in `words` scratch words. */
+#define CALL_ADDED(kind, value, words) \
+	((uint64_t)(value) << 32 | (uint64_t)(kind) << 16 | (uint64_t)(words))
+
+/* A call that is recorded and has ended. */
+struct ended_call {
+	uint64_t result, begin_tick;
+	const uint64_t *kept; /* and the others as in struct hooked_call */
+	uint64_t *scratch;
+	uint32_t kept_count;
+};
+#define CALL_AFTER UINT64_MAX
+
 /* Return argument number `index`, from 0; it must be less than count. */
 static inline uint64_t *call_argument(const struct hooked_call *call, uint32_t index)
 {
@@ -66,6 +79,11 @@ struct call_hooks {
 	 * a call that ends by an exception or longjmp. Not yet busy. */
 	void (*before)(uint32_t hook, struct hooked_call *call);
 	void (*after)(uint32_t hook, struct hooked_call *call);
+	/* Called after a call that is recorded and whose arguments are kept, if not NULL. Return
+	 * CALL_ADDED() to make a record of the source's own a part of that of the call, which is
+	 * cheaper than a record of its own, 0 for nothing, CALL_AFTER to call after(). For sources
+	 * that are is_plain. */
+	uint64_t (*end)(uint32_t hook, const struct ended_call *call);
 	/* No function with a hook has an argument or result in a vector or x87 register, so that
 	 * these need not be saved. */
 	bool is_plain;

@@ -67,20 +67,24 @@ static __attribute__((noinline, cold)) uint64_t slow_saved(
 /* What a slow path needs: 4.6 KiB were measured. Callchains look for their own room. */
 #define SLOW_STACK_BYTES 6144u
 
-/*
- * Return true if the stack has `bytes` more. The end of an alternate signal stack is asked of the
- * kernel; of another stack of the program, it is not known.
- */
-static __attribute__((noinline, cold)) bool stack_has(const struct thread *t, uint64_t bytes)
+/* stack_has() on a stack that is not the thread's own. The end of an alternate signal stack is asked
+ * of the kernel; of another stack of the program, it is not known. */
+static __attribute__((noinline, cold)) bool other_stack_has(uint64_t sp, uint64_t bytes)
 {
 	stack_t stack = {.ss_flags = 0};
-	uint64_t sp = (uint64_t)(uintptr_t)__builtin_frame_address(0);
-	if (sp - t->stack_low < t->stack_high - t->stack_low)
-		return sp - t->stack_low >= bytes;
 	if (session.restricted || SYS2(SYS_sigaltstack, 0, &stack) != 0 ||
 		!(stack.ss_flags & SS_ONSTACK))
 		return true;
 	return sp - (uint64_t)(uintptr_t)stack.ss_sp >= bytes;
+}
+
+/* Return true if the stack has `bytes` more. */
+static inline bool stack_has(const struct thread *t, uint64_t bytes)
+{
+	uint64_t sp = (uint64_t)(uintptr_t)__builtin_frame_address(0), left = sp - t->stack_low;
+	return __builtin_expect(left < t->stack_high - t->stack_low, 1)
+		? left >= bytes
+		: other_stack_has(sp, bytes);
 }
 
 /* Leave the end of a call unrecorded, and take its entry away. */
@@ -113,7 +117,7 @@ static __attribute__((noinline, cold)) uint64_t slow(
 }
 
 /* Call the hook before the call (end_tick 0), or after it. */
-static void hook_run(struct function_frame *f, uint64_t end_tick)
+static inline void hook_run(struct function_frame *f, uint64_t end_tick)
 {
 	uint32_t source = FUNCTION_HOOK_NUMBER(f->hook) / CALL_HOOK_NUMBERS;
 	if (!call_hooks[source]->is_plain)
@@ -302,7 +306,9 @@ static __attribute__((noinline)) uint64_t enter_full(struct function_frame *f)
 		stack = function_stack_of(lane);
 		names = names_at_hand(function);
 	}
-	uint32_t copied = argument_bytes(f);
+	uint32_t copied = function->copied;
+	if (copied == COPIED_BY_FRAME)
+		copied = argument_bytes(f);
 	if (__builtin_expect(copied > COPIED_USUAL, 0) && !may_copy(t, copied)) {
 		session_count_drop(DROP_NO_LANE);
 		return function->real;
@@ -374,15 +380,37 @@ uint64_t function_enter(struct function_frame *f)
 
 /* ---- end ---- */
 
-/* End any call. It reads the clock again, a few nanoseconds after function_leave(). */
+/* Call the hook of a call that is recorded and keeps words. Return CALL_AFTER if it is called in the
+ * usual way. */
+static inline uint64_t hook_end(struct function_frame *f, const struct function_words *words)
+{
+	uint32_t hook = FUNCTION_HOOK_NUMBER(f->hook);
+	const struct call_hooks *hooks = call_hooks[hook / CALL_HOOK_NUMBERS];
+	if (!hooks->end || !words->prototype || !own_words.alive ||
+		!stack_has(&thread_self, SLOW_STACK_BYTES))
+		return CALL_AFTER;
+	const struct ended_call call = {f->words[0], f->tick, words->word, f->scratch,
+		words_count(words)};
+	return hooks->end(hook % CALL_HOOK_NUMBERS, &call);
+}
+
+/* End any call: the only path for those with a hook or words. After the short path it reads the clock
+ * again, a few nanoseconds later. */
 static __attribute__((noinline)) void leave_full(struct function_frame *f)
 {
 	uint64_t ticks = ticks_now(f) - f->tick, level = f->level;
 	struct thread *t = &thread_self;
 	struct lane *lane = t->fast;
 	struct function_open *open = f->open;
-	if (__builtin_expect(f->hook, 0)) {
-		hook_run(f, f->tick + ticks);
+	const struct function_words *words =
+		f->traced == TRACED && open ? words_of(f->stack, open) : NULL;
+	f->added = 0;
+	if (f->hook) {
+		uint64_t added = words ? hook_end(f, words) : CALL_AFTER;
+		if (added != CALL_AFTER)
+			f->added = added;
+		else
+			hook_run(f, f->tick + ticks);
 		if (f->traced == TRACED_BY_HOOK)
 			return;
 	}
@@ -394,8 +422,8 @@ static __attribute__((noinline)) void leave_full(struct function_frame *f)
 		slow(SLOW_LEAVE, f, ticks);
 		return;
 	}
-	const struct function_words *words = words_of(f->stack, open);
-	uint32_t slots = words_slots(words) + 1;
+	const struct words_size size = words_size_of(words, f);
+	uint32_t slots = size.slots + 1;
 	/* Tested within the guard: a handler may have forked before. */
 	struct record *r = t->lane ? lane_room_at_hand(t, slots) : NULL;
 	if (__builtin_expect(!r, 0)) {
@@ -403,7 +431,7 @@ static __attribute__((noinline)) void leave_full(struct function_frame *f)
 		slow(SLOW_LEAVE, f, ticks);
 		return;
 	}
-	r = words_fill(r, words, f->tick);
+	r = words_fill(r, &size, words, f, f->tick);
 	r->tick = f->tick;
 	r->word = ticks << RECORD_LENGTH_SHIFT | (REC_FUNCTION + level);
 	r->a = f->words[0];
@@ -419,11 +447,15 @@ static __attribute__((noinline)) void leave_full(struct function_frame *f)
 /* The short path, likewise. */
 void function_leave(struct function_frame *f)
 {
+	if (f->hook || f->prototype) {
+		leave_full(f);
+		return;
+	}
 	uint64_t tick = f->tick, ticks = machine_counter() - tick, level = f->level;
 	struct thread *t = &thread_self;
 	struct lane *lane = t->fast;
 	struct function_open *open = f->open;
-	if (f->hook || f->prototype || !own_words.alive || lane != f->lane ||
+	if (!own_words.alive || lane != f->lane ||
 		f->epoch != names_epoch || level > FUNCTION_LEVEL_MAX || open->tick != tick ||
 		!open->names || f->stack->depth != level + 1 || chains_due(CHAIN_FUNCTION, ticks)) {
 		leave_full(f);

@@ -36,6 +36,7 @@ struct link_map; /* declared in <link.h> */
 #define FUNCTION_PATTERNS_BYTES 16384u
 #define FUNCTION_ARGUMENTS_BYTES_MAX 4096u /* of a call, on the stack */
 
+#define COPIED_BY_FRAME UINT16_MAX
 #define FUNCTION_PROTOTYPES_MAX 512u
 #define FUNCTION_TAKEN_BITS (1u << 18)
 
@@ -56,6 +57,8 @@ struct traced_function {
 	uint32_t epoch;     /* 0 = `names` is not known yet */
 	uint32_t prototype; /* index in `prototypes`; 0 = no word is kept */
 	uint32_t hook;      /* FUNCTION_HOOK(), and the flags above; 0 = none */
+	uint16_t copied;    /* bytes of its arguments on the stack, a multiple of 16;
+			       COPIED_BY_FRAME = as many as the caller's frame has */
 	bool is_given;      /* a lookup gave the program the address of the stub */
 };
 
@@ -64,6 +67,7 @@ struct kept_words {
 	const char *text, *end;
 	struct name *name;       /* NULL until a function has it */
 	uint8_t count, readable; /* readable: arguments up to the last one that is kept */
+	bool is_whole;           /* the function has no further arguments on the stack */
 	struct kept_word {
 		uint8_t index, slot; /* among the arguments; in the frame, in words */
 		uint64_t mask, sign; /* of word_value() */
@@ -103,8 +107,11 @@ extern int (*function_find_object)(void *address, void *ret_object)
 /* The frame of a call, made by function_stubs.S. */
 struct function_frame {
 	uint64_t words[CALL_REGISTER_WORDS]; /* then the result in place of the first */
-	uint64_t others[2]; /* registers that arguments of another kind may be in */
-	uint64_t number;    /* of the function */
+	union {
+		uint64_t others[2]; /* registers that arguments of another kind may be in */
+		uint64_t added;     /* after the call: CALL_ADDED(), 0 = nothing */
+	};
+	uint64_t number; /* of the function */
 	uint64_t tick;
 	uint32_t copied; /* bytes of the caller's stack to copy below the frame; a multiple of 16 */
 	uint32_t traced; /* enum function_traced */
@@ -182,7 +189,7 @@ void functions_patch_module_at(const void *address);
 uint64_t function_enter(struct function_frame *f) __attribute__((visibility("hidden")));
 void function_leave(struct function_frame *f) __attribute__((visibility("hidden")));
 
-/* Call the hook of a call before or after it; `end_tick` 0 = before. */
+/* Call the hook of a call before or after it; `end_tick` 0 = before. Uses all registers. */
 void function_hook_slow(struct function_frame *f, uint64_t end_tick);
 
 /* The slow paths of both, which may use all registers, since these are saved around them.
@@ -208,9 +215,10 @@ static inline struct function_stack *function_stack_of(const struct lane *lane)
 	return function_tables->stacks[lane->index % SPOOL_LANES_MAX];
 }
 
-/* Record a call that has ended, or was left. `open` is its entry or NULL. Owning thread, not yet
- * busy. */
-void function_put(struct thread *t, const struct record *record, struct function_open *open);
+/* Record a call that has ended, or was left. `open` is its entry or NULL, `f` its frame, or NULL if
+ * that is gone. Owning thread, not yet busy. */
+void function_put(struct thread *t, const struct record *record, struct function_open *open,
+	const struct function_frame *f);
 
 /* Return the names of a record for a function, and write them, and that of its prototype, to the
  * spool. thread.busy set. */

@@ -19,27 +19,32 @@
 #include "tracer/session/spare.h"
 
 /* Publish the record, and those of its chain and its words. */
-static void put_within(struct thread *t, const struct record *record, struct function_open *open)
+static void put_within(struct thread *t, const struct record *record, struct function_open *open,
+	const struct function_frame *f)
 {
 	uint64_t ticks = record->word >> RECORD_LENGTH_SHIFT;
 	const struct function_stack *stack = function_stack_of(t->lane);
 	if (open && (!stack || open - stack->open >= FUNCTION_STACK_MAX || open < stack->open))
 		return; /* forked meanwhile: the call is the parent's */
 	const struct function_words *words = open ? words_of(stack, open) : NULL;
-	unsigned slots = words_slots(words) + 1;
+	const struct words_size size = words_size_of(words, f);
+	unsigned slots = size.slots + 1;
+	if (!words)
+		added_drop(f);
 	bool left = record->word >> RECORD_FLAGS_SHIFT & 15; /* the thread is elsewhere now */
 	struct record *r = !left && chains_due(CHAIN_FUNCTION, ticks)
 		? chains_room(t, record->tick, &slots)
 		: lane_room(t, slots);
 	if (!r || gate_is_wiped()) /* forked meanwhile: the call is the parent's */
 		return;
-	*words_fill(r, words, record->tick) = *record;
+	*words_fill(r, &size, words, f, record->tick) = *record;
 	if (open)
 		open->recorded_at = t->lane->head + (uint64_t)slots * RECORD_BYTES;
 	lane_publish(t, slots);
 }
 
-void function_put(struct thread *t, const struct record *record, struct function_open *open)
+void function_put(struct thread *t, const struct record *record, struct function_open *open,
+	const struct function_frame *f)
 {
 	uint64_t sp = (uint64_t)(uintptr_t)MACHINE_FRAME();
 	thread_mend_guard(t);
@@ -47,11 +52,12 @@ void function_put(struct thread *t, const struct record *record, struct function
 		return;
 	if (thread_try_enter(t)) {
 		if (t->lane)
-			put_within(t, record, open);
+			put_within(t, record, open, f);
 		thread_give(t);
 		return;
 	}
 	thread_look_for_stray(t);
+	added_drop(f);
 	if (thread_same_stack(t, sp, thread_busy_at(t)) || thread_on_signal_stack() ||
 		!spare_put(t, record))
 		lane_put_nested(t, record);
@@ -75,7 +81,7 @@ static bool leave(
 	record.word = (clock_ticks() - record.tick) << RECORD_LENGTH_SHIFT |
 		(uint64_t)flag << RECORD_FLAGS_SHIFT |
 		(REC_FUNCTION + (level < FUNCTION_LEVEL_MAX ? level : FUNCTION_LEVEL_MAX));
-	function_put(t, &record, open);
+	function_put(t, &record, open, NULL);
 	if (!own_words.alive || epoch != names_epoch)
 		return false;
 	open->tick = 0;

@@ -93,8 +93,10 @@ void function_leave_slow(struct function_frame *f, uint64_t ticks)
 	/* The parent records a call that began before a fork. */
 	if (!own_words.alive || !session.spool || f->epoch != names_epoch)
 		return;
-	if (open && (open->tick != tick || open->sp != sp))
-		return;                  /* it has been taken for left, and was recorded */
+	if (open && (open->tick != tick || open->sp != sp)) {
+		added_drop(f); /* the call has been taken for left, and was recorded */
+		return;
+	}
 	bool moved = f->lane != t->lane; /* a fiber that another thread has continued */
 	uint64_t names = open ? open->names : 0;
 	if (!names) {
@@ -111,7 +113,7 @@ void function_leave_slow(struct function_frame *f, uint64_t ticks)
 	uint32_t level = f->level < FUNCTION_LEVEL_MAX ? f->level : FUNCTION_LEVEL_MAX;
 	struct record record = {
 		f->tick, ticks << RECORD_LENGTH_SHIFT | (REC_FUNCTION + level), f->words[0], names};
-	function_put(t, &record, moved ? NULL : open);
+	function_put(t, &record, moved ? NULL : open, f);
 	if (moved || !own_words.alive || f->epoch != names_epoch) /* forked meanwhile */
 		return;
 	if (open)

@@ -171,8 +171,9 @@ static void word_add(struct kept_words *kept, uint32_t i, const struct prototype
 }
 
 /* Return the index of the prototype from `text` to `end`, both of which stay valid; add it if it is
- * new. Return 0 if it cannot be read, or there is no room for it. */
-static uint32_t prototype_find(const char *text, const char *end)
+ * new. Return 0 if it cannot be read, or there is no room for it. `is_whole`: the function has no
+ * further arguments on the stack. */
+static uint32_t prototype_find(const char *text, const char *end, bool is_whole)
 {
 	struct function_tables *f = function_tables;
 	struct prototype read;
@@ -183,7 +184,10 @@ static uint32_t prototype_find(const char *text, const char *end)
 	if (f->prototype_count == FUNCTION_PROTOTYPES_MAX || !prototype_read(text, end, &read))
 		return 0;
 	struct kept_words *kept = &f->prototypes[f->prototype_count];
-	*kept = (struct kept_words){.text = text, .end = end, .count = (uint8_t)read.count};
+	*kept = (struct kept_words){.text = text,
+		.end = end,
+		.count = (uint8_t)read.count,
+		.is_whole = is_whole};
 	for (uint32_t i = 0; i < read.count; i++)
 		word_add(kept, i, &read.words[i]);
 	return f->prototype_count++;
@@ -202,7 +206,8 @@ static bool pattern_read(const char *s, const char *end)
 		return false;
 	uint32_t prototype = 0;
 	if (function_end < end) {
-		prototype = end[-1] == ')' ? prototype_find(function_end + 1, end - 1) : 0;
+		prototype = end[-1] == ')' ? prototype_find(function_end + 1, end - 1, false)
+					     : 0;
 		if (!prototype)
 			return false;
 	}
@@ -291,10 +296,12 @@ static uint32_t prototype_of(const char *name, const char *library)
 		if ((!p->prototype && !p->row) || !text_matches(base, p->library, p->library_end) ||
 			!text_matches(name, p->function, p->function_end))
 			continue;
-		const char *text = p->row && p->row != FUNCTION_HOOK_ROW
-			? library_arguments(p->row - 1, name)
+		const struct library_call *call = p->row && p->row != FUNCTION_HOOK_ROW
+			? library_call_find(p->row - 1, name)
 			: NULL;
-		return text ? prototype_find(text, text_end(text)) : p->prototype;
+		return call ? prototype_find(
+				      call->arguments, text_end(call->arguments), call->is_whole)
+			    : p->prototype;
 	}
 	return 0;
 }
@@ -371,6 +378,15 @@ static uint32_t prototype_name(uint32_t prototype)
 	return kept->name ? prototype : 0;
 }
 
+/* Return traced_function.copied of a function with this prototype. */
+static uint16_t copied_of(uint32_t prototype)
+{
+	const struct kept_words *kept = &function_tables->prototypes[prototype];
+	uint32_t words =
+		kept->readable > CALL_REGISTER_WORDS ? kept->readable - CALL_REGISTER_WORDS : 0;
+	return prototype && kept->is_whole ? (uint16_t)((words + 1) / 2 * 16) : COPIED_BY_FRAME;
+}
+
 /* Return the hook of a function, and prepare it; 0 = it has none. */
 static uint32_t hook_of(uint64_t real, const char *name, const char *library)
 {
@@ -401,9 +417,11 @@ static void *stub_make(uint64_t real, const char *name, const char *library, uin
 	struct name *text = number < FUNCTIONS_MAX ? name_make(name, library) : NULL;
 	if (!text || !text->domain)
 		return NULL;
+	uint32_t prototype = prototype_of(name, library);
 	f->functions[number] = (struct traced_function){.real = real,
 		.name = text,
-		.prototype = prototype_name(prototype_of(name, library)),
+		.prototype = prototype_name(prototype),
+		.copied = copied_of(prototype),
 		.hook = hook};
 	function_counts.functions++;
 	__atomic_store_n(place, (uint16_t)(number + 1), __ATOMIC_RELEASE);

@@ -29,10 +29,9 @@ static inline void words_keep(struct function_words *words, const struct functio
 	if (__builtin_expect(readable < kept->readable, 0))
 		for (count = 0; kept->words[count].index < readable;)
 			count++;
-	for (uint32_t i = 0; i < count; i++) {
-		const struct kept_word *w = &kept->words[i];
-		words->word[i] = word_value(frame[w->slot], w->mask, w->sign);
-	}
+	uint64_t *to = words->word;
+	for (const struct kept_word *w = kept->words, *end = w + count; w < end; w++)
+		*to++ = word_value(frame[w->slot], w->mask, w->sign);
 	words->count = count;
 	words->prototype = kept->name ? kept->name->ref : 0;
 }
@@ -42,29 +41,67 @@ static inline uint32_t words_count(const struct function_words *words)
 	return words->count < FUNCTION_WORDS_MAX ? words->count : FUNCTION_WORDS_MAX;
 }
 
-/* Return the number of slots of the record of the words; 0 = no word is kept. */
-static inline uint32_t words_slots(const struct function_words *words)
+/* Return the number of words that the hook of the call has added. */
+static inline uint32_t added_count(const struct function_frame *f)
 {
-	if (!words || !words->prototype)
-		return 0;
-	return 1 + (words_count(words) * 8 + RECORD_BYTES - 1) / RECORD_BYTES;
+	return f ? (uint16_t)f->added : 0;
 }
 
-/* Fill the record of the words, of words_slots() slots. Return the record after it. */
-static inline struct record *words_fill(
-	struct record *r, const struct function_words *words, uint64_t tick)
+/* Count what the hook has added as dropped, since the call's record has no words. */
+static inline void added_drop(const struct function_frame *f)
 {
-	uint32_t slots = words_slots(words), count = slots ? words_count(words) : 0;
-	if (!slots)
+	if (__builtin_expect(added_count(f) != 0, 0))
+		session_count_drop(DROP_NO_LANE);
+}
+
+/* What the record of the words of a call has, read once: the stores of the record could change it. */
+struct words_size {
+	uint32_t prototype; /* 0 = there is no record */
+	uint32_t count, added;
+	uint32_t slots;
+};
+
+static inline struct words_size words_size_of(
+	const struct function_words *words, const struct function_frame *f)
+{
+	if (!words || !words->prototype)
+		return (struct words_size){0};
+	uint32_t count = words_count(words), added = added_count(f);
+	uint32_t bytes = (count + added) * (uint32_t)sizeof(uint64_t);
+	return (struct words_size){
+		words->prototype, count, added, 1 + (bytes + RECORD_BYTES - 1) / RECORD_BYTES};
+}
+
+/* Copy at least `count` of at most 8 words, and up to three more, which nobody reads: the record of
+ * the call is written there later, or nothing. */
+static inline void words_copy(
+	uint64_t *restrict to, const uint64_t *restrict from, uint32_t count)
+{
+	for (const uint64_t *end = from + count; from < end; from += 4, to += 4) {
+		to[0] = from[0];
+		to[1] = from[1];
+		to[2] = from[2];
+		to[3] = from[3];
+	}
+}
+
+/* Fill the record of the words, of size->slots slots. Return the record after it, which is filled
+ * next. */
+static inline struct record *words_fill(struct record *r, const struct words_size *size,
+	const struct function_words *words, const struct function_frame *f, uint64_t tick)
+{
+	if (!size->slots)
 		return r;
 	uint64_t *payload = (uint64_t *)(void *)(r + 1);
+	uint64_t bytes = (uint64_t)(size->count + size->added) * sizeof(uint64_t);
+	words_copy(payload, words->word, size->count);
+	if (size->added)
+		words_copy(payload + size->count, f->scratch, size->added);
 	r->tick = tick;
-	r->word = (uint64_t)count * 8 << RECORD_LENGTH_SHIFT | REC_FUNCTION_WORDS;
-	r->a = words->prototype;
-	r->b = count;
-	for (uint32_t i = 0; i < count; i++)
-		payload[i] = words->word[i];
-	return r + slots;
+	r->word = bytes << RECORD_LENGTH_SHIFT | REC_FUNCTION_WORDS;
+	r->a = size->prototype;
+	r->b = size->count | (size->added ? f->added - size->added : 0);
+	return r + size->slots;
 }
 
 #endif

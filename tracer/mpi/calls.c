@@ -4,6 +4,8 @@
  */
 #include "tracer/mpi/mpi.h"
 
+#include <stddef.h>
+
 #include "common/schema/prototype.h"
 #include "common/sys.h"
 #include "common/text.h"
@@ -23,9 +25,11 @@ enum hook_class {
 	CLASS_P2P = MPI_P2P,
 	CLASS_COLLECTIVE,
 	CLASS_WAIT,
+	CLASS_INIT,
 	CLASS_OTHER,
 	CLASS_ONE_SIDED,
 	CLASS_COMM,
+	CLASS_TYPE,
 	CLASS_FREE
 };
 
@@ -74,16 +78,12 @@ struct hook_state {
 	struct name *name;    /* NULL until the first call */
 	uint8_t place[ROLES]; /* 1 + index among the words that are kept; 0 = it has none */
 	uint8_t status;       /* index of the argument */
+	uint8_t words;        /* that are kept */
 	bool is_read;
 };
 
-#define TYPES_MAX 256u
-#define TYPE_BYTES_BITS 16
-
 struct state {
 	struct hook_state hooks[1 + HOOKS];
-	/* Sizes of predefined types, by a hash: handle << TYPE_BYTES_BITS | bytes. */
-	uint64_t types[TYPES_MAX];
 	uint64_t *requests[SPOOL_LANES_MAX]; /* of each lane; NULL = none */
 };
 static struct state *state;
@@ -105,7 +105,8 @@ static uint32_t role_find(const struct prototype_word *word)
 static void hook_read(uint32_t hook)
 {
 	struct hook_state *h = &state->hooks[hook];
-	const char *text = library_arguments(LIBRARY_mpi, rows[hook - 1].name);
+	const struct library_call *call = library_call_find(LIBRARY_mpi, rows[hook - 1].name);
+	const char *text = call ? call->arguments : NULL;
 	struct prototype p = {0};
 	if (h->is_read || (text && !prototype_read(text, text + text_length(text), &p)))
 		return;
@@ -116,6 +117,7 @@ static void hook_read(uint32_t hook)
 		if (role == ROLE_STATUS)
 			h->status = p.words[i].index;
 	}
+	h->words = (uint8_t)p.count;
 	h->is_read = true;
 }
 
@@ -132,7 +134,10 @@ static uint32_t hook_find(const char *name)
 
 /* A call that has ended, and its arguments. */
 struct ended {
-	const struct hooked_call *call;
+	const uint64_t *kept;
+	uint64_t *scratch;
+	uint64_t begin_tick, end_tick; /* end_tick 0: its row is part of the call's record */
+	uint64_t added;                /* what end() returns */
 	const struct hook_state *hook;
 	enum mpi_rule rule;
 	struct mpi_call out;
@@ -140,13 +145,13 @@ struct ended {
 
 static bool has(const struct ended *e, enum mpi_role role)
 {
-	return e->hook->place[role] && e->hook->place[role] <= e->call->kept_count;
+	return e->hook->place[role];
 }
 
 /* Return the argument; 0 = it has none. */
 static uint64_t word(const struct ended *e, enum mpi_role role)
 {
-	return has(e, role) ? e->call->kept[e->hook->place[role] - 1] : 0;
+	return has(e, role) ? e->kept[e->hook->place[role] - 1] : 0;
 }
 
 static int32_t number(const struct ended *e, enum mpi_role role)
@@ -182,36 +187,51 @@ static uint32_t name_of(uint32_t hook)
 	return __builtin_expect(is_written, 1) ? name->ref : name_first(hook);
 }
 
+/* Clear all but the name. */
+static inline void out_clear(struct mpi_call *out)
+{
+	out->comm = out->request = 0;
+	out->size = out->received = -1;
+	out->tag = out->peer = out->root = -1;
+}
+
 static void call_record(const struct ended *e, enum mpi_class class)
 {
-	const struct hooked_call *call = e->call;
-	mpi_call_record(call->begin_tick, call->end_tick - call->begin_tick, class, &e->out);
+	mpi_call_record(e->begin_tick, e->end_tick - e->begin_tick, class, &e->out);
+}
+
+static uint64_t pair(uint32_t low, int32_t high)
+{
+	return (uint64_t)(uint32_t)high << 32 | low;
+}
+
+/* Record the only row of a call: as part of the call's own record if it has one. */
+static void call_end(struct ended *e, enum mpi_class class)
+{
+	const struct mpi_call *out = &e->out;
+	uint64_t *to = e->scratch;
+	if (e->end_tick) {
+		call_record(e, class);
+		return;
+	}
+	/* In whole words, which are then copied without waiting for narrower stores. */
+	_Static_assert(sizeof(*out) == 48 && offsetof(struct mpi_call, name) == 32, "its layout");
+	to[0] = out->comm;
+	to[1] = out->request;
+	to[2] = (uint64_t)out->size;
+	to[3] = (uint64_t)out->received;
+	to[4] = pair(out->name, out->tag);
+	to[5] = pair((uint32_t)out->peer, out->root);
+	e->added = CALL_ADDED(REC_MPI_CALL, class, 6);
 }
 
 /* ---- sizes ---- */
-
-/* Return the size of a type; -1 = unknown. */
-static int64_t type_bytes(uint64_t type)
-{
-	uint64_t *place = &state->types[(uint32_t)(type * UINT64_C(0x9e3779b97f4a7c15) >> 56)];
-	uint64_t known = __atomic_load_n(place, __ATOMIC_RELAXED);
-	int bytes = 0;
-	if (known >> TYPE_BYTES_BITS == type)
-		return known & ((1u << TYPE_BYTES_BITS) - 1);
-	if (type == mpi_library.null_type || mpi_library.type_size(type, &bytes))
-		return -1;
-	if (bytes >= 0 && bytes < 1 << TYPE_BYTES_BITS && !(type >> (64 - TYPE_BYTES_BITS)) &&
-		mpi_type_is_predefined(type))
-		__atomic_store_n(
-			place, type << TYPE_BYTES_BITS | (uint32_t)bytes, __ATOMIC_RELAXED);
-	return bytes;
-}
 
 /* Return the bytes of one item; -1 = unknown. */
 static int64_t item_bytes(const struct ended *e, enum mpi_role role)
 {
 	uint64_t type = has(e, role) ? handle(e, role) : 0;
-	return type ? type_bytes(type) : -1;
+	return type ? mpi_type_bytes(type) : -1;
 }
 
 static int64_t sum(const struct ended *e, enum mpi_role counts, int ranks)
@@ -292,7 +312,7 @@ static void point_to_point(struct ended *e)
 	int32_t peer = number(e, ROLE_PEER);
 	const int32_t *status = (const int32_t *)(uintptr_t)word(e, ROLE_STATUS);
 	if ((uintptr_t)status <= 1) /* ignored: see before() */
-		status = (const int32_t *)(const void *)e->call->scratch;
+		status = (const int32_t *)(const void *)e->scratch;
 	e->out.tag = number(e, ROLE_TAG);
 	if (has(e, ROLE_STATUS)) {
 		peer = status[m->status_source];
@@ -302,12 +322,11 @@ static void point_to_point(struct ended *e)
 	e->out.size = bytes < 0 ? -1 : bytes * number(e, ROLE_COUNT);
 	e->out.request = mpi_handle_at(word(e, ROLE_REQUEST));
 	if (peer != m->proc_null) {
-		call_record(e, MPI_P2P);
+		call_end(e, MPI_P2P);
 		return;
 	}
-	e->out = (struct mpi_call){
-		.name = e->out.name, .tag = -1, .peer = -1, .root = -1, .size = -1, .received = -1};
-	call_record(e, MPI_OTHER);
+	out_clear(&e->out);
+	call_end(e, MPI_OTHER);
 }
 
 /* A message to or from the memory of a rank that makes no call. */
@@ -318,7 +337,7 @@ static void one_sided(struct ended *e)
 	e->out.peer = peer == mpi_library.proc_null ? -1 : peer;
 	e->out.size = bytes < 0 ? -1 : bytes * (has(e, ROLE_COUNT) ? number(e, ROLE_COUNT) : 1);
 	e->out.request = mpi_handle_at(word(e, ROLE_REQUEST));
-	call_record(e, MPI_OTHER);
+	call_end(e, MPI_OTHER);
 }
 
 static bool place_ask(uint64_t comm, struct mpi_place *ret_place)
@@ -342,7 +361,7 @@ static void collective(struct ended *e, const struct mpi_place *place)
 	if (e->rule != RULE_NONE && place && !place->is_inter)
 		sizes_set(e, place->size, place->rank);
 	e->out.request = mpi_handle_at(word(e, ROLE_REQUEST));
-	call_record(e, MPI_COLLECTIVE);
+	call_end(e, MPI_COLLECTIVE);
 }
 
 static uint32_t request_count(const struct ended *e)
@@ -416,7 +435,7 @@ static void waited(struct ended *e)
 
 static void ended_record(struct ended *e, enum hook_class class)
 {
-	uint64_t tick = e->call->begin_tick;
+	uint64_t tick = e->begin_tick;
 	e->out.comm = has(e, ROLE_COMM) ? handle(e, ROLE_COMM) : 0;
 	switch (class) {
 	case CLASS_P2P:
@@ -438,40 +457,40 @@ static void ended_record(struct ended *e, enum hook_class class)
 	case CLASS_ONE_SIDED:
 		one_sided(e);
 		break;
+	case CLASS_INIT:
+		mpi_communicator_note(mpi_library.world, 0, tick);
+		call_end(e, MPI_OTHER);
+		break;
 	case CLASS_OTHER:
 		e->out.request = mpi_handle_at(word(e, ROLE_REQUEST));
-		call_record(e, MPI_OTHER);
+		call_end(e, MPI_OTHER);
 		break;
+	case CLASS_TYPE:
 	case CLASS_FREE:
 		break;
 	}
 }
 
-static struct ended ended_of(uint32_t hook, const struct hooked_call *call)
+/* Fill what is common to all calls. By member, since an initializer would clear the structure with
+ * an instruction that takes longer than all of this. */
+static inline __attribute__((always_inline)) void ended_set(
+	struct ended *e, uint32_t hook, const uint64_t *kept)
 {
-	return (struct ended){.call = call,
-		.hook = &state->hooks[hook],
-		.rule = rows[hook - 1].rule,
-		.out = {.name = name_of(hook),
-			.tag = -1,
-			.peer = -1,
-			.root = -1,
-			.size = -1,
-			.received = -1}};
+	e->kept = kept;
+	e->hook = &state->hooks[hook];
+	e->rule = rows[hook - 1].rule;
+	e->added = 0;
+	e->out.name = name_of(hook);
+	out_clear(&e->out);
 }
 
 /* ---- the hooks ---- */
-
-static bool is_initialization(uint32_t hook)
-{
-	return text_begins(rows[hook - 1].name, "MPI_Init");
-}
 
 /* Return true for a hook that does something before its calls. */
 static bool has_before(uint32_t hook)
 {
 	enum hook_class class = rows[hook - 1].class;
-	return class == CLASS_FREE || class == CLASS_WAIT ||
+	return class == CLASS_FREE || class == CLASS_TYPE || class == CLASS_WAIT ||
 		(class == CLASS_P2P && state->hooks[hook].place[ROLE_STATUS]);
 }
 
@@ -484,12 +503,16 @@ static void found(uint32_t hook, uint64_t real)
 static void before(uint32_t hook, struct hooked_call *call)
 {
 	const struct hook_state *h = &state->hooks[hook];
-	struct ended e = {.call = call, .hook = h};
+	struct ended e = {.kept = call->kept, .hook = h};
 	if (!mpi_is_known())
 		return;
-	if (rows[hook - 1].class == CLASS_FREE)
+	if (rows[hook - 1].class == CLASS_FREE) {
 		mpi_communicator_forget(mpi_handle_at(call->words[0]));
-	if (!call->is_recorded || !h->is_read)
+		mpi_type_forget(mpi_handle_at(call->words[0]));
+	}
+	if (rows[hook - 1].class == CLASS_TYPE)
+		call->scratch[0] = call->words[0];
+	if (!call->is_recorded || !h->is_read || call->kept_count < h->words)
 		return;
 	if (rows[hook - 1].class == CLASS_WAIT && has(&e, ROLE_REQUESTS))
 		requests_keep(&e);
@@ -499,14 +522,48 @@ static void before(uint32_t hook, struct hooked_call *call)
 		*call_argument(call, h->status) = (uint64_t)(uintptr_t)call->scratch;
 }
 
+/* Return true for a call that has one row. */
+static bool has_one_row(enum hook_class class)
+{
+	return class == CLASS_P2P || class == CLASS_COLLECTIVE || class == CLASS_ONE_SIDED ||
+		class == CLASS_OTHER;
+}
+
+static uint64_t end(uint32_t hook, const struct ended_call *call)
+{
+	enum hook_class class = rows[hook - 1].class;
+	if (!has_one_row(class))
+		return CALL_AFTER;
+	if ((uint32_t)call->result || !mpi_is_known() || !state->hooks[hook].is_read)
+		return 0;
+	if (call->kept_count < state->hooks[hook].words)
+		return CALL_AFTER;
+	struct ended e;
+	ended_set(&e, hook, call->kept);
+	e.scratch = call->scratch;
+	e.begin_tick = call->begin_tick;
+	e.end_tick = 0;
+	ended_record(&e, class);
+	return e.added;
+}
+
 static void after(uint32_t hook, struct hooked_call *call)
 {
-	if (!call->is_recorded || !state->hooks[hook].is_read || (uint32_t)call->words[0] ||
-		!mpi_is_known())
+	if ((uint32_t)call->words[0] || !mpi_is_known())
 		return;
-	struct ended e = ended_of(hook, call);
-	if (is_initialization(hook))
-		mpi_communicator_note(mpi_library.world, 0, call->begin_tick);
+	if (rows[hook - 1].class == CLASS_TYPE)
+		mpi_type_note(mpi_handle_at(call->scratch[0]));
+	if (!call->is_recorded || !state->hooks[hook].is_read)
+		return;
+	if (call->kept_count < state->hooks[hook].words) { /* its arguments could not be read */
+		session_count_drop(DROP_NO_LANE);
+		return;
+	}
+	struct ended e;
+	ended_set(&e, hook, call->kept);
+	e.scratch = call->scratch;
+	e.begin_tick = call->begin_tick;
+	e.end_tick = call->end_tick;
 	ended_record(&e, rows[hook - 1].class);
 }
 
@@ -518,12 +575,13 @@ void mpi_start(void)
 		.has_before = has_before,
 		.before = before,
 		.after = after,
+		.end = end,
 		.is_plain = true};
 	static void *place;
 	if (!session.config.mpi)
 		return;
 	state = sys_mmap_table(&place, sizeof(*state));
-	if (state && mpi_communicators_start())
+	if (state && mpi_types_start() && mpi_communicators_start())
 		call_hooks[CALL_HOOKS_MPI] = &hooks;
 	else
 		diagnostic_line("no memory for the messages of MPI; only its calls are recorded");

@@ -54,6 +54,17 @@ static inline bool mpi_is_known(void)
 /* Return true for a type of the implementation's own: its size never changes. */
 bool mpi_type_is_predefined(uint64_t type);
 
+/* Allocate the table of types. Return false if there is no memory. */
+bool mpi_types_start(void);
+
+/* Return the size of a type that the program uses now; -1 = unknown. */
+int64_t mpi_type_bytes(uint64_t type);
+
+/* Remember the size of a type that was committed; forget one that is about to be freed, since its
+ * handle may be used again. */
+void mpi_type_note(uint64_t type);
+void mpi_type_forget(uint64_t type);
+
 /* Handles of MPICH have 32 bits; others are addresses, or small numbers in place of them. */
 static inline uint32_t mpi_handle_bytes(void)
 {
@@ -85,7 +96,8 @@ const struct mpi_place *mpi_communicator_note(uint64_t comm, uint64_t parent, ui
 /* Forget a communicator that is about to be freed: its handle may be used again. */
 void mpi_communicator_forget(uint64_t comm);
 
-/* Write the record of a call, as mpi_record() does. */
+/* Write the record of a call, as mpi_record() does; where the call has a record with words, its
+ * hook adds it to that one. */
 void mpi_call_record(
 	uint64_t tick, uint64_t ticks, enum mpi_class class, const struct mpi_call *call);
 

@@ -186,9 +186,10 @@ uint32_t function_call_put(struct segment *s, const struct record_at *at)
 uint32_t function_words_put(struct segment *s, const struct record_at *at)
 {
 	uint32_t prototype = (uint32_t)at->r->a;
-	struct words words = {.count = at->bytes / 8};
+	struct words words = {.count = (uint16_t)at->r->b};
 	const struct record *call = at->r + at->slots;
-	if (s->at + at->slots >= s->end || words.count > FUNCTION_WORDS_MAX)
+	if (s->at + at->slots >= s->end || words.count > FUNCTION_WORDS_MAX ||
+		words.count > at->bytes / 8)
 		return 0;
 	const struct record r = *call;
 	if (record_kind_of(r.word) != REC_FUNCTION)

@@ -307,6 +307,9 @@ static struct track *track_of(
 		key.id = track_metric(
 			row->event->number, k->counters[t->group.counter], machine_device(row));
 		break;
+	case TRACK_NCCL:
+		key.id = value_at(row, (int)schema_column_index(row->event, FIELD_NCCL_KIND));
+		break;
 	case TRACK_PROCESS:
 	case TRACK_UNIFIED_MEMORY:
 	case TRACK_OVERHEAD:

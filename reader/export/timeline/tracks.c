@@ -153,6 +153,15 @@ static const char *memory_kind(uint64_t kind)
 	return kind < sizeof(names) / sizeof(names[0]) ? names[kind] : "other";
 }
 
+static const char *nccl_kind(uint64_t kind)
+{
+	static const char *const names[] = {
+#define NCCL_KIND(bit, id, name) [bit] = name,
+#include "common/schema/nccl.def"
+	};
+	return kind < sizeof(names) / sizeof(names[0]) ? names[kind] : "other";
+}
+
 static const char *metric_name(uint32_t kind, uint32_t field)
 {
 #define MACHINE_METRIC(event, field_, name)                            \
@@ -217,6 +226,9 @@ void track_name(const struct track *track, char *out, size_t bytes)
 		break;
 	case TRACK_OVERHEAD:
 		used = snprintf(out, bytes, "CUDA overhead");
+		break;
+	case TRACK_NCCL:
+		used = snprintf(out, bytes, "NCCL: %s", nccl_kind(k->id));
 		break;
 	case TRACK_DEVICE_MEMORY:
 		used = snprintf(

@@ -31,6 +31,7 @@ enum track_kind {
 	TRACK_WAITS,          /* synchronization with a device */
 	TRACK_UNIFIED_MEMORY, /* unified memory of a process */
 	TRACK_OVERHEAD,       /* overhead of CUDA in a process */
+	TRACK_NCCL,           /* events of NCCL of a process, by kind */
 	TRACK_NVTX_COUNTER,
 	TRACK_DEVICE_MEMORY, /* memory in use by a process on a device, by kind */
 	TRACK_MACHINE        /* a value of samples of the machine: track_metric() is its id */
@@ -44,7 +45,8 @@ struct track_key {
 	uint32_t domain;  /* Strings id */
 	uint32_t device;  /* number of the device */
 	uint32_t context; /* id of the context, TRACK_UNKNOWN = not known */
-	uint64_t id;      /* id of the stream (TRACK_UNKNOWN) or counter; kind of memory */
+	uint64_t id;      /* id of the stream (TRACK_UNKNOWN) or counter; kind of memory or event
+			   */
 };
 
 /* Return the id of a track of samples of the machine: the kind of event, the number of the field,

@@ -3,7 +3,7 @@
 -- overlap. A process is globalTid >> 24. Every event has a track (kind, process, thread or device) and a name (text and
 -- detail). An event's number is the id of its row << 4 plus its source: 0 NVTX, 1 CUDA API, 2 OS runtime, 3 kernel, 4
 -- copy, 5 memory set, 6 graph, 7 to 10 MPI, 11 state, critical path, memory or machine, 12 sample, 13 GIL, 14 OpenMP,
--- graphics, log events and functions of libraries, 15 output.
+-- graphics, log events, functions of libraries and NCCL, 15 output.
 
 CREATE TEMP TABLE PAGE_TRACKS (id INTEGER PRIMARY KEY, process, tid, what, device, stream, UNIQUE (process, tid, what, device, stream));
 CREATE TEMP TABLE PAGE_NAMES (id INTEGER PRIMARY KEY, class, text, detail, kind, UNIQUE (class, text, detail));
@@ -119,6 +119,11 @@ SELECT ((g.number >> 4) << 5 | 8 + (g.number & 15)) << 4 | 14, g.start, g."end",
        'graphics', g.name, g.kind
 FROM GRAPHICS_EVENTS AS g
 UNION ALL
+-- Events of NCCL, likewise, on a track of each kind.
+SELECT (c.id << 5 | 23) << 4 | 14, c.start, c.start + c.duration, c.globalTid >> 24, 0, 'nccl', 0, c.kind, 'nccl', coalesce(s.value, 'NCCL'),
+       'communicator ' || printf('0x%llx', c.comm) || CASE WHEN c.sequence > 0 THEN ', sequence number ' || c.sequence ELSE '' END
+FROM LIBTRACE_NCCL AS c LEFT JOIN StringIds AS s ON s.id = c.nameId WHERE c.globalTid IS NOT NULL
+UNION ALL
 -- Events from lines of output, likewise; those of NVTX are marks already.
 SELECT (g.genericEventId << 5 | 22) << 4 | 14, g.timestamp, g.timestamp, g.globalTid >> 24, g.globalTid & 0xffffff, 'log', 0, 0, 'log',
        coalesce(s.value, 'log'), coalesce(g.data, '')
@@ -150,7 +155,7 @@ FROM LIBTRACE_STREAM_WRITE AS w JOIN StringIds AS s ON s.id = w.textId WHERE w.g
 
 INSERT INTO PAGE_TRACKS (process, tid, what, device, stream)
 SELECT DISTINCT process, tid, what, device, stream FROM PAGE_EVENTS
-ORDER BY process, what NOT IN ('gpu', 'memory', 'machine') AND (what <> 'path' OR tid <> 0), tid,
+ORDER BY process, what NOT IN ('gpu', 'memory', 'machine', 'nccl') AND (what <> 'path' OR tid <> 0), tid,
          CASE what WHEN 'path' THEN -1 WHEN 'nvtx' THEN 0 WHEN 'state' THEN 1 WHEN 'sample' THEN 2 WHEN 'gil' THEN 3 ELSE 4 END, what, device, stream;
 
 INSERT INTO PAGE_NAMES (class, text, detail)

@@ -284,11 +284,15 @@ const TITLES = {
 	alive: 'no recorded call',
 };
 
+// By the number of their kind (common/schema/nccl.def).
+const NCCL_KINDS = ['groups', 'collectives', 'messages', 'network', 'network steps', 'network control', 'kernels'];
+
 function trackTitle(what, tid, device, stream, thread, api, ranges) {
 	if (what === 'gpu') return `GPU ${device}, stream ${stream}`;
 	if (what === 'path' && !tid) return `GPU ${device}, stream ${stream}: critical path`;
 	if (what === 'memory') return `GPU ${device}, memory`;
 	if (what === 'machine') return ['', `GPU ${device} by NVML`, 'network', 'CPUs of the machine'][stream];
+	if (what === 'nccl') return `NCCL: ${NCCL_KINDS[stream] || 'other'}`;
 	if (what === 'nvtx' && !tid) return `${ranges} start/end`;
 	const of = thread ? `${thread} (${tid})` : `thread ${tid}`;
 	const titles = { ...TITLES, api: `${api} API`, nvtx: ranges };
@@ -314,6 +318,7 @@ const HUES = {
 	mpi: 300,
 	openmp: 130,
 	function: 165,
+	nccl: 95,
 	graphics: 250,
 	output: 60,
 	log: 80,
@@ -355,6 +360,7 @@ export const KINDS = {
 	mpi: 'MPI',
 	openmp: 'OpenMP',
 	function: 'functions of libraries',
+	nccl: 'NCCL',
 	graphics: 'graphics',
 	output: 'output',
 	log: 'log events',

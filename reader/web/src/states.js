@@ -14,6 +14,7 @@ export const OVERLAYS = new Set([
 	'nvtx',
 	'openmp',
 	'function',
+	'nccl',
 	'output',
 	'log',
 	'memory',
