@@ -15,8 +15,7 @@ const struct library library_rows[LIBRARY_ROWS] = {
 
 static const struct library_call calls[] = {
 #define CALL(library, functions, arguments) {LIBRARY_##library, functions, arguments, false},
-#define CALL_WHOLE(library, functions, arguments) \
-	{LIBRARY_##library, functions, arguments, true},
+#define CALL_WHOLE(library, functions, arguments) {LIBRARY_##library, functions, arguments, true},
 #include "common/schema/libraries.def"
 };
 

@@ -67,8 +67,8 @@ static __attribute__((noinline, cold)) uint64_t slow_saved(
 /* What a slow path needs: 4.6 KiB were measured. Callchains look for their own room. */
 #define SLOW_STACK_BYTES 6144u
 
-/* stack_has() on a stack that is not the thread's own. The end of an alternate signal stack is asked
- * of the kernel; of another stack of the program, it is not known. */
+/* stack_has() on a stack that is not the thread's own. The end of an alternate signal stack is
+ * asked of the kernel; of another stack of the program, it is not known. */
 static __attribute__((noinline, cold)) bool other_stack_has(uint64_t sp, uint64_t bytes)
 {
 	stack_t stack = {.ss_flags = 0};
@@ -380,8 +380,8 @@ uint64_t function_enter(struct function_frame *f)
 
 /* ---- end ---- */
 
-/* Call the hook of a call that is recorded and keeps words. Return CALL_AFTER if it is called in the
- * usual way. */
+/* Call the hook of a call that is recorded and keeps words. Return CALL_AFTER if it is called in
+ * the usual way. */
 static inline uint64_t hook_end(struct function_frame *f, const struct function_words *words)
 {
 	uint32_t hook = FUNCTION_HOOK_NUMBER(f->hook);
@@ -389,13 +389,13 @@ static inline uint64_t hook_end(struct function_frame *f, const struct function_
 	if (!hooks->end || !words->prototype || !own_words.alive ||
 		!stack_has(&thread_self, SLOW_STACK_BYTES))
 		return CALL_AFTER;
-	const struct ended_call call = {f->words[0], f->tick, words->word, f->scratch,
-		words_count(words)};
+	const struct ended_call call = {
+		f->words[0], f->tick, words->word, f->scratch, words_count(words)};
 	return hooks->end(hook % CALL_HOOK_NUMBERS, &call);
 }
 
-/* End any call: the only path for those with a hook or words. After the short path it reads the clock
- * again, a few nanoseconds later. */
+/* End any call: the only path for those with a hook or words. After the short path it reads the
+ * clock again, a few nanoseconds later. */
 static __attribute__((noinline)) void leave_full(struct function_frame *f)
 {
 	uint64_t ticks = ticks_now(f) - f->tick, level = f->level;
@@ -455,9 +455,9 @@ void function_leave(struct function_frame *f)
 	struct thread *t = &thread_self;
 	struct lane *lane = t->fast;
 	struct function_open *open = f->open;
-	if (!own_words.alive || lane != f->lane ||
-		f->epoch != names_epoch || level > FUNCTION_LEVEL_MAX || open->tick != tick ||
-		!open->names || f->stack->depth != level + 1 || chains_due(CHAIN_FUNCTION, ticks)) {
+	if (!own_words.alive || lane != f->lane || f->epoch != names_epoch ||
+		level > FUNCTION_LEVEL_MAX || open->tick != tick || !open->names ||
+		f->stack->depth != level + 1 || chains_due(CHAIN_FUNCTION, ticks)) {
 		leave_full(f);
 		return;
 	}

@@ -184,10 +184,8 @@ static uint32_t prototype_find(const char *text, const char *end, bool is_whole)
 	if (f->prototype_count == FUNCTION_PROTOTYPES_MAX || !prototype_read(text, end, &read))
 		return 0;
 	struct kept_words *kept = &f->prototypes[f->prototype_count];
-	*kept = (struct kept_words){.text = text,
-		.end = end,
-		.count = (uint8_t)read.count,
-		.is_whole = is_whole};
+	*kept = (struct kept_words){
+		.text = text, .end = end, .count = (uint8_t)read.count, .is_whole = is_whole};
 	for (uint32_t i = 0; i < read.count; i++)
 		word_add(kept, i, &read.words[i]);
 	return f->prototype_count++;
@@ -206,8 +204,7 @@ static bool pattern_read(const char *s, const char *end)
 		return false;
 	uint32_t prototype = 0;
 	if (function_end < end) {
-		prototype = end[-1] == ')' ? prototype_find(function_end + 1, end - 1, false)
-					     : 0;
+		prototype = end[-1] == ')' ? prototype_find(function_end + 1, end - 1, false) : 0;
 		if (!prototype)
 			return false;
 	}
@@ -299,9 +296,9 @@ static uint32_t prototype_of(const char *name, const char *library)
 		const struct library_call *call = p->row && p->row != FUNCTION_HOOK_ROW
 			? library_call_find(p->row - 1, name)
 			: NULL;
-		return call ? prototype_find(
-				      call->arguments, text_end(call->arguments), call->is_whole)
-			    : p->prototype;
+		return call
+			? prototype_find(call->arguments, text_end(call->arguments), call->is_whole)
+			: p->prototype;
 	}
 	return 0;
 }

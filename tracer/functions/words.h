@@ -54,7 +54,7 @@ static inline void added_drop(const struct function_frame *f)
 		session_count_drop(DROP_NO_LANE);
 }
 
-/* What the record of the words of a call has, read once: the stores of the record could change it. */
+/* What the record of the words of a call has, read once: stores to the record could change it. */
 struct words_size {
 	uint32_t prototype; /* 0 = there is no record */
 	uint32_t count, added;
@@ -74,8 +74,7 @@ static inline struct words_size words_size_of(
 
 /* Copy at least `count` of at most 8 words, and up to three more, which nobody reads: the record of
  * the call is written there later, or nothing. */
-static inline void words_copy(
-	uint64_t *restrict to, const uint64_t *restrict from, uint32_t count)
+static inline void words_copy(uint64_t *restrict to, const uint64_t *restrict from, uint32_t count)
 {
 	for (const uint64_t *end = from + count; from < end; from += 4, to += 4) {
 		to[0] = from[0];

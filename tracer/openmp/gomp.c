@@ -518,7 +518,8 @@ void openmp_start(void)
 		.find = hook_find,
 		.found = found,
 		.before = before,
-		.after = after};
+		.after = after,
+		.is_plain = true};
 	if (session.config.openmp)
 		call_hooks[CALL_HOOKS_OPENMP] = &hooks;
 }
