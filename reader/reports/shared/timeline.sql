@@ -120,7 +120,7 @@ SELECT ((g.number >> 4) << 5 | 8 + (g.number & 15)) << 4 | 14, g.start, g."end",
 FROM GRAPHICS_EVENTS AS g
 UNION ALL
 -- Events of NCCL, likewise, on a track of each kind.
-SELECT (c.id << 5 | 23) << 4 | 14, c.start, c.start + c.duration, c.globalTid >> 24, 0, 'nccl', 0, c.kind, 'nccl', coalesce(s.value, 'NCCL'),
+SELECT (c.id << 5 | 24) << 4 | 14, c.start, c.start + c.duration, c.globalTid >> 24, 0, 'nccl', 0, c.kind, 'nccl', coalesce(s.value, 'NCCL'),
        'communicator ' || printf('0x%llx', c.comm) || CASE WHEN c.sequence > 0 THEN ', sequence number ' || c.sequence ELSE '' END
 FROM LIBTRACE_NCCL AS c LEFT JOIN StringIds AS s ON s.id = c.nameId WHERE c.globalTid IS NOT NULL
 UNION ALL
