@@ -1,100 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * gpu_metrics.c - hardware metrics of GPU chips from CUPTI.
- *
- * The structs are those of cupti_profiler_host.h of CUDA 13.0, which is not valid C. A struct's
- * size says which members it has: up to the last one here.
  */
 #define _GNU_SOURCE
 #include "reader/host/gpu_metrics.h"
 
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/cupti_profiler.h"
 #include "reader/host/library.h"
 
-enum { RANGE_PROFILER = 0, METRIC_TYPES = 3 };
-
-struct chips {
-	size_t size;
-	void *reserved;
-	size_t count;
-	const char *const *names;
-};
-
-struct start {
-	size_t size;
-	void *reserved;
-	int profiler;
-	const char *chip;
-	const uint8_t *availability;
-	void *host;
-};
-
-struct end {
-	size_t size;
-	void *reserved, *host;
-};
-
-struct base_metrics {
-	size_t size;
-	void *reserved, *host;
-	int type;
-	const char **names;
-	size_t count;
-};
-
-struct properties {
-	size_t size;
-	void *reserved, *host;
-	const char *name, *description, *hardware, *unit;
-	int type;
-};
-
-struct addition {
-	size_t size;
-	void *reserved, *host;
-	const char **names;
-	size_t count;
-};
-
-struct image_size {
-	size_t size;
-	void *reserved, *host;
-	size_t bytes;
-};
-
-struct image {
-	size_t size;
-	void *reserved, *host;
-	size_t bytes;
-	uint8_t *data;
-};
-
-struct passes {
-	size_t size;
-	void *reserved;
-	size_t bytes;
-	uint8_t *data;
-	size_t count;
-};
-
-/* The size of a struct up to its last member. */
-#define SIZE(type, last) (offsetof(struct type, last) + sizeof(((struct type *)0)->last))
-
 static struct {
-	int (*chips)(struct chips *);
-	int (*start)(struct start *);
-	int (*end)(struct end *);
-	int (*base_metrics)(struct base_metrics *);
-	int (*properties)(struct properties *);
-	int (*add)(struct addition *);
-	int (*image_size)(struct image_size *);
-	int (*image)(struct image *);
-	int (*passes)(struct passes *);
+	int (*chips)(struct profiler_chips *);
+	int (*start)(struct profiler_host_start *);
+	int (*end)(struct profiler_host_end *);
+	int (*base_metrics)(struct profiler_base_metrics *);
+	int (*properties)(struct profiler_properties *);
+	int (*add)(struct profiler_addition *);
+	int (*image_size)(struct profiler_image_size *);
+	int (*image)(struct profiler_image *);
+	int (*passes)(struct profiler_passes *);
 } cupti;
 
 static bool functions_find(void *library)
@@ -114,7 +42,7 @@ static bool functions_find(void *library)
 
 static int chips_print(void)
 {
-	struct chips chips = {.size = SIZE(chips, names)};
+	struct profiler_chips chips = {.size = PROFILER_SIZE(profiler_chips, names)};
 	int error = cupti.chips(&chips);
 	for (size_t i = 0; !error && i < chips.count; i++)
 		printf("chip=%s\n", chips.names[i]);
@@ -123,12 +51,12 @@ static int chips_print(void)
 
 static int metric_print(void *host, const char *name)
 {
-	static const char *const types[METRIC_TYPES] = {"counter", "ratio", "throughput"};
-	struct properties p = {.size = SIZE(properties, type), .host = host, .name = name};
+	static const char *const types[PROFILER_METRIC_TYPES] = {"counter", "ratio", "throughput"};
+	struct profiler_properties p = {.size = PROFILER_SIZE(profiler_properties, type), .host = host, .name = name};
 	int error = cupti.properties(&p);
 	if (!error)
 		printf("metric=%s\t%s\t%s\t%s\t%s\n", name,
-			(unsigned)p.type < METRIC_TYPES ? types[p.type] : "", p.unit ? p.unit : "",
+			(unsigned)p.type < PROFILER_METRIC_TYPES ? types[p.type] : "", p.unit ? p.unit : "",
 			p.hardware ? p.hardware : "", p.description ? p.description : "");
 	return error;
 }
@@ -136,9 +64,9 @@ static int metric_print(void *host, const char *name)
 static int metrics_print(void *host)
 {
 	int error = 0;
-	for (int type = 0; type < METRIC_TYPES && !error; type++) {
-		struct base_metrics all = {
-			.size = SIZE(base_metrics, count), .host = host, .type = type};
+	for (int type = 0; type < PROFILER_METRIC_TYPES && !error; type++) {
+		struct profiler_base_metrics all = {
+			.size = PROFILER_SIZE(profiler_base_metrics, count), .host = host, .type = type};
 		error = cupti.base_metrics(&all);
 		for (size_t i = 0; i < all.count && !error; i++)
 			error = metric_print(host, all.names[i]);
@@ -149,16 +77,16 @@ static int metrics_print(void *host)
 /* Make the configuration image of the metrics that were added, and count its passes. */
 static int passes_print(void *host)
 {
-	struct image_size needed = {.size = SIZE(image_size, bytes), .host = host};
+	struct profiler_image_size needed = {.size = PROFILER_SIZE(profiler_image_size, bytes), .host = host};
 	int error = cupti.image_size(&needed);
 	if (error)
 		return error;
-	struct image image = {.size = SIZE(image, data),
+	struct profiler_image image = {.size = PROFILER_SIZE(profiler_image, data),
 		.host = host,
 		.bytes = needed.bytes,
 		.data = calloc(1, needed.bytes)};
-	struct passes passes = {
-		.size = SIZE(passes, count), .bytes = needed.bytes, .data = image.data};
+	struct profiler_passes passes = {
+		.size = PROFILER_SIZE(profiler_passes, count), .bytes = needed.bytes, .data = image.data};
 	error = image.data ? cupti.image(&image) : -1;
 	if (!error)
 		error = cupti.passes(&passes);
@@ -170,7 +98,7 @@ static int passes_print(void *host)
 
 static int host_start(const char *chip, void **ret_host)
 {
-	struct start start = {.size = SIZE(start, host), .profiler = RANGE_PROFILER, .chip = chip};
+	struct profiler_host_start start = {.size = PROFILER_SIZE(profiler_host_start, host), .profiler = PROFILER_RANGES, .chip = chip};
 	int error = cupti.start(&start);
 	*ret_host = start.host;
 	return error;
@@ -178,14 +106,14 @@ static int host_start(const char *chip, void **ret_host)
 
 static void host_end(void *host)
 {
-	cupti.end(&(struct end){.size = SIZE(end, host), .host = host});
+	cupti.end(&(struct profiler_host_end){.size = PROFILER_SIZE(profiler_host_end, host), .host = host});
 }
 
 /* Add a metric. After an unknown one, CUPTI refuses all others, too. */
 static int metric_add(void *host, const char *name)
 {
-	struct addition one = {
-		.size = SIZE(addition, count), .host = host, .names = &name, .count = 1};
+	struct profiler_addition one = {
+		.size = PROFILER_SIZE(profiler_addition, count), .host = host, .names = &name, .count = 1};
 	return cupti.add(&one);
 }
 

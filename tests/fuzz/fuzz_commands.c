@@ -58,7 +58,7 @@ static const struct line {
 	{CMD_stats, {"-r", "nvtx_sum,nvtx_pushpop_sum,nvtx_startend_sum,nvtx_pushpop_trace", IN}},
 	{CMD_stats, {"-r", "gpu_clock_sum,gpu_metric_sum,nic_metric_sum,host_sum", IN}},
 	{CMD_stats, {"-r", "cuda_memory_sum,cuda_memory_live:at=oom,cuda_memory_fail", IN}},
-	{CMD_stats, {"-r", "cuda_graph_node_sum,cuda_kern_occupancy", IN}},
+	{CMD_stats, {"-r", "cuda_graph_node_sum,cuda_kern_occupancy,cuda_kern_metric_sum", IN}},
 	{CMD_stats, {"-r", "mpi_event_sum,mpi_event_trace,mpi_msg_size_sum,mpi_late_sum", IN}},
 	{CMD_stats, {"-r", "nccl_event_sum,openacc_sum,openmp_sum", IN}},
 	{CMD_stats,

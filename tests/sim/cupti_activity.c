@@ -99,6 +99,7 @@ void cupti_op(const struct sim_op *op)
 	union cupti_record record;
 	struct pending *pending;
 
+	cupti_profiler_op(op);
 	if (!cupti_record_of(op, &record))
 		return;
 	pending = malloc(sizeof *pending);

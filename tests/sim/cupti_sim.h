@@ -57,6 +57,10 @@ void cupti_flush_buffers(void);
 uint8_t *cupti_ask_for_buffer(size_t *ret_bytes);
 void cupti_hand_back(uint8_t *buffer, size_t bytes, size_t valid_bytes);
 
+/* ---- profiler (cupti_profiler.c) ---- */
+/* Count a kernel for the range profiler of its context, if there is one. */
+void cupti_profiler_op(const struct sim_op *op);
+
 /* ---- recordings (cupti_replay.c) ---- */
 /* Deliver the recorded buffers of SIM_REPLAY to the client, once. */
 void cupti_replay(void);

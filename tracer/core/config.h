@@ -63,6 +63,8 @@ struct config {
 	bool cuda_memory;      /* LIBTRACE_CUDA_MEMORY: allocations and pools */
 	bool cuda_unified_memory;    /* LIBTRACE_CUDA_UNIFIED_MEMORY: migrations and faults */
 	bool cuda_cubins;            /* LIBTRACE_CUDA_CUBINS: keep the code of modules */
+	const char *gpu_metrics;     /* LIBTRACE_GPU_METRICS; NULL = none */
+	uint64_t gpu_metrics_pass;   /* LIBTRACE_GPU_METRICS_PASS, from 1 */
 	uint64_t cuda_flush_ns;      /* LIBTRACE_CUDA_FLUSH (ms) */
 	uint64_t cuda_buffers_bytes; /* LIBTRACE_CUDA_BUFFERS (MiB) */
 	const char *cupti;           /* LIBTRACE_CUPTI; NULL = search for it */

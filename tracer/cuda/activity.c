@@ -234,6 +234,17 @@ static void records_put(uint8_t *buffer, size_t valid, uint64_t now_ns)
 	session_count_drop(DROP_CUPTI);
 }
 
+bool cuda_device_row_put(uint32_t event, uint64_t start_ns, const uint64_t *values)
+{
+	if (!device_thread.lane || !bounded_lock_take_within(&device_lock, DECODE_WAIT_NS)) {
+		session_count_drop(DROP_CUPTI);
+		return false;
+	}
+	bool put = cuda_row_put(&device_thread, event, start_ns, 0, values);
+	bounded_lock_give(&device_lock);
+	return put;
+}
+
 static void records_count(uint8_t *buffer, size_t valid, enum drop_reason reason)
 {
 	struct cupti_activity *record = NULL;

@@ -14,6 +14,7 @@
 #include "tracer/cuda/clock.h"
 #include "tracer/cuda/functions.h"
 #include "tracer/cuda/memory_calls.h"
+#include "tracer/cuda/metrics.h"
 #include "tracer/cuda/row.h"
 #include "tracer/core/lane.h"
 #include "tracer/core/names.h"
@@ -203,6 +204,8 @@ static void resource(uint32_t cbid, const struct cupti_resource_data *data)
 	 * loaded before the window. */
 	bool is_module =
 		cbid == CUPTI_RESOURCE_MODULE_LOADED || cbid == CUPTI_RESOURCE_MODULE_UNLOAD;
+	if (cbid == CUPTI_RESOURCE_CONTEXT_CREATED || cbid == CUPTI_RESOURCE_CONTEXT_ENDS)
+		cuda_metrics_context(data->context, cbid == CUPTI_RESOURCE_CONTEXT_CREATED);
 	struct thread *t = (gate_is_open() || is_module) && data->descriptor ? enter() : NULL;
 	if (!t)
 		return;
@@ -224,6 +227,12 @@ static void resource(uint32_t cbid, const struct cupti_resource_data *data)
 		break;
 	}
 	thread_leave(t);
+}
+
+static inline void launch_measure(const struct function *f, const struct cupti_callback *c)
+{
+	if (__builtin_expect(f->launch && session.config.gpu_metrics, 0) && !thread_self.cuda_level)
+		cuda_metrics_launch(c, f->launch == LAUNCH_GRAPH);
 }
 
 /* Close the program's own profiling window: all that CUPTI has of it should be in the report. */
@@ -250,10 +259,13 @@ void cuda_api_callback(
 			cuda.used = 1;
 		uint32_t api = domain == CUPTI_DRIVER_API;
 		const struct function *f = function_of(domain, cbid);
-		if (data->site == CUPTI_ENTER)
+		if (data->site == CUPTI_ENTER) {
+			launch_measure(f, data);
 			call_enter(api, cbid, f, data);
-		else
+		} else {
 			call_exit(api, cbid, f, data);
+			launch_measure(f, data);
+		}
 		if (data->site == CUPTI_EXIT && f->treatment == TREAT_STOP)
 			window_close();
 	}

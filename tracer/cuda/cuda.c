@@ -13,6 +13,7 @@
 #include "tracer/core/state.h"
 #include "tracer/cuda/functions.h"
 #include "tracer/cuda/hooks.h"
+#include "tracer/cuda/metrics.h"
 #include "unwind/registers.h"
 
 /* Return true if a call is in progress whose start was recorded: its end is to be recorded, too. */
@@ -74,6 +75,7 @@ void cuda_flush_all(bool is_last)
 		return;
 	if (is_last && __atomic_exchange_n(&cuda.ended, 1, __ATOMIC_ACQ_REL))
 		return;
+	cuda_metrics_flush();
 	if (is_last)
 		cuda_kinds_disable();
 	flush_note(cupti.ActivityFlushAll(CUPTI_FLUSH_FORCED));
@@ -99,6 +101,8 @@ void cuda_forked(void)
 	again = cuda_activity_forked(again);
 	cuda_functions_forked();
 	cuda_module_forked();
+	if (!again)
+		cuda_metrics_forked();
 	if (state != CUDA_NEW)
 		cuda_state_set(again ? CUDA_ON : CUDA_OFF);
 }

@@ -94,6 +94,10 @@ bool cuda_activity_start(void);
  * without one. */
 bool cuda_activity_forked(bool again);
 
+/* Write a row that belongs to no thread. Return false if it was dropped, which is counted.
+ * thread.busy set. */
+bool cuda_device_row_put(uint32_t event, uint64_t start_ns, const uint64_t *values);
+
 /* CUPTI's callbacks, on threads of its own or within a flush: lend a buffer, and turn a
  * completed one into rows. */
 void cuda_activity_requested(uint8_t **buffer, size_t *size, size_t *records_max);

@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/cupti_profiler.h"
 #include "tracer/cuda/cupti_abi.h"
 
 typedef void (*cupti_callback_fn)(
@@ -45,7 +46,30 @@ typedef void (*cupti_completed_fn)(
 	FUNCTION(ActivityFlushPeriod, (uint32_t))                                      \
 	FUNCTION(ActivityGetAttribute, (uint32_t, size_t *, void *))                   \
 	FUNCTION(ActivityConfigureUnifiedMemoryCounter,                                \
-		(struct cupti_unified_memory_config *, uint32_t))
+		(struct cupti_unified_memory_config *, uint32_t))                      \
+	CUPTI_PROFILER_FUNCTIONS(FUNCTION)
+
+/* The profiler, which versions before that of CUDA 12.6 lack. Its host part needs no GPU. */
+#define CUPTI_PROFILER_FUNCTIONS(FUNCTION)                                             \
+	FUNCTION(GetDeviceId, (void *, uint32_t *))                                    \
+	FUNCTION(DeviceGetChipName, (struct profiler_chip *))                          \
+	FUNCTION(ProfilerInitialize, (struct profiler_start *))                        \
+	FUNCTION(ProfilerHostInitialize, (struct profiler_host_start *))               \
+	FUNCTION(ProfilerHostDeinitialize, (struct profiler_host_end *))               \
+	FUNCTION(ProfilerHostConfigAddMetrics, (struct profiler_addition *))           \
+	FUNCTION(ProfilerHostGetConfigImageSize, (struct profiler_image_size *))       \
+	FUNCTION(ProfilerHostGetConfigImage, (struct profiler_image *))                \
+	FUNCTION(ProfilerHostGetNumOfPasses, (struct profiler_passes *))               \
+	FUNCTION(ProfilerHostEvaluateToGpuValues, (struct profiler_evaluation *))      \
+	FUNCTION(RangeProfilerEnable, (struct ranges_enable *))                        \
+	FUNCTION(RangeProfilerDisable, (struct ranges_object *))                       \
+	FUNCTION(RangeProfilerSetConfig, (struct ranges_config *))                     \
+	FUNCTION(RangeProfilerStart, (struct ranges_object *))                         \
+	FUNCTION(RangeProfilerStop, (struct ranges_stop *))                            \
+	FUNCTION(RangeProfilerDecodeData, (struct ranges_decode *))                    \
+	FUNCTION(RangeProfilerGetCounterDataSize, (struct ranges_counters_size *))     \
+	FUNCTION(RangeProfilerCounterDataImageInitialize, (struct ranges_counters *))  \
+	FUNCTION(RangeProfilerGetCounterDataInfo, (struct ranges_count *))
 
 struct cupti {
 	uint32_t version; /* 0 = not loaded */
@@ -65,5 +89,13 @@ extern struct cupti cupti __attribute__((visibility("hidden")));
  * lock.
  */
 bool cupti_load_next(unsigned *place, const char *chosen, const char **ret_why);
+
+/* Return true if the loaded CUPTI has all of CUPTI_PROFILER_FUNCTIONS. */
+static inline bool cupti_has_profiler(void)
+{
+#define FUNCTION(name, parameters) &&cupti.name
+	return true CUPTI_PROFILER_FUNCTIONS(FUNCTION);
+#undef FUNCTION
+}
 
 #endif

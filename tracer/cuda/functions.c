@@ -72,6 +72,13 @@ static enum chain_class class_of(const char *name)
 	return CHAIN_CUDA_OTHER;
 }
 
+static enum launch launch_of(const char *name)
+{
+	if (!has(name, "Launch") || has(name, "HostFunc"))
+		return LAUNCH_NONE;
+	return has(name, "Graph") ? LAUNCH_GRAPH : LAUNCH_KERNEL;
+}
+
 static bool is_one_of(const char *name, const char *const *list)
 {
 	for (; *list; list++)
@@ -140,6 +147,7 @@ static void function_fill(struct function *f, uint32_t api, uint32_t domain, uin
 	f->name = names_intern(false, NULL, text, (uint32_t)text_length(text), false, NULL);
 	f->class = (uint8_t)class_of(text);
 	f->memory = (uint8_t)memory_call_of(text);
+	f->launch = (uint8_t)launch_of(text);
 	enum treatment treatment = treatment_of(text);
 	if (treatment == TREAT_COUNT && (!cuda.page || !counted_make(f, api, cbid)))
 		treatment = TREAT_RECORD;

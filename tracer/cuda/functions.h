@@ -20,12 +20,15 @@ enum treatment {
 	TREAT_STOP   /* ends that window */
 };
 
+enum launch { LAUNCH_NONE = 0, LAUNCH_KERNEL, LAUNCH_GRAPH };
+
 struct function {
 	struct name *name;
 	uint8_t treatment;
 	uint8_t class;    /* enum chain_class */
 	uint16_t counted; /* index in cuda_page.counted */
 	uint8_t memory;   /* enum memory_call */
+	uint8_t launch;   /* enum launch */
 };
 
 /* Map the memory, which only programs with CUDA have. Once, before any other function. Return

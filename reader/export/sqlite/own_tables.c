@@ -43,7 +43,9 @@ static void column_add(char *sql, size_t bytes, const struct schema_field *f)
 	else if (f->kind == FIELD_KIND_CALLCHAIN || f->kind == FIELD_KIND_CODE ||
 		(field_is_text(f) && (length < 2 || strcmp(name + length - 2, "Id"))))
 		strcat(name, "Id");
-	snprintf(sql + used, bytes - used, ", \"%s\" INTEGER", name);
+	/* A column of numbers of several types must not convert them. */
+	snprintf(sql + used, bytes - used, ", \"%s\"%s", name,
+		f->kind == FIELD_KIND_PAYLOAD ? "" : " INTEGER");
 }
 
 void own_table_name(const struct schema_event *e, bool other, char *out, size_t bytes)
@@ -206,11 +208,34 @@ static int value_convert(struct sqlite_export *x, const struct decoded_batch *b,
 	return error;
 }
 
+/* Return true if the value is the bits of a double: the column before it has the type. */
+static bool value_is_real(const struct decoded_batch *b, uint32_t field, uint32_t row)
+{
+	return b->event->fields[field].kind == FIELD_KIND_PAYLOAD &&
+		b->columns[field - 1][row] == PAYLOAD_DOUBLE;
+}
+
+/* Add a row of numbers; those whose bit in `reals` is set are the bits of a double. */
+static int row_add(
+	struct bulk_table *t, const int64_t *values, uint32_t count, uint64_t nulls, uint64_t reals)
+{
+	struct cell cells[SCHEMA_FIELDS + 1];
+	if (!reals)
+		return bulk_table_numbers(t, values, nulls);
+	for (uint32_t i = 0; i < count; i++) {
+		cells[i].kind = nulls >> i & 1 ? CELL_NULL
+			: reals >> i & 1       ? CELL_REAL
+					       : CELL_INTEGER;
+		memcpy(&cells[i].integer, &values[i], sizeof(values[i]));
+	}
+	return bulk_table_row(t, cells);
+}
+
 int own_row_whole(
 	struct sqlite_export *x, struct bulk_table *t, const struct decoded_batch *b, uint32_t row)
 {
 	int64_t values[SCHEMA_FIELDS + 1];
-	uint64_t nulls = 0;
+	uint64_t nulls = 0, reals = 0;
 	for (uint32_t i = 0; i < b->event->field_count; i++) {
 		bool null = false;
 		uint32_t place = i ? i + 1 : 0;
@@ -218,16 +243,17 @@ int own_row_whole(
 		if (error)
 			return error;
 		nulls |= (uint64_t)null << place;
+		reals |= (uint64_t)value_is_real(b, i, row) << place;
 	}
 	values[1] = b->global_tid;
-	return bulk_table_numbers(t, values, nulls);
+	return row_add(t, values, b->event->field_count + 1, nulls, reals);
 }
 
 int own_row_facts(
 	struct sqlite_export *x, const struct decoded_batch *b, uint32_t row, uint64_t rowid)
 {
 	int64_t values[SCHEMA_FIELDS + 1] = {(int64_t)rowid}, any = 0;
-	uint64_t nulls = 0;
+	uint64_t nulls = 0, reals = 0;
 	const struct kind_rows *k = &x->nsys.kinds[b->event->number];
 	for (uint32_t i = 0; i < k->fact_count; i++) {
 		bool null = false;
@@ -235,7 +261,9 @@ int own_row_facts(
 		if (error)
 			return error;
 		nulls |= (uint64_t)null << (i + 1);
+		reals |= (uint64_t)value_is_real(b, k->facts[i], row) << (i + 1);
 		any |= null ? 0 : values[i + 1];
 	}
-	return any ? bulk_table_numbers(&x->own.facts[b->event->number], values, nulls) : 0;
+	return any ? row_add(&x->own.facts[b->event->number], values, k->fact_count + 1, nulls, reals)
+		   : 0;
 }

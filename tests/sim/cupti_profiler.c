@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * cupti_profiler.c - the simulated profiler: its host part, and the range profiler with a range for
+ * each kernel.
+ *
+ * The chip has these metrics; the first two fit one pass together, others take one each:
+ *   sim__duration.sum     ns of the kernel
+ *   sim__threads.sum      its threads
+ *   sim__registers.max    its registers
+ *   sim__wide.sum         needs two passes
+ * A configuration is the list of metrics; a counter image is a count, and the kernels' values. As
+ * in the real one, a batch holds at most as many ranges as its configuration says; what is beyond
+ * is dropped, and counted.
+ */
+#include "tests/sim/cupti_sim.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/cupti_profiler.h"
+
+enum { NAMES_MAX = 8, CONTEXTS = 64, METRICS = 4 };
+
+static const char *const metrics[METRICS] = {
+	"sim__duration.sum", "sim__threads.sum", "sim__registers.max", "sim__wide.sum"};
+
+struct host {
+	int metrics[NAMES_MAX];
+	size_t count;
+};
+
+struct image {
+	uint64_t count;
+	double values[][METRICS];
+};
+
+struct ranges {
+	void *context;
+	uint32_t id;
+	bool started, submitted;
+	struct image *image;
+	size_t most, dropped;
+};
+
+static struct ranges profilers[CONTEXTS];
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+
+static int metric_of(const char *name)
+{
+	for (int i = 0; i < METRICS; i++)
+		if (!strcmp(metrics[i], name))
+			return i;
+	return -1;
+}
+
+/* ---- the host part ---- */
+
+CUPTI_EXPORT cuptiProfilerInitialize(void *parameters)
+{
+	(void)parameters;
+	CUPTI_MAY_FAIL();
+	return CUPTI_SUCCESS;
+}
+
+CUPTI_EXPORT cuptiDeviceGetChipName(struct profiler_chip *p)
+{
+	CUPTI_MAY_FAIL();
+	p->name = "SIM100";
+	return CUPTI_SUCCESS;
+}
+
+CUPTI_EXPORT cuptiProfilerHostInitialize(struct profiler_host_start *p)
+{
+	CUPTI_MAY_FAIL();
+	if (strcmp(p->chip, "SIM100") || p->profiler != PROFILER_RANGES)
+		return CUPTI_ERROR_INVALID_PARAMETER;
+	p->host = calloc(1, sizeof(struct host));
+	return p->host ? CUPTI_SUCCESS : CUPTI_ERROR_OUT_OF_MEMORY;
+}
+
+CUPTI_EXPORT cuptiProfilerHostDeinitialize(struct profiler_host_end *p)
+{
+	free(p->host);
+	return CUPTI_SUCCESS;
+}
+
+CUPTI_EXPORT cuptiProfilerHostConfigAddMetrics(struct profiler_addition *p)
+{
+	struct host *host = p->host;
+
+	for (size_t i = 0; i < p->count; i++) {
+		int metric = metric_of(p->names[i]);
+		if (metric < 0 || host->count == NAMES_MAX)
+			return CUPTI_ERROR_INVALID_METRIC_NAME;
+		host->metrics[host->count++] = metric;
+	}
+	return CUPTI_SUCCESS;
+}
+
+CUPTI_EXPORT cuptiProfilerHostGetConfigImageSize(struct profiler_image_size *p)
+{
+	p->bytes = sizeof(struct host);
+	return CUPTI_SUCCESS;
+}
+
+CUPTI_EXPORT cuptiProfilerHostGetConfigImage(struct profiler_image *p)
+{
+	if (p->bytes < sizeof(struct host))
+		return CUPTI_ERROR_INVALID_PARAMETER;
+	memcpy(p->data, p->host, sizeof(struct host));
+	return CUPTI_SUCCESS;
+}
+
+CUPTI_EXPORT cuptiProfilerHostGetNumOfPasses(struct profiler_passes *p)
+{
+	const struct host *host = (const void *)p->data;
+	bool together = false;
+
+	p->count = 0;
+	for (size_t i = 0; i < host->count; i++) {
+		together |= host->metrics[i] < 2;
+		p->count += host->metrics[i] < 2 ? 0 : (size_t)host->metrics[i] - 1;
+	}
+	p->count += together;
+	return CUPTI_SUCCESS;
+}
+
+CUPTI_EXPORT cuptiProfilerHostEvaluateToGpuValues(struct profiler_evaluation *p)
+{
+	const struct image *image = (const void *)p->counters;
+
+	CUPTI_MAY_FAIL();
+	if (p->range >= image->count)
+		return CUPTI_ERROR_INVALID_PARAMETER;
+	for (size_t i = 0; i < p->count; i++) {
+		int metric = metric_of(p->names[i]);
+		if (metric < 0)
+			return CUPTI_ERROR_INVALID_METRIC_NAME;
+		p->values[i] = image->values[p->range][metric];
+	}
+	return CUPTI_SUCCESS;
+}
+
+/* ---- the range profiler ---- */
+
+void cupti_profiler_op(const struct sim_op *op)
+{
+	if (op->kind != SIM_KERNEL)
+		return;
+	pthread_mutex_lock(&mutex);
+	for (int i = 0; i < CONTEXTS; i++) {
+		struct ranges *r = &profilers[i];
+		if (!r->context || !r->started || r->id != op->context)
+			continue;
+		if (r->image->count == r->most) {
+			r->dropped++;
+			continue;
+		}
+		double *values = r->image->values[r->image->count++], threads = 1;
+		for (int d = 0; d < 3; d++)
+			threads *= (double)op->kernel.grid[d] * op->kernel.block[d];
+		values[0] = (double)(op->end_ns - op->start_ns);
+		values[1] = threads;
+		values[2] = op->kernel.registers;
+	}
+	pthread_mutex_unlock(&mutex);
+}
+
+CUPTI_EXPORT cuptiRangeProfilerEnable(struct ranges_enable *p)
+{
+	CUptiResult result = CUPTI_ERROR_OUT_OF_MEMORY;
+
+	CUPTI_MAY_FAIL();
+	pthread_mutex_lock(&mutex);
+	for (int i = 0; i < CONTEXTS && result; i++)
+		if (!profilers[i].context) {
+			profilers[i] = (struct ranges){
+				.context = p->context, .id = cupti_driver()->context_id(p->context)};
+			p->object = &profilers[i];
+			result = CUPTI_SUCCESS;
+		}
+	pthread_mutex_unlock(&mutex);
+	return result;
+}
+
+CUPTI_EXPORT cuptiRangeProfilerDisable(struct ranges_object *p)
+{
+	struct ranges *r = p->object;
+
+	pthread_mutex_lock(&mutex);
+	r->started = false;
+	r->context = NULL;
+	pthread_mutex_unlock(&mutex);
+	return CUPTI_SUCCESS;
+}
+
+CUPTI_EXPORT cuptiRangeProfilerGetCounterDataSize(struct ranges_counters_size *p)
+{
+	p->bytes = sizeof(struct image) + p->ranges_max * METRICS * sizeof(double);
+	return p->nodes_max < p->ranges_max ? CUPTI_ERROR_INVALID_PARAMETER : CUPTI_SUCCESS;
+}
+
+CUPTI_EXPORT cuptiRangeProfilerCounterDataImageInitialize(struct ranges_counters *p)
+{
+	struct ranges *r = p->object;
+
+	if (r->started)
+		return CUPTI_ERROR_INVALID_OPERATION;
+	memset(p->counters, 0, sizeof(struct image));
+	return CUPTI_SUCCESS;
+}
+
+CUPTI_EXPORT cuptiRangeProfilerSetConfig(struct ranges_config *p)
+{
+	struct ranges *r = p->object;
+	size_t room = (p->counters_bytes - sizeof(struct image)) / (METRICS * sizeof(double));
+
+	if (r->started || p->range != PROFILER_EACH_KERNEL ||
+		p->replay != PROFILER_REPLAY_BY_USER || p->levels != 1 || p->pass)
+		return CUPTI_ERROR_INVALID_PARAMETER;
+	r->image = (void *)p->counters;
+	r->most = p->ranges_max < room ? p->ranges_max : room;
+	r->dropped = 0;
+	return CUPTI_SUCCESS;
+}
+
+CUPTI_EXPORT cuptiRangeProfilerStart(struct ranges_object *p)
+{
+	struct ranges *r = p->object;
+
+	CUPTI_MAY_FAIL();
+	pthread_mutex_lock(&mutex);
+	r->started = r->image != NULL;
+	r->submitted = false;
+	pthread_mutex_unlock(&mutex);
+	return r->started ? CUPTI_SUCCESS : CUPTI_ERROR_INVALID_OPERATION;
+}
+
+CUPTI_EXPORT cuptiRangeProfilerStop(struct ranges_stop *p)
+{
+	struct ranges *r = p->object;
+
+	CUPTI_MAY_FAIL();
+	pthread_mutex_lock(&mutex);
+	r->submitted = r->started;
+	r->started = false;
+	pthread_mutex_unlock(&mutex);
+	p->all_submitted = r->submitted;
+	return r->submitted ? CUPTI_SUCCESS : CUPTI_ERROR_INVALID_OPERATION;
+}
+
+CUPTI_EXPORT cuptiRangeProfilerDecodeData(struct ranges_decode *p)
+{
+	struct ranges *r = p->object;
+
+	CUPTI_MAY_FAIL();
+	p->dropped = r->dropped;
+	return r->submitted ? CUPTI_SUCCESS : CUPTI_ERROR_INVALID_OPERATION;
+}
+
+CUPTI_EXPORT cuptiRangeProfilerGetCounterDataInfo(struct ranges_count *p)
+{
+	p->count = ((const struct image *)(const void *)p->counters)->count;
+	return CUPTI_SUCCESS;
+}

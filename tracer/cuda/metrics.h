@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * metrics.h - hardware metrics of kernels, by CUPTI's range profiler (LIBTRACE_GPU_METRICS).
+ *
+ * The device counts for each kernel by itself, so kernels no longer run at the same time. What
+ * does not fit one pass is left to other runs of the program: the metrics are divided into groups
+ * of one pass, and LIBTRACE_GPU_METRICS_PASS says which of them this run collects. Nothing here
+ * runs unless metrics are wanted. Any thread, from CUPTI's callbacks; loads libraries, allocates,
+ * waits for the device, all of it muted. What goes wrong is said in the report, once.
+ */
+#ifndef TRACER_CUDA_METRICS_H
+#define TRACER_CUDA_METRICS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tracer/cuda/cupti.h"
+
+#define METRICS_MAX 64u /* of a run */
+
+/* The metrics of one pass, for one chip. */
+struct metrics_plan {
+	void *host; /* evaluates the counters; NULL = no plan */
+	char text[4096];
+	const char *names[METRICS_MAX];
+	uint32_t count;
+	uint32_t group, groups; /* which group of the wanted metrics these are, from 0 */
+	uint8_t *config;
+	size_t config_bytes;
+};
+
+/* Make the plan for a chip of the group number `pass` (modulo their number) of a comma-separated
+ * list of metrics and sets (common/gpu_metric_sets.h). Return NULL or, if there is no plan, why.
+ * Unknown metrics, and those that need more than one pass, are named in diagnostics and left out.
+ * Muted (core/muted.h). */
+const char *metrics_plan_make(
+	const char *chip, const char *wanted, uint64_t pass, struct metrics_plan *ret_plan);
+
+/* A context was created, or is about to be destroyed: its kernels are measured in between. */
+void cuda_metrics_context(void *context, bool is_created);
+
+/* A call that launches kernels begins or returns: outermost ones only. */
+void cuda_metrics_launch(const struct cupti_callback *call, bool is_graph);
+
+/* Record the values of all launches so far. thread.busy not set. */
+void cuda_metrics_flush(void);
+
+/* Forget the parent's contexts in a forked child, where nothing is measured. */
+void cuda_metrics_forked(void);
+
+#endif

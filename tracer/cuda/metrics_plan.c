@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * metrics_plan.c - which hardware metrics one pass collects, by the host part of CUPTI's profiler.
+ */
+#include "tracer/cuda/metrics.h"
+
+#include "common/gpu_metric_sets.h"
+#include "common/sys.h"
+#include "common/text.h"
+#include "tracer/core/diagnostic.h"
+
+/* ---- the wanted metrics ---- */
+
+/* Append "," and `bytes` bytes. Return false without room. */
+static bool list_append(char *list, size_t room, size_t *at, const char *text, size_t bytes)
+{
+	if (*at + bytes + 2 > room)
+		return false;
+	if (*at)
+		list[(*at)++] = ',';
+	bytes_copy(list + *at, text, bytes);
+	*at += bytes;
+	list[*at] = 0;
+	return true;
+}
+
+/* Copy the list with the metrics of each set in its place. Return false without room. */
+static bool sets_expand(const char *wanted, char *list, size_t room)
+{
+	size_t at = 0;
+	for (const char *end; *wanted; wanted = end + (*end == ',')) {
+		const struct gpu_metric_set *set;
+		size_t i = 0;
+		for (end = wanted; *end && *end != ','; end++)
+			;
+		size_t bytes = (size_t)(end - wanted);
+		while ((set = gpu_metric_set(i++)) &&
+			!(text_length(set->name) == bytes && text_begins(wanted, set->name)))
+			;
+		if (set ? !list_append(list, room, &at, set->metrics, text_length(set->metrics))
+			: bytes && !list_append(list, room, &at, wanted, bytes))
+			return false;
+	}
+	return true;
+}
+
+static bool is_listed(const struct metrics_plan *p, const char *name)
+{
+	for (uint32_t i = 0; i < p->count; i++)
+		if (text_equal(p->names[i], name))
+			return true;
+	return false;
+}
+
+/* Divide the text at its commas, without what is in it twice. Return false if there are too many
+ * names. */
+static bool names_divide(struct metrics_plan *p)
+{
+	for (char *next = p->text; next && *next;) {
+		char *name = next;
+		while (*next && *next != ',')
+			next++;
+		if (*next)
+			*next++ = 0;
+		if (!*name || is_listed(p, name))
+			continue;
+		if (p->count == METRICS_MAX)
+			return false;
+		p->names[p->count++] = name;
+	}
+	return true;
+}
+
+/* ---- CUPTI ---- */
+
+static void *host_start(const char *chip)
+{
+	struct profiler_host_start start = {.size = PROFILER_SIZE(profiler_host_start, host),
+		.profiler = PROFILER_RANGES,
+		.chip = chip};
+	return cupti.ProfilerHostInitialize(&start) == CUPTI_OK ? start.host : NULL;
+}
+
+static void host_end(void *host)
+{
+	cupti.ProfilerHostDeinitialize(&(struct profiler_host_end){
+		.size = PROFILER_SIZE(profiler_host_end, host), .host = host});
+}
+
+/* Return the configuration of the metrics, mapped, or NULL; the caller unmaps it. */
+static uint8_t *config_make(void *host, const char **names, size_t count, size_t *ret_bytes)
+{
+	struct profiler_addition all = {.size = PROFILER_SIZE(profiler_addition, count),
+		.host = host,
+		.names = names,
+		.count = count};
+	struct profiler_image_size needed = {
+		.size = PROFILER_SIZE(profiler_image_size, bytes), .host = host};
+	if (cupti.ProfilerHostConfigAddMetrics(&all) != CUPTI_OK ||
+		cupti.ProfilerHostGetConfigImageSize(&needed) != CUPTI_OK || !needed.bytes)
+		return NULL;
+	struct profiler_image image = {.size = PROFILER_SIZE(profiler_image, data),
+		.host = host,
+		.bytes = needed.bytes,
+		.data = sys_mmap_private(needed.bytes)};
+	*ret_bytes = needed.bytes;
+	if (image.data && cupti.ProfilerHostGetConfigImage(&image) != CUPTI_OK) {
+		sys_munmap(image.data, needed.bytes);
+		return NULL;
+	}
+	return image.data;
+}
+
+/* Return the number of passes that the metrics need together, 0 = they cannot be collected. */
+static size_t passes_of(const char *chip, const char **names, size_t count)
+{
+	struct profiler_passes passes = {.size = PROFILER_SIZE(profiler_passes, count)};
+	void *host = host_start(chip);
+	if (!host)
+		return 0;
+	passes.data = config_make(host, names, count, &passes.bytes);
+	if (!passes.data || cupti.ProfilerHostGetNumOfPasses(&passes) != CUPTI_OK)
+		passes.count = 0;
+	if (passes.data)
+		sys_munmap(passes.data, passes.bytes);
+	host_end(host);
+	return passes.count;
+}
+
+/* ---- the plan ---- */
+
+static void left_out_note(const char *chip, const char *name, size_t passes)
+{
+	char text[320];
+	size_t at = text_append(text, sizeof(text), 0, "hardware metric '");
+	at = text_append(text, sizeof(text), at, name);
+	at = text_append(text, sizeof(text), at, "' is not recorded: ");
+	at = text_append(text, sizeof(text), at, chip);
+	if (passes) {
+		at = text_append(text, sizeof(text), at, " needs ");
+		at = text_append_number(text, sizeof(text), at, passes, 10);
+		text_append(text, sizeof(text), at, " passes for it");
+	} else {
+		text_append(text, sizeof(text), at, " does not have it ('trace gpu-metrics')");
+	}
+	diagnostic_line(text);
+}
+
+static void names_check(struct metrics_plan *p, const char *chip)
+{
+	uint32_t kept = 0;
+	for (uint32_t i = 0; i < p->count; i++) {
+		size_t passes = passes_of(chip, &p->names[i], 1);
+		if (passes == 1)
+			p->names[kept++] = p->names[i];
+		else
+			left_out_note(chip, p->names[i], passes);
+	}
+	p->count = kept;
+}
+
+/* Return the end of the group that begins at the metric number `begin`. */
+static uint32_t group_end(struct metrics_plan *p, const char *chip, uint32_t begin)
+{
+	uint32_t end = begin + 1;
+	while (end < p->count && passes_of(chip, p->names + begin, end + 1 - begin) == 1)
+		end++;
+	return end;
+}
+
+/* Keep only the metrics of one group. */
+static void group_keep(struct metrics_plan *p, const char *chip, uint64_t pass)
+{
+	uint32_t ends[METRICS_MAX];
+	for (uint32_t begin = 0; begin < p->count; begin = ends[p->groups++])
+		ends[p->groups] = group_end(p, chip, begin);
+	if (!p->groups)
+		return;
+	p->group = (uint32_t)(pass % p->groups);
+	uint32_t begin = p->group ? ends[p->group - 1] : 0;
+	p->count = ends[p->group] - begin;
+	for (uint32_t i = 0; i < p->count; i++)
+		p->names[i] = p->names[begin + i];
+}
+
+const char *metrics_plan_make(
+	const char *chip, const char *wanted, uint64_t pass, struct metrics_plan *ret_plan)
+{
+	struct metrics_plan *p = ret_plan;
+	*p = (struct metrics_plan){.host = NULL};
+	if (!sets_expand(wanted, p->text, sizeof(p->text)) || !names_divide(p))
+		return "LIBTRACE_GPU_METRICS names too many";
+	void *host = host_start(chip);
+	if (!host)
+		return "CUPTI does not know the chip";
+	names_check(p, chip);
+	group_keep(p, chip, pass);
+	p->config = p->count ? config_make(host, p->names, p->count, &p->config_bytes) : NULL;
+	if (p->config) {
+		p->host = host;
+		return NULL;
+	}
+	host_end(host);
+	return p->count ? "CUPTI cannot collect them" : "none of them can be collected";
+}
