@@ -253,6 +253,12 @@ void launch_entry_fill(struct launch_entry *e, const struct launch_facts *f)
 	r->stream_id = (uint32_t)v[COLUMN_CUDA_KERNEL_STREAM_ID];
 }
 
+void launch_metric_add(struct launch_entry *entry, uint32_t name_id, double value)
+{
+	if (entry->result.n_metric_results < LAUNCH_METRICS_MAX)
+		metric_double(entry, name_id, value);
+}
+
 void launch_attribute_note(uint64_t *device, uint64_t attribute, uint64_t value)
 {
 #define NOTE_ATTRIBUTE(name, text, number) \

@@ -32,7 +32,7 @@ enum {
 };
 
 /* Metrics of a result, attributes of a device, at most. */
-#define LAUNCH_METRICS_MAX 64u
+#define LAUNCH_METRICS_MAX 128u
 #define LAUNCH_ATTRIBUTES_MAX 32u
 
 /* Metrics on the details page, at most. */
@@ -71,6 +71,9 @@ struct launch_device {
 
 /* Fill entry->result. The caller adds NVTX state and callchain. */
 void launch_entry_fill(struct launch_entry *entry, const struct launch_facts *facts);
+
+/* Add a metric that is not among launch_metric_names, if the entry has room for it. */
+void launch_metric_add(struct launch_entry *entry, uint32_t name_id, double value);
 
 /* Store the value of a CUDA_DEVICE_ATTRIBUTE row in the LAUNCH_DEVICE_COLUMNS columns of its
  * device, if results have that attribute. */

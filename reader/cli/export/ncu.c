@@ -19,6 +19,7 @@ struct indexing {
 	struct ncu_results results;
 	const struct contents_visitor *visitor;
 	struct ncu_devices devices;
+	struct ncu_metrics metrics;
 	struct ncu_code code;
 };
 
@@ -41,6 +42,8 @@ static int visit_batch(void *user, struct walk *walk, const struct event_batch *
 	struct indexing *x = user;
 	(void)walk;
 	int error = ncu_devices_collect(&x->devices, batch);
+	if (!error)
+		error = ncu_metrics_collect(&x->metrics, batch);
 	return error ? error : ncu_code_collect(&x->code, batch);
 }
 
@@ -102,14 +105,16 @@ static int write_results(FILE *out, struct cli_report *r, struct indexing *x,
 	const struct contents *c, struct symbols *symbols)
 {
 	static const uint32_t carried[] = {KIND_CUDA_KERNEL, KIND_CUDA_API, KIND_CUDA_DEVICE,
-		KIND_CUDA_MODULE, KIND_CUDA_SETUP, KIND_NVTX_RANGE, KIND_NVTX_START_END,
+		KIND_CUDA_METRIC, KIND_CUDA_MODULE, KIND_CUDA_SETUP, KIND_NVTX_RANGE, KIND_NVTX_START_END,
 		KIND_NVTX_NAME, 0};
 	struct ncu_tally tally = {0};
 	if (!c->session && x->results.count)
 		return rewrite(out, r, &x->results);
 	int error = ncu_code_index(&x->code, &x->results);
+	ncu_metrics_index(&x->metrics);
 	if (!error)
-		error = ncu_write(out, &x->cursor, symbols, &x->devices, &x->code, &tally);
+		error = ncu_write(out, &x->cursor, symbols, &x->devices, &x->metrics, &x->code,
+			&tally);
 	if (!error) {
 		export_note_others(r->path, "ncu", c, carried);
 		note_tally(r->path, &tally);
@@ -148,6 +153,7 @@ int export_ncu(FILE *out, struct cli_report *r, const struct contents_visitor *v
 	int error = contents_read(&c, &r->report, &index);
 	if (!error)
 		error = (form->packed ? write_packed : write_results)(out, r, &x, &c, &symbols);
+	ncu_metrics_release(&x.metrics);
 	ncu_code_release(&x.code);
 	ncu_results_release(&x.results);
 	cursor_release(&x.cursor);

@@ -15,6 +15,7 @@
 #define BLOCK_BYTES (1u << 20)
 #define FRAMES_MAX 512u /* maximum number of frames of a callchain, with inlined functions */
 #define VERSIONS_MAX 16u
+#define METRIC_NAMES_MAX (LAUNCH_METRICS_MAX + NCU_METRIC_NAMES_MAX)
 
 _Static_assert(LAUNCH_DEVICE_COLUMNS <= NCU_DEVICE_COLUMNS, "a device has room for its columns");
 
@@ -96,6 +97,7 @@ struct ncu_export {
 	struct contents *contents;
 	struct symbols *symbols;
 	const struct ncu_devices *devices;
+	const struct ncu_metrics *metrics;
 	struct ncu_code *code;
 	struct ncu_tally *tally;
 	struct ncu_calls calls;
@@ -179,6 +181,16 @@ static int header_write(struct ncu_export *w, const Libtrace__BlockHeader *heade
 	return 0;
 }
 
+/* List the names of all metrics by their numbers. Return how many there are. */
+static size_t metric_names(struct ncu_export *w, char **names)
+{
+	for (uint32_t i = 0; i < launch_metric_count; i++)
+		names[i] = (char *)(uintptr_t)launch_metric_names[i];
+	for (uint32_t i = 0; i < w->metrics->name_count; i++)
+		names[launch_metric_count + i] = string_of(w, w->metrics->names[i]);
+	return launch_metric_count + w->metrics->name_count;
+}
+
 /* Write a block up to its payload. The first block also contains the session and all names of
  * metrics. */
 static int block_begin(struct ncu_export *w, uint32_t sources, uint32_t results, uint64_t bytes)
@@ -188,6 +200,7 @@ static int block_begin(struct ncu_export *w, uint32_t sources, uint32_t results,
 	Libtrace__BlockHeader header = LIBTRACE__BLOCK_HEADER__INIT;
 	Libtrace__StringTable table = LIBTRACE__STRING_TABLE__INIT;
 	Libtrace__ProcessInfo process = LIBTRACE__PROCESS_INFO__INIT;
+	char *names[METRIC_NAMES_MAX];
 	const struct process *p = w->process;
 	const Libtrace__Session *facts = w->contents->session;
 	int error = 0;
@@ -197,8 +210,8 @@ static int block_begin(struct ncu_export *w, uint32_t sources, uint32_t results,
 		fwrite(magic, 1, sizeof(magic), w->out);
 		error = session_fill(w, &session);
 		header.session_details = &session.details;
-		table.strings = (char **)(uintptr_t)launch_metric_names;
-		table.n_strings = launch_metric_count;
+		table.strings = names;
+		table.n_strings = metric_names(w, names);
 	}
 	header.has_num_sources = header.has_num_results = header.has_payload_size = 1;
 	header.num_sources = sources;
@@ -372,6 +385,8 @@ static int kernel_write(struct ncu_export *w, const struct event_row *row)
 	w->tally->without_call += !call;
 	facts.tid = call ? call->tid : 0;
 	launch_entry_fill(&w->entry, &facts);
+	ncu_metrics_add(w->metrics, row->process->id,
+		(uint32_t)columns[COLUMN_CUDA_KERNEL_CORRELATION_ID], &w->entry);
 	Ncu__NvtxState *nvtx = NULL;
 	if (!error && call) {
 		error = stack_fill(w, &stack, row->process, call);
@@ -389,13 +404,15 @@ static int kernel_write(struct ncu_export *w, const struct event_row *row)
 }
 
 int ncu_write(FILE *out, struct cursor *cursor, struct symbols *symbols,
-	const struct ncu_devices *devices, struct ncu_code *code, struct ncu_tally *ret_tally)
+	const struct ncu_devices *devices, const struct ncu_metrics *metrics, struct ncu_code *code,
+	struct ncu_tally *ret_tally)
 {
 	struct event_row row;
 	struct ncu_export w = {.out = out,
 		.contents = cursor->contents,
 		.symbols = symbols,
 		.devices = devices,
+		.metrics = metrics,
 		.code = code,
 		.tally = ret_tally};
 	*ret_tally = (struct ncu_tally){0};

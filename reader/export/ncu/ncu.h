@@ -14,6 +14,7 @@
 #include <stdio.h>
 
 #include "reader/export/ncu/code.h"
+#include "reader/export/ncu/metrics.h"
 #include "reader/report/cursor.h"
 #include "reader/symbols/symbols.h"
 
@@ -43,6 +44,7 @@ struct ncu_tally {
 /* Write the report, the code of modules first. The cursor's contents have been read, and `symbols`
  * uses them. Returns 0; -EPIPE if the stream failed; or another negative errno. */
 int ncu_write(FILE *out, struct cursor *cursor, struct symbols *symbols,
-	const struct ncu_devices *devices, struct ncu_code *code, struct ncu_tally *ret_tally);
+	const struct ncu_devices *devices, const struct ncu_metrics *metrics, struct ncu_code *code,
+	struct ncu_tally *ret_tally);
 
 #endif

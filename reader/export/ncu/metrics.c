@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* metrics.c - hardware metrics of launches, by process and correlation id. */
+#include "reader/export/ncu/metrics.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/array.h"
+#include "reader/file/schema.h"
+
+/* Return the index of a name, NCU_METRIC_NAMES_MAX = there is no room. */
+static uint32_t name_index(struct ncu_metrics *m, uint32_t id)
+{
+	for (uint32_t i = 0; i < m->name_count; i++)
+		if (m->names[i] == id)
+			return i;
+	if (m->name_count < NCU_METRIC_NAMES_MAX)
+		m->names[m->name_count++] = id;
+	else
+		return NCU_METRIC_NAMES_MAX;
+	return m->name_count - 1;
+}
+
+enum { CORRELATION, NODE, NAME, TYPE, VALUE, COLUMNS };
+
+static int rows_add(struct ncu_metrics *m, const struct event_batch *b, const int64_t *values)
+{
+	const int64_t *column[COLUMNS];
+	for (uint32_t i = 0; i < COLUMNS; i++)
+		column[i] = values + (size_t)i * b->count;
+	for (uint32_t row = 0; row < b->count; row++) {
+		if (column[NODE][row] || column[TYPE][row] != PAYLOAD_DOUBLE)
+			continue;
+		uint32_t name = name_index(m, (uint32_t)column[NAME][row]);
+		if (name == NCU_METRIC_NAMES_MAX)
+			continue;
+		if (array_room(&m->rows, m->count, &m->capacity, sizeof(*m->rows)))
+			return -ENOMEM;
+		struct ncu_metric *r = &m->rows[m->count++];
+		*r = (struct ncu_metric){.process = b->process,
+			.correlation = (uint32_t)column[CORRELATION][row],
+			.name = name};
+		memcpy(&r->value, &column[VALUE][row], sizeof(r->value));
+	}
+	return 0;
+}
+
+int ncu_metrics_collect(struct ncu_metrics *m, const struct event_batch *b)
+{
+	static const uint32_t fields[COLUMNS] = {COLUMN_CUDA_METRIC_CORRELATION_ID,
+		COLUMN_CUDA_METRIC_NODE, COLUMN_CUDA_METRIC_METRIC, COLUMN_CUDA_METRIC_TYPE,
+		COLUMN_CUDA_METRIC_VALUE};
+	if (b->kind != KIND_CUDA_METRIC || !b->count)
+		return 0;
+	int64_t *values = calloc((size_t)b->count * COLUMNS, sizeof(*values));
+	if (!values)
+		return -ENOMEM;
+	int error = 0, damaged = 0; /* a damaged batch is ignored; contents_read() reports it */
+	for (uint32_t i = 0; !damaged && i < COLUMNS; i++)
+		damaged = event_batch_column(b, fields[i], values + (size_t)i * b->count);
+	if (!damaged)
+		error = rows_add(m, b, values);
+	free(values);
+	return error;
+}
+
+static int compare(const void *left, const void *right)
+{
+	const struct ncu_metric *a = left, *b = right;
+	if (a->process != b->process)
+		return a->process < b->process ? -1 : 1;
+	return a->correlation < b->correlation ? -1 : a->correlation > b->correlation;
+}
+
+void ncu_metrics_index(struct ncu_metrics *m)
+{
+	if (m->count)
+		qsort(m->rows, m->count, sizeof(*m->rows), compare);
+}
+
+void ncu_metrics_add(const struct ncu_metrics *m, uint32_t process, uint32_t correlation,
+	struct launch_entry *entry)
+{
+	const struct ncu_metric key = {.process = process, .correlation = correlation};
+	const struct ncu_metric *end = m->rows + m->count;
+	const struct ncu_metric *r =
+		m->count ? bsearch(&key, m->rows, m->count, sizeof(*m->rows), compare) : NULL;
+	while (r && r > m->rows && !compare(r - 1, &key))
+		r--;
+	for (; r && r < end && !compare(r, &key); r++)
+		launch_metric_add(entry, launch_metric_count + r->name, r->value);
+}
+
+void ncu_metrics_release(struct ncu_metrics *m)
+{
+	free(m->rows);
+	*m = (struct ncu_metrics){.rows = NULL};
+}
