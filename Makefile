@@ -422,7 +422,7 @@ $(SIM)/cuda13/libcupti.so.13: $(SIM_CUPTI) $(SIM)/obj/tests/sim/cupti_info.o
 	$(call say,LD)mkdir -p $(@D) && $(SIM_LINK) -Wl,-soname,$(@F)
 # Older CUPTI libraries do not have the functions that were added later. The versions are those of CUDA 12.6 and 11.8.
 SIM_AFTER_12 := cuptiSubscribe_v2 cuptiActivityEnableHWTrace cuptiActivityEnableAllSyncRecords cuptiActivityEnableCudaEventDeviceTimestamps cuptiGetErrorMessage
-SIM_AFTER_11 := $(SIM_AFTER_12) cuptiActivityEnableDriverApi cuptiActivityEnableRuntimeApi cuptiActivityEnableAllocationSource cuptiActivityEnableDeviceGraph cuptiGetGraphExecId
+SIM_AFTER_11 := $(SIM_AFTER_12) $(addprefix cupti,ProfilerHostInitialize RangeProfilerEnable RangeProfilerStart) cuptiActivityEnableDriverApi cuptiActivityEnableRuntimeApi cuptiActivityEnableAllocationSource cuptiActivityEnableDeviceGraph cuptiGetGraphExecId
 sim_old_cupti = $(call say,LD)mkdir -p $(@D) && printf '{ global: cupti*; local: $(patsubst %,%;,$(1)) };\n' >$@.map && $(SIM_LINK) -Wl,-soname,$(@F) -Wl,--version-script,$@.map
 $(SIM)/cuda12/libcupti.so.12: $(SIM_CUPTI) $(SIM)/obj/info-24.o
 	$(call sim_old_cupti,$(SIM_AFTER_12))

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * gpu_metric_sets.h - sets of hardware metrics: names that stand for lists of NVIDIA's metrics.
+ * Nothing allocates; any thread.
  */
 #ifndef COMMON_GPU_METRIC_SETS_H
 #define COMMON_GPU_METRIC_SETS_H
 
 #include <stdbool.h>
 #include <stddef.h>
+
+#include "common/text.h"
 
 /* SET(name, metrics, meaning). Each metric is known for all chips since Turing, and is counted in
  * one pass there (tests/e2e/gpu_metrics.py). */
@@ -35,6 +38,39 @@ static inline const struct gpu_metric_set *gpu_metric_set(size_t i)
 	static const struct gpu_metric_set sets[] = {GPU_METRIC_SETS(GPU_METRIC_SET_ROW)};
 #undef GPU_METRIC_SET_ROW
 	return i < sizeof(sets) / sizeof(sets[0]) ? &sets[i] : NULL;
+}
+
+/* Append "," and `bytes` bytes. Return false without room. */
+static inline bool gpu_metric_list_append(char *list, size_t room, size_t *at, const char *text, size_t bytes)
+{
+	if (*at + bytes + 2 > room)
+		return false;
+	if (*at)
+		list[(*at)++] = ',';
+	bytes_copy(list + *at, text, bytes);
+	*at += bytes;
+	list[*at] = 0;
+	return true;
+}
+
+/* Copy the list with the metrics of each set in its place. Return false without room. */
+static inline bool gpu_metric_sets_expand(const char *wanted, char *list, size_t room)
+{
+	size_t at = 0;
+	for (const char *end; *wanted; wanted = end + (*end == ',')) {
+		const struct gpu_metric_set *set;
+		size_t i = 0;
+		for (end = wanted; *end && *end != ','; end++)
+			;
+		size_t bytes = (size_t)(end - wanted);
+		while ((set = gpu_metric_set(i++)) &&
+			!(text_length(set->name) == bytes && text_begins(wanted, set->name)))
+			;
+		if (set ? !gpu_metric_list_append(list, room, &at, set->metrics, text_length(set->metrics))
+			: bytes && !gpu_metric_list_append(list, room, &at, wanted, bytes))
+			return false;
+	}
+	return true;
 }
 
 #endif

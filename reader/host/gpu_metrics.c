@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "common/cupti_profiler.h"
+#include "common/gpu_metric_sets.h"
 #include "reader/host/library.h"
 
 static struct {
@@ -109,12 +110,14 @@ static void host_end(void *host)
 	cupti.end(&(struct profiler_host_end){.size = PROFILER_SIZE(profiler_host_end, host), .host = host});
 }
 
-/* Add a metric. After an unknown one, CUPTI refuses all others, too. */
-static int metric_add(void *host, const char *name)
+/* Add metrics. After an unknown one, CUPTI refuses all others, too. */
+static int metrics_add(void *host, const char **names, size_t count)
 {
-	struct profiler_addition one = {
-		.size = PROFILER_SIZE(profiler_addition, count), .host = host, .names = &name, .count = 1};
-	return cupti.add(&one);
+	struct profiler_addition all = {.size = PROFILER_SIZE(profiler_addition, count),
+		.host = host,
+		.names = names,
+		.count = count};
+	return cupti.add(&all);
 }
 
 /* Look up a metric of a chip. Return false, and print it, if it is unknown. */
@@ -123,7 +126,7 @@ static bool metric_is_known(const char *chip, const char *name)
 	void *host;
 	if (host_start(chip, &host))
 		return false;
-	int error = metric_add(host, name);
+	int error = metrics_add(host, &name, 1);
 	host_end(host);
 	if (error)
 		printf("unknown=%s\n", name);
@@ -132,17 +135,20 @@ static bool metric_is_known(const char *chip, const char *name)
 
 static int plan_print(void *host, const char *chip, const char *list)
 {
-	char *names = strdup(list), *next = names;
-	bool all_known = names != NULL;
-	int error = 0;
-	for (const char *name; next && (name = strsep(&next, ","));) {
+	/* A set has at least 5 bytes of name, and its metrics less than 320. */
+	size_t room = 64 * strlen(list) + 2, count = 0;
+	char *text = malloc(room), *next = text;
+	const char **names = calloc(room, sizeof(*names));
+	bool all_known = text && names && gpu_metric_sets_expand(list, text, room);
+	for (const char *name; names && next && (name = strsep(&next, ","));) {
 		if (!*name)
 			continue;
 		all_known &= metric_is_known(chip, name);
-		if (all_known && !error)
-			error = metric_add(host, name);
+		names[count++] = name;
 	}
+	int error = all_known ? metrics_add(host, names, count) : 0;
 	free(names);
+	free(text);
 	return all_known && !error ? passes_print(host) : error;
 }
 

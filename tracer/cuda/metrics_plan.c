@@ -11,39 +11,6 @@
 
 /* ---- the wanted metrics ---- */
 
-/* Append "," and `bytes` bytes. Return false without room. */
-static bool list_append(char *list, size_t room, size_t *at, const char *text, size_t bytes)
-{
-	if (*at + bytes + 2 > room)
-		return false;
-	if (*at)
-		list[(*at)++] = ',';
-	bytes_copy(list + *at, text, bytes);
-	*at += bytes;
-	list[*at] = 0;
-	return true;
-}
-
-/* Copy the list with the metrics of each set in its place. Return false without room. */
-static bool sets_expand(const char *wanted, char *list, size_t room)
-{
-	size_t at = 0;
-	for (const char *end; *wanted; wanted = end + (*end == ',')) {
-		const struct gpu_metric_set *set;
-		size_t i = 0;
-		for (end = wanted; *end && *end != ','; end++)
-			;
-		size_t bytes = (size_t)(end - wanted);
-		while ((set = gpu_metric_set(i++)) &&
-			!(text_length(set->name) == bytes && text_begins(wanted, set->name)))
-			;
-		if (set ? !list_append(list, room, &at, set->metrics, text_length(set->metrics))
-			: bytes && !list_append(list, room, &at, wanted, bytes))
-			return false;
-	}
-	return true;
-}
-
 static bool is_listed(const struct metrics_plan *p, const char *name)
 {
 	for (uint32_t i = 0; i < p->count; i++)
@@ -188,7 +155,7 @@ const char *metrics_plan_make(
 {
 	struct metrics_plan *p = ret_plan;
 	*p = (struct metrics_plan){.host = NULL};
-	if (!sets_expand(wanted, p->text, sizeof(p->text)) || !names_divide(p))
+	if (!gpu_metric_sets_expand(wanted, p->text, sizeof(p->text)) || !names_divide(p))
 		return "LIBTRACE_GPU_METRICS names too many";
 	void *host = host_start(chip);
 	if (!host)

@@ -7,6 +7,7 @@ import statistics
 from typing import TYPE_CHECKING
 
 from . import fingerprint, functions
+from .profile import METRIC
 from .samples import DELAY, FAULTS, MODES, STEAL
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ HASH, LAUNCH = "hash", ("registers", "local memory", "block", "occupancy")
 FAULT_NS = 250  # least processor time of a page fault
 LEAST_CLOCK = 0.02  # least change of a clock
 LEAST_HELD, LEAST_STEAL = 5.0, 1.0  # percent of a run, or change of it, that is worth a word
+LEAST_METRIC = 0.05  # least change of a hardware metric, as a part of the larger value
 FAULTS_PART = 0.1  # least part of a change that page faults explain
 
 
@@ -36,6 +38,21 @@ def code_text(comparison: Comparison, finding: Finding) -> list[str]:
         before, after = (facts_of(side, finding, name) for side in (comparison.base, comparison.other))
         if before and after and before != after:
             found.append(f"{name} {', '.join(before)} -> {', '.join(after)}")
+    return found
+
+
+def metrics_text(comparison: Comparison, finding: Finding) -> list[str]:
+    """Return the hardware metrics of a kernel whose means over its launches changed."""
+    sides = comparison.base, comparison.other
+    items = [[p.items[finding.key] for p in side if finding.key in p.items] for side in sides]
+    found = []
+    for name in sorted({n for item in items[0] for n in item.code if n.startswith(METRIC)}):
+        before, after = ([float(i.code[name]) for i in side if name in i.code] for side in items)
+        if not after:
+            continue
+        old, new = statistics.median(before), statistics.median(after)
+        if abs(new - old) > LEAST_METRIC * max(abs(old), abs(new)):
+            found.append(f"{name.removeprefix(METRIC)} {old:.4g} -> {new:.4g}")
     return found
 
 
@@ -165,5 +182,5 @@ def cause(comparison: Comparison, finding: Finding) -> str:
     slower = clock_text(comparison, finding)
     if slower and not calls and code[:1] and code[0].startswith("same code"):
         code[0] = "same code, slower" if finding.result == "worse" else "same code, faster"
-    texts = (library_text, faults_text, machine_text)
+    texts = (metrics_text, library_text, faults_text, machine_text)
     return "; ".join([*code, *calls, *slower, *(text for find in texts for text in find(comparison, finding))])

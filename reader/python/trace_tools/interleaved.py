@@ -74,6 +74,7 @@ class Recording:
                     stdin=subprocess.DEVNULL,
                     stdout=out,
                     stderr=out,
+                    env={**os.environ, "LIBTRACE_GPU_METRICS_PASS": str(number)},  # as in night.py
                     start_new_session=True,
                 )
             except OSError as error:

@@ -250,6 +250,7 @@ class Night:
         """Run a command until it ends or we must end. Returns (outcome, exit status, signal, wall ns)."""
         environment = {
             **os.environ,
+            "LIBTRACE_GPU_METRICS_PASS": str(number),  # of --gpu-metrics: each run counts the next group
             "LIBTRACE_RANKS": f",{','.join(map(str, sorted(self.given.ranks)))}," if self.given.ranks else "",
         }
         begin = time.monotonic()

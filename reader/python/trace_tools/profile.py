@@ -66,6 +66,7 @@ WAITS = re.compile(
 # Functions that return the number of bytes that they read or wrote.
 TRANSFERS = re.compile(r"^(p?(read|write)v?2?(64)?|recv(from|msg)?|send(to|msg|file)?(64)?|copy_file_range|splice)$")
 
+METRIC = "metric "  # prefix of a hardware metric in Item.code
 VERSION_SUFFIX = re.compile(r"_v\d{4}$")
 NUMBER = re.compile(r"\d+")
 # Labels for databases without any: up to schema 2.9 there are no ENUM tables.
@@ -656,6 +657,15 @@ class Reader:
                 if len(values[key.name]) == 1 and values[key.name] != {""}:
                     item.code[fact] = next(iter(values[key.name]))
 
+    def read_kernel_metrics(self, path: str) -> None:
+        """Add the means of their hardware metrics to the kernels."""
+        if "LIBTRACE_CUDA_METRIC" not in self.db.tables:
+            return
+        kernels = {key.name: item for key, item in self.profile.items.items() if key.kind == "kernel"}
+        for row in convert.report("cuda_kern_metric_sum", path):
+            if row["Name"] in kernels:
+                kernels[row["Name"]].code[METRIC + row["Metric"]] = row["Avg"]
+
     # ---- processes ----
 
     def read_processes(self) -> None:
@@ -744,6 +754,7 @@ def read(path: str, name: str, merge_numbers: bool = False) -> Profile:
         reader.read_api()
         reader.read_devices()
         reader.read_kernel_code(path)
+        reader.read_kernel_metrics(path)
         memory.read(reader)
         reader.read_processes()
         samples.read(reader)

@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Hardware metrics of kernels (--gpu-metrics) on the simulated device, whose metrics are facts of its own log. Not run on a GPU."""
+import csv
+import io
+import json
+import os
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import libdevice as device  # noqa: E402
+import lib  # noqa: E402
+from lib import folder, main, tap, trace  # noqa: E402
+
+DURATION, THREADS, REGISTERS, WIDE = "sim__duration.sum", "sim__threads.sum", "sim__registers.max", "sim__wide.sum"
+THREADED = """
+import ctypes, sys, threading
+cuda = ctypes.CDLL("libcuda.so.1")
+context, module, function = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_void_p()
+def check(result): result and sys.exit(str(result))
+check(cuda.cuInit(0))
+check(cuda.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0))
+check(cuda.cuCtxPushCurrent_v2(context))
+ptx = b"//\\n.version 7.0\\n.target sm_75\\n.address_size 64\\n.visible .entry scale(.param .u64 values) { ret; }\\n"
+check(cuda.cuModuleLoadData(ctypes.byref(module), ptx))
+check(cuda.cuModuleGetFunction(ctypes.byref(function), module, b"scale"))
+values = ctypes.c_uint64(0)
+arguments = (ctypes.c_void_p * 1)(ctypes.cast(ctypes.byref(values), ctypes.c_void_p))
+def launch(blocks):
+    check(cuda.cuCtxSetCurrent(context))
+    for i in range(100):
+        check(cuda.cuLaunchKernel(function, blocks, 1, 1, 32, 1, 1, 0, None, arguments, None))
+threads = [threading.Thread(target=launch, args=(n,)) for n in (1, 2, 3)]
+for t in threads: t.start()
+for t in threads: t.join()
+check(cuda.cuCtxSynchronize())
+"""
+
+
+def recorded(argv, metrics=f"{DURATION},{THREADS}", fault=None, toolkit="cuda13", **options):
+    """Return the report, and the kernels of the device's log in the order of their launches."""
+    log = os.path.join(folder(), "device.json")
+    report = lib.recorded(argv, f"{os.path.basename(argv[0])} {fault or ''}", environment=lambda base: device.env(toolkit, log, fault=fault, base=base), limit=100,
+                          LIBTRACE_TRACE="cuda", LIBTRACE_GPU_METRICS=metrics, **options)
+    return report, device.truth(log, "kernel")
+
+
+def values(report):
+    """Return {correlation id: {metric: value}} of launches, without graphs."""
+    found = {}
+    for event in report.events("--kind", "cuda_metric"):
+        if not event["node"]:
+            found.setdefault(event["correlation_id"], {})[event["metric"]] = event["value"]
+    return found
+
+
+def true_values(kernels):
+    def threads(kernel):
+        count = 1
+        for number in kernel["grid"] + kernel["block"]:
+            count *= number
+        return count
+    return {k["correlation"]: {DURATION: k["end"] - k["start"], THREADS: threads(k)} for k in kernels}
+
+
+def notes(report):
+    return [d["text"] for d in report.info()["diagnostics"] if "hardware metric" in d["text"]]
+
+
+def each_kernel():
+    for program in ("driver_api", "vector_add", "pipeline"):
+        if device.missing(program):
+            tap.skip(program, device.missing(program))
+            continue
+        report, kernels = recorded([device.app(program)])
+        tap.ok(kernels and values(report) == true_values(kernels), f"{program}: the metrics of each launch are those of its kernel", (values(report), true_values(kernels)))
+        tap.ok(report.info()["verdict"].startswith("complete"), f"{program}: nothing lost", report.info()["verdict"])
+
+
+def many():
+    """More launches than a batch has."""
+    if device.missing("launch_loop"):
+        tap.skip("many launches", device.missing("launch_loop"))
+        return
+    report, kernels = recorded([device.app("launch_loop"), "2"])
+    tap.ok(len(kernels) == 1001 and values(report) == true_values(kernels), "1,001 launches have their metrics", len(kernels))
+
+
+def groups():
+    """What does not fit one pass is in other runs."""
+    wanted = f"{DURATION},{WIDE},{THREADS},{REGISTERS},bogus.sum,{DURATION}"
+    found = []
+    for number in (1, 2, 3):
+        report, kernels = recorded([device.app("driver_api")], wanted, LIBTRACE_GPU_METRICS_PASS=number)
+        found.append({metric for row in values(report).values() for metric in row})
+    tap.ok(found == [{DURATION, THREADS}, {REGISTERS}, {DURATION, THREADS}], "each run counts a group, the third the first again", found)
+    said = notes(report)
+    tap.ok(len(said) == 3 and any("'bogus.sum' is not recorded: SIM100 does not have it" in s for s in said) and any(f"'{WIDE}' is not recorded: SIM100 needs 2 passes" in s for s in said)
+           and any("group 1 of 2" in s for s in said), "what is left out is named, and the group", said)
+    report, kernels = recorded([device.app("driver_api")], f"{WIDE},bogus.sum,")
+    tap.ok(not values(report) and any("none of them can be collected" in s for s in notes(report)) and report.info()["verdict"].startswith("complete"), "nothing can be collected: said", notes(report))
+
+
+def refused():
+    """Without permission, with an old CUPTI, and when the profiler fails later."""
+    report, kernels = recorded([device.app("driver_api")], fault="fail=cuptiRangeProfilerEnable:0:35")
+    said = notes(report)
+    tap.ok(len(said) == 1 and "only to administrators (https://developer.nvidia.com/ERR_NVGPUCTRPERM)" in said[0] and not values(report), "without permission: one line", said)
+    tap.ok(len(report.events("--kind", "cuda_kernel")) == len(kernels) and report.info()["verdict"].startswith("complete"), "and nothing else is lost", report.info()["verdict"])
+    report, kernels = recorded([device.app("driver_api")], toolkit="cuda11")
+    tap.ok(notes(report) == ["hardware metrics are not recorded: CUPTI is older than that of CUDA 12.6"] and len(report.events("--kind", "cuda_kernel")) == len(kernels), "old CUPTI: one line", notes(report))
+    for function in ("cuptiRangeProfilerStop", "cuptiRangeProfilerDecodeData", "cuptiProfilerHostEvaluateToGpuValues"):
+        report, kernels = recorded([device.app("driver_api")], fault=f"fail={function}:1:999")
+        tap.ok(len(report.events("--kind", "cuda_kernel")) == len(kernels) and not report.info()["verdict"].startswith("complete"), f"{function} fails: kernels are there, the verdict says that something is missing", report.info()["verdict"])
+    for function in ("cuptiRangeProfilerStart", "cuptiProfilerInitialize", "cuptiProfilerHostInitialize", "cuptiDeviceGetChipName"):
+        report, kernels = recorded([device.app("driver_api")], fault=f"fail={function}:1:999")
+        tap.ok(len(report.events("--kind", "cuda_kernel")) == len(kernels) and len(notes(report)) == 1, f"{function} fails: one line, and kernels are there", notes(report))
+
+
+def threads():
+    """Values whose launch is not known are left out; those that are there are right."""
+    report, kernels = recorded([sys.executable, "-c", THREADED])
+    truth, found = true_values(kernels), values(report)
+    lost = report.info()["verdict"]
+    tap.ok(len(kernels) == 300 and all(truth.get(launch) == row for launch, row in found.items()) and (len(found) == 300) == lost.startswith("complete"),
+           "three threads: no value belongs to another launch, and what is missing is said", (len(found), lost))
+
+
+def graphs():
+    if device.missing("graph"):
+        tap.skip("graphs", device.missing("graph"))
+        return
+    report, kernels = recorded([device.app("graph")], LIBTRACE_CUDA_GRAPH="node")
+    rows = [e for e in report.events("--kind", "cuda_metric") if e["node"] and e["metric"] == DURATION]
+    launched = {}
+    for kernel in kernels:
+        launched[kernel["correlation"]] = launched.get(kernel["correlation"], 0) + 1
+    counts = {}
+    for row in rows:
+        counts[row["correlation_id"]] = counts.get(row["correlation_id"], 0) + 1
+    tap.ok(counts and all(launched.get(launch) == count for launch, count in counts.items()), "kernels of a graph belong to its launch", (counts, launched))
+    tap.ok(all(true_values(kernels).get(launch) == row for launch, row in values(report).items()), "and other launches have theirs", values(report))
+
+
+def readers():
+    """Statistics, Nsight Compute's form, and the cause of a slower kernel."""
+    report, kernels = recorded([device.app("driver_api")])
+    rows = list(csv.DictReader(io.StringIO(trace("stats", "-r", "cuda_kern_metric_sum", "-f", "csv", report.path).out.decode())))
+    truth = true_values(kernels)
+    tap.ok(sum(int(r["Kernels"]) for r in rows) == 2 * len(truth) and sum(float(r["Sum"]) for r in rows if r["Metric"] == THREADS) == sum(t[THREADS] for t in truth.values()),
+           "cuda_kern_metric_sum sums up all launches", rows)
+    exported = report.path + ".ncu-rep"
+    trace("export", "-t", "ncu", "-o", exported, report.path)
+    rows = list(csv.DictReader(io.StringIO(trace("stats", "-r", f"ncu_metric_sum:metric={DURATION}", "-f", "csv", exported).out.decode())))
+    tap.ok(sum(int(r["Values"]) for r in rows) == len(truth) and sum(float(r["Sum"]) for r in rows) == sum(t[DURATION] for t in truth.values()), "they are metrics of the results in a report of Nsight Compute", rows)
+    database = report.path + ".sqlite"
+    trace("export", "-t", "sqlite", "-o", database, report.path)
+    got = json.loads(trace("query", "-f", "json", database, "SELECT typeof(value) AS type, count(*) AS n FROM LIBTRACE_CUDA_METRIC GROUP BY 1").out)
+    tap.ok(got == [{"type": "real", "n": 2 * len(truth)}], "values are numbers in SQLite", got)
+
+
+if device.missing("driver_api"):
+    tap.skip("hardware metrics", device.missing("driver_api"))
+    tap.finish()
+main(each_kernel, many, groups, refused, threads, graphs, readers)
