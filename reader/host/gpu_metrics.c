@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/cupti_profiler.h"
-#include "common/gpu_metric_sets.h"
+#include "common/cuda/cupti_profiler.h"
+#include "common/cuda/gpu_metric_sets.h"
 #include "reader/host/library.h"
 
 static struct {
@@ -53,12 +53,14 @@ static int chips_print(void)
 static int metric_print(void *host, const char *name)
 {
 	static const char *const types[PROFILER_METRIC_TYPES] = {"counter", "ratio", "throughput"};
-	struct profiler_properties p = {.size = PROFILER_SIZE(profiler_properties, type), .host = host, .name = name};
+	struct profiler_properties p = {
+		.size = PROFILER_SIZE(profiler_properties, type), .host = host, .name = name};
 	int error = cupti.properties(&p);
 	if (!error)
 		printf("metric=%s\t%s\t%s\t%s\t%s\n", name,
-			(unsigned)p.type < PROFILER_METRIC_TYPES ? types[p.type] : "", p.unit ? p.unit : "",
-			p.hardware ? p.hardware : "", p.description ? p.description : "");
+			(unsigned)p.type < PROFILER_METRIC_TYPES ? types[p.type] : "",
+			p.unit ? p.unit : "", p.hardware ? p.hardware : "",
+			p.description ? p.description : "");
 	return error;
 }
 
@@ -67,7 +69,9 @@ static int metrics_print(void *host)
 	int error = 0;
 	for (int type = 0; type < PROFILER_METRIC_TYPES && !error; type++) {
 		struct profiler_base_metrics all = {
-			.size = PROFILER_SIZE(profiler_base_metrics, count), .host = host, .type = type};
+			.size = PROFILER_SIZE(profiler_base_metrics, count),
+			.host = host,
+			.type = type};
 		error = cupti.base_metrics(&all);
 		for (size_t i = 0; i < all.count && !error; i++)
 			error = metric_print(host, all.names[i]);
@@ -78,7 +82,8 @@ static int metrics_print(void *host)
 /* Make the configuration image of the metrics that were added, and count its passes. */
 static int passes_print(void *host)
 {
-	struct profiler_image_size needed = {.size = PROFILER_SIZE(profiler_image_size, bytes), .host = host};
+	struct profiler_image_size needed = {
+		.size = PROFILER_SIZE(profiler_image_size, bytes), .host = host};
 	int error = cupti.image_size(&needed);
 	if (error)
 		return error;
@@ -86,8 +91,9 @@ static int passes_print(void *host)
 		.host = host,
 		.bytes = needed.bytes,
 		.data = calloc(1, needed.bytes)};
-	struct profiler_passes passes = {
-		.size = PROFILER_SIZE(profiler_passes, count), .bytes = needed.bytes, .data = image.data};
+	struct profiler_passes passes = {.size = PROFILER_SIZE(profiler_passes, count),
+		.bytes = needed.bytes,
+		.data = image.data};
 	error = image.data ? cupti.image(&image) : -1;
 	if (!error)
 		error = cupti.passes(&passes);
@@ -99,7 +105,9 @@ static int passes_print(void *host)
 
 static int host_start(const char *chip, void **ret_host)
 {
-	struct profiler_host_start start = {.size = PROFILER_SIZE(profiler_host_start, host), .profiler = PROFILER_RANGES, .chip = chip};
+	struct profiler_host_start start = {.size = PROFILER_SIZE(profiler_host_start, host),
+		.profiler = PROFILER_RANGES,
+		.chip = chip};
 	int error = cupti.start(&start);
 	*ret_host = start.host;
 	return error;
@@ -107,7 +115,8 @@ static int host_start(const char *chip, void **ret_host)
 
 static void host_end(void *host)
 {
-	cupti.end(&(struct profiler_host_end){.size = PROFILER_SIZE(profiler_host_end, host), .host = host});
+	cupti.end(&(struct profiler_host_end){
+		.size = PROFILER_SIZE(profiler_host_end, host), .host = host});
 }
 
 /* Add metrics. After an unknown one, CUPTI refuses all others, too. */

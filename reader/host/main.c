@@ -25,7 +25,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 
-#include "common/cupti_names.h"
+#include "common/cuda/cupti_names.h"
 #include "reader/host/gpu_metrics.h"
 #include "reader/host/library.h"
 #include "reader/host/nvml.h"

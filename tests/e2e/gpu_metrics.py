@@ -42,6 +42,13 @@ def plans():
     tap.ok(result.status == 2 and not result.out and result.err.count(b"\n") == 1 and b"GH100 has no metric 'bogus__metric.sum'" in result.err, "an unknown metric is named, and no other", result.err)
 
 
+def sets():
+    """Each set is known for all chips since Turing; each of its metrics is counted in one pass."""
+    for chip in ("TU102", "GA100", "GA102", "AD102", "GH100", "GB202"):
+        found = {name: passes(chip, name) for name in ("basic", "memory", "instructions")}
+        tap.ok(all(status == 0 and size > 0 and count <= 4 for status, count, size in found.values()), f"{chip} has the metrics of each set, in at most one pass each", found)
+
+
 def refusals():
     result = asked("XX100")
     tap.ok(result.status == 2 and b"does not know the metrics of 'XX100'" in result.err, "an unknown chip is refused", result.err)
@@ -54,4 +61,4 @@ def refusals():
 if not CUPTI:
     tap.skip("trace gpu-metrics", "no libcupti.so.13")
     tap.finish()
-lib.main(lists, plans, refusals)
+lib.main(lists, plans, sets, refusals)

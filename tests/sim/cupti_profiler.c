@@ -18,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/cupti_profiler.h"
+#include "common/cuda/cupti_profiler.h"
 
 enum { NAMES_MAX = 8, CONTEXTS = 64, METRICS = 4 };
 
@@ -175,8 +175,8 @@ CUPTI_EXPORT cuptiRangeProfilerEnable(struct ranges_enable *p)
 	pthread_mutex_lock(&mutex);
 	for (int i = 0; i < CONTEXTS && result; i++)
 		if (!profilers[i].context) {
-			profilers[i] = (struct ranges){
-				.context = p->context, .id = cupti_driver()->context_id(p->context)};
+			profilers[i] = (struct ranges){.context = p->context,
+				.id = cupti_driver()->context_id(p->context)};
 			p->object = &profilers[i];
 			result = CUPTI_SUCCESS;
 		}

@@ -11,6 +11,11 @@
 #endif
 
 #if defined(CUPTI_API_VERSION) && CUPTI_API_VERSION >= 130000
+#include <cupti_profiler_target.h>
+#include <cupti_range_profiler.h>
+#include <cupti_target.h>
+
+#include "common/cuda/cupti_profiler.h"
 #include "tracer/cuda/cupti_abi.h"
 
 #define SAME(ours, our_member, theirs, their_member)                                           \
@@ -403,6 +408,46 @@ SAME(cupti_unified_memory_config, kind, CUpti_ActivityUnifiedMemoryCounterConfig
 SAME(cupti_unified_memory_config, device, CUpti_ActivityUnifiedMemoryCounterConfig, deviceId);
 SAME(cupti_unified_memory_config, enable, CUpti_ActivityUnifiedMemoryCounterConfig, enable);
 SIZE(cupti_unified_memory_config, CUpti_ActivityUnifiedMemoryCounterConfig);
+
+/* ---- the profiler ---- */
+
+VALUE(CUPTI_RESOURCE_CONTEXT_CREATED, CUPTI_CBID_RESOURCE_CONTEXT_CREATED);
+VALUE(CUPTI_RESOURCE_CONTEXT_ENDS, CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING);
+VALUE(PROFILER_EACH_KERNEL, CUPTI_AutoRange);
+VALUE(PROFILER_REPLAY_BY_USER, CUPTI_UserReplay);
+
+/* Our struct has NVIDIA's size for all members up to the last one. */
+#define WHOLE(ours, last, theirs) \
+	_Static_assert(PROFILER_SIZE(ours, last) == theirs##_STRUCT_SIZE, #theirs)
+
+WHOLE(profiler_start, reserved, CUpti_Profiler_Initialize_Params);
+WHOLE(profiler_chip, name, CUpti_Device_GetChipName_Params);
+SAME(profiler_chip, device, CUpti_Device_GetChipName_Params, deviceIndex);
+WHOLE(ranges_enable, object, CUpti_RangeProfiler_Enable_Params);
+SAME(ranges_enable, context, CUpti_RangeProfiler_Enable_Params, ctx);
+SAME(ranges_enable, object, CUpti_RangeProfiler_Enable_Params, pRangeProfilerObject);
+WHOLE(ranges_object, object, CUpti_RangeProfiler_Disable_Params);
+WHOLE(ranges_object, object, CUpti_RangeProfiler_Start_Params);
+WHOLE(ranges_config, level, CUpti_RangeProfiler_SetConfig_Params);
+SAME(ranges_config, config, CUpti_RangeProfiler_SetConfig_Params, pConfig);
+SAME(ranges_config, counters, CUpti_RangeProfiler_SetConfig_Params, pCounterDataImage);
+SAME(ranges_config, range, CUpti_RangeProfiler_SetConfig_Params, range);
+SAME(ranges_config, replay, CUpti_RangeProfiler_SetConfig_Params, replayMode);
+SAME(ranges_config, ranges_max, CUpti_RangeProfiler_SetConfig_Params, maxRangesPerPass);
+SAME(ranges_config, levels, CUpti_RangeProfiler_SetConfig_Params, numNestingLevels);
+SAME(ranges_config, level_least, CUpti_RangeProfiler_SetConfig_Params, minNestingLevel);
+SAME(ranges_config, pass, CUpti_RangeProfiler_SetConfig_Params, passIndex);
+SAME(ranges_config, level, CUpti_RangeProfiler_SetConfig_Params, targetNestingLevel);
+WHOLE(ranges_stop, all_submitted, CUpti_RangeProfiler_Stop_Params);
+WHOLE(ranges_decode, dropped, CUpti_RangeProfiler_DecodeData_Params);
+WHOLE(ranges_counters_size, bytes, CUpti_RangeProfiler_GetCounterDataSize_Params);
+SAME(ranges_counters_size, names, CUpti_RangeProfiler_GetCounterDataSize_Params, pMetricNames);
+SAME(ranges_counters_size, ranges_max, CUpti_RangeProfiler_GetCounterDataSize_Params,
+	maxNumOfRanges);
+SAME(ranges_counters_size, nodes_max, CUpti_RangeProfiler_GetCounterDataSize_Params,
+	maxNumRangeTreeNodes);
+WHOLE(ranges_counters, counters, CUpti_RangeProfiler_CounterDataImage_Initialize_Params);
+WHOLE(ranges_count, count, CUpti_RangeProfiler_GetCounterDataInfo_Params);
 
 int main(void)
 {

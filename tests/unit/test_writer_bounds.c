@@ -11,7 +11,7 @@
 #include <signal.h>
 #include <sys/resource.h>
 
-#include "common/cuda_spool.h"
+#include "common/cuda/cuda_spool.h"
 #include "common/schema/mpi_spool.h"
 #include "common/schema/cuda_columns.h"
 #include "common/varint.h"

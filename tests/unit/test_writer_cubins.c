@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/cuda_spool.h"
+#include "common/cuda/cuda_spool.h"
 #include "common/schema/cuda_columns.h"
 #include "tests/unit/tap.h"
 #include "writer/cuda/cubins.h"

@@ -9,7 +9,7 @@
 #include <errno.h>
 #include <signal.h>
 
-#include "common/cuda_spool.h"
+#include "common/cuda/cuda_spool.h"
 #include "common/opencl_spool.h"
 #include "common/schema/cuda_columns.h"
 #include "common/varint.h"

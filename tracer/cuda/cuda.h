@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "common/cuda_spool.h"
+#include "common/cuda/cuda_spool.h"
 #include "tracer/cuda/cupti.h"
 #include "tracer/cuda/hooks.h"
 #include "tracer/core/thread.h"
@@ -29,8 +29,8 @@ static inline void cuda_state_set(enum cuda_state state)
 
 /* ---- subscription.c: called by the thread that starts CUPTI, or that does the last flush ---- */
 
-/* Create the page of the spool that outlives the process (common/cuda_spool.h): cuda.page. Return
- * false without room. thread.busy set. */
+/* Create the page of the spool that outlives the process (common/cuda/cuda_spool.h): cuda.page.
+ * Return false without room. thread.busy set. */
 bool cuda_page_create(void);
 
 /* Enable the kinds of activity that the options ask for. Return CUPTI's result for kernels,

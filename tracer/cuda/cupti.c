@@ -8,7 +8,7 @@
 #include <dlfcn.h>
 #include <link.h>
 
-#include "common/cupti_names.h"
+#include "common/cuda/cupti_names.h"
 #include "common/text.h"
 #include "tracer/base/libc.h"
 #include "tracer/core/state.h"

@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/cupti_profiler.h"
+#include "common/cuda/cupti_profiler.h"
 #include "tracer/cuda/cupti_abi.h"
 
 typedef void (*cupti_callback_fn)(

@@ -224,8 +224,7 @@ static void context_begin(void *handle)
 static void values_put(const struct context *c, uint32_t launch, uint32_t range)
 {
 	double values[METRICS_MAX];
-	struct profiler_evaluation evaluation = {
-		.size = PROFILER_SIZE(profiler_evaluation, values),
+	struct profiler_evaluation evaluation = {.size = PROFILER_SIZE(profiler_evaluation, values),
 		.host = c->plan->host,
 		.counters = c->counters,
 		.counters_bytes = c->counters_bytes,
@@ -322,8 +321,8 @@ static void state_leave(const struct muted *muted)
 static struct context *context_of(const void *handle, uint32_t id)
 {
 	for (uint32_t i = 0; i < CONTEXTS_MAX && contexts[i]; i++)
-		if (contexts[i]->handle && (handle ? contexts[i]->handle == handle
-						   : contexts[i]->id == id))
+		if (contexts[i]->handle &&
+			(handle ? contexts[i]->handle == handle : contexts[i]->id == id))
 			return contexts[i];
 	return NULL;
 }

@@ -31,9 +31,9 @@ struct metrics_plan {
 };
 
 /* Make the plan for a chip of the group number `pass` (modulo their number) of a comma-separated
- * list of metrics and sets (common/gpu_metric_sets.h). Return NULL or, if there is no plan, why.
- * Unknown metrics, and those that need more than one pass, are named in diagnostics and left out.
- * Muted (core/muted.h). */
+ * list of metrics and sets (common/cuda/gpu_metric_sets.h). Return NULL or, if there is no plan,
+ * why. Unknown metrics, and those that need more than one pass, are named in diagnostics and left
+ * out. Muted (core/muted.h). */
 const char *metrics_plan_make(
 	const char *chip, const char *wanted, uint64_t pass, struct metrics_plan *ret_plan);
 

@@ -4,7 +4,7 @@
  */
 #include "tracer/cuda/metrics.h"
 
-#include "common/gpu_metric_sets.h"
+#include "common/cuda/gpu_metric_sets.h"
 #include "common/sys.h"
 #include "common/text.h"
 #include "tracer/core/diagnostic.h"

@@ -11,7 +11,7 @@
 
 #include "common/array.h"
 #include "common/buffer.h"
-#include "common/cuda_spool.h"
+#include "common/cuda/cuda_spool.h"
 #include "common/schema/cuda_columns.h"
 #include "writer/base/notes.h"
 

@@ -4,7 +4,7 @@
  */
 #include "writer/cuda/open.h"
 
-#include "common/cuda_spool.h"
+#include "common/cuda/cuda_spool.h"
 #include "writer/base/names.h"
 #include "writer/cuda/rows.h"
 

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "common/array.h"
-#include "common/cuda_spool.h"
+#include "common/cuda/cuda_spool.h"
 #include "common/ncu/launch.h"
 #include "writer/base/names.h"
 #include "writer/base/notes.h"

@@ -2,16 +2,16 @@
 /*
  * rows.h - conversion of records of the CUDA source to rows: API calls, and operations of devices.
  *
- * Device rows are already stored as columns (common/cuda_spool.h). Names are converted to string
- * ids, and each operation is compared with the API call that caused it, which must have begun
- * before the operation. One thread; allocates: if memory is short, an operation is not compared.
+ * Device rows are already stored as columns (common/cuda/cuda_spool.h). Names become string ids, and
+ * each operation is compared with the API call that caused it, which must have begun before the
+ * operation. One thread; allocates: if memory is short, an operation is not compared.
  */
 #ifndef WRITER_CUDA_ROWS_H
 #define WRITER_CUDA_ROWS_H
 
 #include <stdint.h>
 
-#include "common/cuda_spool.h"
+#include "common/cuda/cuda_spool.h"
 #include "writer/lane/segment.h"
 
 /* Number of device operations whose API call is known, and of those that began before it. */

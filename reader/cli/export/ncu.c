@@ -105,16 +105,16 @@ static int write_results(FILE *out, struct cli_report *r, struct indexing *x,
 	const struct contents *c, struct symbols *symbols)
 {
 	static const uint32_t carried[] = {KIND_CUDA_KERNEL, KIND_CUDA_API, KIND_CUDA_DEVICE,
-		KIND_CUDA_METRIC, KIND_CUDA_MODULE, KIND_CUDA_SETUP, KIND_NVTX_RANGE, KIND_NVTX_START_END,
-		KIND_NVTX_NAME, 0};
+		KIND_CUDA_METRIC, KIND_CUDA_MODULE, KIND_CUDA_SETUP, KIND_NVTX_RANGE,
+		KIND_NVTX_START_END, KIND_NVTX_NAME, 0};
 	struct ncu_tally tally = {0};
 	if (!c->session && x->results.count)
 		return rewrite(out, r, &x->results);
 	int error = ncu_code_index(&x->code, &x->results);
 	ncu_metrics_index(&x->metrics);
 	if (!error)
-		error = ncu_write(out, &x->cursor, symbols, &x->devices, &x->metrics, &x->code,
-			&tally);
+		error = ncu_write(
+			out, &x->cursor, symbols, &x->devices, &x->metrics, &x->code, &tally);
 	if (!error) {
 		export_note_others(r->path, "ncu", c, carried);
 		note_tally(r->path, &tally);

@@ -21,7 +21,7 @@ struct ncu_metrics {
 		uint32_t process, correlation;
 		uint32_t name; /* index in `names` */
 		double value;
-	} *rows;
+	} * rows;
 	uint32_t count, capacity;
 	uint32_t names[NCU_METRIC_NAMES_MAX]; /* ids of texts */
 	uint32_t name_count;
@@ -38,6 +38,7 @@ void ncu_metrics_index(struct ncu_metrics *m);
 void ncu_metrics_add(const struct ncu_metrics *m, uint32_t process, uint32_t correlation,
 	struct launch_entry *entry);
 
+/* Free the rows; `m` is empty then. */
 void ncu_metrics_release(struct ncu_metrics *m);
 
 #endif

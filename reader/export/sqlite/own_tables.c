@@ -264,6 +264,7 @@ int own_row_facts(
 		reals |= (uint64_t)value_is_real(b, k->facts[i], row) << (i + 1);
 		any |= null ? 0 : values[i + 1];
 	}
-	return any ? row_add(&x->own.facts[b->event->number], values, k->fact_count + 1, nulls, reals)
-		   : 0;
+	return any
+		? row_add(&x->own.facts[b->event->number], values, k->fact_count + 1, nulls, reals)
+		: 0;
 }

@@ -14,8 +14,7 @@
 #include <stdint.h>
 
 /* The size of a struct up to its last member. */
-#define PROFILER_SIZE(type, last) \
-	(offsetof(struct type, last) + sizeof(((struct type *)0)->last))
+#define PROFILER_SIZE(type, last) (offsetof(struct type, last) + sizeof(((struct type *)0)->last))
 
 /* ---- the host part: needs neither a GPU nor a driver ---- */
 

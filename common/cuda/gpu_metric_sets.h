@@ -13,18 +13,19 @@
 
 /* SET(name, metrics, meaning). Each metric is known for all chips since Turing, and is counted in
  * one pass there (tests/e2e/gpu_metrics.py). */
-#define GPU_METRIC_SETS(SET)                                                                       \
-	SET("basic",                                                                               \
-		"sm__cycles_active.avg.pct_of_peak_sustained_elapsed,"                             \
-		"sm__warps_active.avg.pct_of_peak_sustained_active,"                               \
-		"smsp__inst_executed.avg.per_cycle_active,dram__bytes.sum",                        \
-		"how busy the multiprocessors are, with how many warps, and the memory's bytes")   \
-	SET("memory",                                                                              \
-		"dram__bytes.sum,lts__t_bytes.sum,l1tex__t_bytes.sum,l1tex__t_sector_hit_rate.pct", \
-		"bytes of the device's memory and of its caches")                                  \
-	SET("instructions",                                                                        \
-		"smsp__inst_executed.sum,smsp__thread_inst_executed_per_inst_executed.ratio,"      \
-		"sm__inst_executed_pipe_tensor.sum,sm__inst_executed_pipe_fma.sum",                \
+#define GPU_METRIC_SETS(SET)                                                                     \
+	SET("basic",                                                                             \
+		"sm__cycles_active.avg.pct_of_peak_sustained_elapsed,"                           \
+		"sm__warps_active.avg.pct_of_peak_sustained_active,"                             \
+		"smsp__inst_executed.avg.per_cycle_active,dram__bytes.sum",                      \
+		"how busy the multiprocessors are, with how many warps, and the memory's bytes") \
+	SET("memory",                                                                            \
+		"dram__bytes.sum,lts__t_bytes.sum,l1tex__t_bytes.sum,l1tex__t_sector_hit_rate."  \
+		"pct",                                                                           \
+		"bytes of the device's memory and of its caches")                                \
+	SET("instructions",                                                                      \
+		"smsp__inst_executed.sum,smsp__thread_inst_executed_per_inst_executed.ratio,"    \
+		"sm__inst_executed_pipe_tensor.sum,sm__inst_executed_pipe_fma.sum",              \
 		"instructions, the threads that each has, and those of two pipelines")
 
 struct gpu_metric_set {
@@ -41,7 +42,8 @@ static inline const struct gpu_metric_set *gpu_metric_set(size_t i)
 }
 
 /* Append "," and `bytes` bytes. Return false without room. */
-static inline bool gpu_metric_list_append(char *list, size_t room, size_t *at, const char *text, size_t bytes)
+static inline bool gpu_metric_list_append(
+	char *list, size_t room, size_t *at, const char *text, size_t bytes)
 {
 	if (*at + bytes + 2 > room)
 		return false;
@@ -66,7 +68,8 @@ static inline bool gpu_metric_sets_expand(const char *wanted, char *list, size_t
 		while ((set = gpu_metric_set(i++)) &&
 			!(text_length(set->name) == bytes && text_begins(wanted, set->name)))
 			;
-		if (set ? !gpu_metric_list_append(list, room, &at, set->metrics, text_length(set->metrics))
+		if (set ? !gpu_metric_list_append(
+				  list, room, &at, set->metrics, text_length(set->metrics))
 			: bytes && !gpu_metric_list_append(list, room, &at, wanted, bytes))
 			return false;
 	}
