@@ -50,25 +50,25 @@ typedef void (*cupti_completed_fn)(
 	CUPTI_PROFILER_FUNCTIONS(FUNCTION)
 
 /* The profiler, which versions before that of CUDA 12.6 lack. Its host part needs no GPU. */
-#define CUPTI_PROFILER_FUNCTIONS(FUNCTION)                                             \
-	FUNCTION(GetDeviceId, (void *, uint32_t *))                                    \
-	FUNCTION(DeviceGetChipName, (struct profiler_chip *))                          \
-	FUNCTION(ProfilerInitialize, (struct profiler_start *))                        \
-	FUNCTION(ProfilerHostInitialize, (struct profiler_host_start *))               \
-	FUNCTION(ProfilerHostDeinitialize, (struct profiler_host_end *))               \
-	FUNCTION(ProfilerHostConfigAddMetrics, (struct profiler_addition *))           \
-	FUNCTION(ProfilerHostGetConfigImageSize, (struct profiler_image_size *))       \
-	FUNCTION(ProfilerHostGetConfigImage, (struct profiler_image *))                \
-	FUNCTION(ProfilerHostGetNumOfPasses, (struct profiler_passes *))               \
-	FUNCTION(ProfilerHostEvaluateToGpuValues, (struct profiler_evaluation *))      \
-	FUNCTION(RangeProfilerEnable, (struct ranges_enable *))                        \
-	FUNCTION(RangeProfilerDisable, (struct ranges_object *))                       \
-	FUNCTION(RangeProfilerSetConfig, (struct ranges_config *))                     \
-	FUNCTION(RangeProfilerStart, (struct ranges_object *))                         \
-	FUNCTION(RangeProfilerStop, (struct ranges_stop *))                            \
-	FUNCTION(RangeProfilerDecodeData, (struct ranges_decode *))                    \
-	FUNCTION(RangeProfilerGetCounterDataSize, (struct ranges_counters_size *))     \
-	FUNCTION(RangeProfilerCounterDataImageInitialize, (struct ranges_counters *))  \
+#define CUPTI_PROFILER_FUNCTIONS(FUNCTION)                                            \
+	FUNCTION(GetDeviceId, (void *, uint32_t *))                                   \
+	FUNCTION(DeviceGetChipName, (struct profiler_chip *))                         \
+	FUNCTION(ProfilerInitialize, (struct profiler_start *))                       \
+	FUNCTION(ProfilerHostInitialize, (struct profiler_host_start *))              \
+	FUNCTION(ProfilerHostDeinitialize, (struct profiler_host_end *))              \
+	FUNCTION(ProfilerHostConfigAddMetrics, (struct profiler_addition *))          \
+	FUNCTION(ProfilerHostGetConfigImageSize, (struct profiler_image_size *))      \
+	FUNCTION(ProfilerHostGetConfigImage, (struct profiler_image *))               \
+	FUNCTION(ProfilerHostGetNumOfPasses, (struct profiler_passes *))              \
+	FUNCTION(ProfilerHostEvaluateToGpuValues, (struct profiler_evaluation *))     \
+	FUNCTION(RangeProfilerEnable, (struct ranges_enable *))                       \
+	FUNCTION(RangeProfilerDisable, (struct ranges_object *))                      \
+	FUNCTION(RangeProfilerSetConfig, (struct ranges_config *))                    \
+	FUNCTION(RangeProfilerStart, (struct ranges_object *))                        \
+	FUNCTION(RangeProfilerStop, (struct ranges_stop *))                           \
+	FUNCTION(RangeProfilerDecodeData, (struct ranges_decode *))                   \
+	FUNCTION(RangeProfilerGetCounterDataSize, (struct ranges_counters_size *))    \
+	FUNCTION(RangeProfilerCounterDataImageInitialize, (struct ranges_counters *)) \
 	FUNCTION(RangeProfilerGetCounterDataInfo, (struct ranges_count *))
 
 struct cupti {

@@ -2,9 +2,9 @@
 /*
  * rows.h - conversion of records of the CUDA source to rows: API calls, and operations of devices.
  *
- * Device rows are already stored as columns (common/cuda/cuda_spool.h). Names become string ids, and
- * each operation is compared with the API call that caused it, which must have begun before the
- * operation. One thread; allocates: if memory is short, an operation is not compared.
+ * Device rows are already stored as columns (common/cuda/cuda_spool.h). Names become string ids,
+ * and each operation is compared with the API call that caused it, which must have begun before
+ * the operation. One thread; allocates: if memory is short, an operation is not compared.
  */
 #ifndef WRITER_CUDA_ROWS_H
 #define WRITER_CUDA_ROWS_H
