@@ -3,7 +3,7 @@
  * waited.c - programs whose critical path is known: each stage is a function that sleeps, so that
  * the names of the stages on the path can be compared.
  *
- * Usage: waited join|lock|condition|barrier|child|pipe|relay|reused|full|stdio|silent|timeout|
+ * Usage: waited join|lock|rwlock|condition|barrier|child|pipe|relay|reused|full|stdio|silent|timeout|
  *        semaphore
  */
 #include "app.h"
@@ -89,6 +89,43 @@ static void lock(void)
 	pthread_t holder = thread_of(holds_both, NULL), other = thread_of(wants_inner, NULL);
 	pthread_join(other, NULL);
 	pthread_join(holder, NULL);
+}
+
+static pthread_rwlock_t rwlock = PTHREAD_RWLOCK_INITIALIZER;
+static pthread_barrier_t reading;
+
+static void *writes(void *unused)
+{
+	pthread_rwlock_wrlock(&rwlock);
+	pthread_barrier_wait(&barrier);
+	third();
+	pthread_rwlock_unlock(&rwlock);
+	return unused;
+}
+
+static void *reads(void *unused)
+{
+	pthread_barrier_wait(&barrier);
+	pthread_rwlock_rdlock(&rwlock);
+	pthread_barrier_wait(&reading);
+	second();
+	pthread_rwlock_unlock(&rwlock);
+	aside();
+	return unused;
+}
+
+/* A reader waits for a writer, then the main thread, which writes, for the reader. */
+static void reader_and_writer(void)
+{
+	pthread_barrier_init(&barrier, NULL, 2);
+	pthread_barrier_init(&reading, NULL, 2);
+	pthread_t writer = thread_of(writes, NULL), reader = thread_of(reads, NULL);
+	pthread_barrier_wait(&reading);
+	pthread_rwlock_wrlock(&rwlock);
+	first();
+	pthread_rwlock_unlock(&rwlock);
+	pthread_join(writer, NULL);
+	pthread_join(reader, NULL);
 }
 
 static void *signals(void *unused)
@@ -267,6 +304,8 @@ int main(int argc, char **argv)
 		join();
 	else if (!strcmp(mode, "lock"))
 		lock();
+	else if (!strcmp(mode, "rwlock"))
+		reader_and_writer();
 	else if (!strcmp(mode, "condition"))
 		condition_wait();
 	else if (!strcmp(mode, "barrier"))

@@ -99,7 +99,8 @@ static bool leaves_names(const struct output *o)
 	return o->form.no_symbols ||
 		!(strstr(o->list, "cpu_by_function") || strstr(o->list, "offcpu_sum") ||
 			strstr(o->list, "cuda_memory") || strstr(o->list, "python_gil_sum") ||
-			strstr(o->list, "critical_path_") || strstr(o->list, "blame_sum"));
+			strstr(o->list, "critical_path_") || strstr(o->list, "blame_sum") ||
+			strstr(o->list, "gpu_idle_sum"));
 }
 
 static bool is_direct(const struct output *o, const char *report, size_t bytes)

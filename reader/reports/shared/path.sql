@@ -14,6 +14,7 @@ SELECT 0 AS source, id AS nameId, value AS name,
        CASE WHEN value LIKE 'pthread%join%' THEN 'join' WHEN value IN ('wait', 'waitpid', 'wait3', 'wait4', 'waitid', 'system', 'pclose') THEN 'process'
             WHEN value IN ('pthread_cond_wait', 'pthread_cond_timedwait', 'pthread_cond_clockwait') THEN 'condition' WHEN value IN ('pthread_cond_signal', 'pthread_cond_broadcast') THEN 'signal'
             WHEN value IN ('sem_wait', 'sem_timedwait', 'sem_clockwait') THEN 'semaphore' WHEN value = 'sem_post' THEN 'post' WHEN value = 'pthread_barrier_wait' THEN 'barrier'
+            WHEN value IN ('pthread_rwlock_unlock', 'pthread_mutex_unlock', 'pthread_spin_unlock', 'mtx_unlock') THEN 'unlock'
             WHEN value IN ('write', 'writev', 'pwrite', 'pwritev', 'send', 'sendto', 'sendmsg', 'sendmmsg', 'sendfile', 'splice', 'fwrite', 'fwrite_unlocked', 'fputs', 'fputs_unlocked', 'puts',
                           'putc', 'putc_unlocked', 'fputc', 'fputc_unlocked', 'putchar', 'putchar_unlocked', 'fputws', 'pwrite64', 'fflush',
                           'fflush_unlocked', 'fclose', 'eventfd_write') THEN 'write'

@@ -127,7 +127,7 @@ static const struct path_call *launched_before(const struct path_track *t, uint3
 	return low ? &t->calls[low - 1] : NULL;
 }
 
-/* Return the operation that a wait was for; NULL = not known. */
+/* Return the operation that a wait was for, of the lanes of a stream the last one; NULL = not known. */
 static const struct path_call *waited_for(
 	const struct path_graph *g, const struct mark *wait, uint32_t *ret_track)
 {
@@ -136,14 +136,18 @@ static const struct path_call *waited_for(
 	const struct mark *r = next ? &records->list[next - 1] : NULL;
 	if (!r || r->process != wait->process || r->event != wait->event)
 		return NULL;
+	const struct path_call *found = NULL;
 	for (uint32_t i = 0; i < g->track_count; i++) {
 		const struct path_track *t = &g->tracks[i];
-		*ret_track = i;
-		if (t->is_stream && t->process == r->process && t->context == r->context &&
-			t->stream == r->stream)
-			return launched_before(t, r->correlation);
+		const bool is_lane = t->is_stream && t->process == r->process &&
+			t->context == r->context && t->stream == r->stream;
+		const struct path_call *c = is_lane ? launched_before(t, r->correlation) : NULL;
+		if (c && (!found || c->end > found->end)) {
+			found = c;
+			*ret_track = i;
+		}
 	}
-	return NULL;
+	return found;
 }
 
 const struct path_call *path_event_find(const struct path_graph *g, uint32_t track,

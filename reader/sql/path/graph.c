@@ -14,6 +14,8 @@
 
 #define NAMES_MAX (1u << 24)
 #define OBJECTS_FIRST 1u
+#define LANES_MAX 32u /* of a stream; with more, operations are cut where others overlap them */
+#define LANE_FLAG (1ull << 63)
 
 static const char *const role_texts[] = {
 	NULL,
@@ -374,6 +376,7 @@ static uint32_t stream_of(struct path_graph *g, const struct path_track *stream)
 		t->start = start;
 		t->end = end;
 		t->id = id;
+		t->lane = track;
 	}
 	return track;
 }
@@ -414,14 +417,69 @@ static int call_order(const void *one, const void *two)
 	return (a->id > b->id) - (a->id < b->id);
 }
 
-/* Sort the calls of a track, cut each where an earlier one overlaps it, and move those within
- * another one behind the others. */
-static int track_sort(struct path_graph *g, struct path_track *t)
+/* Return whether operations of a sorted track overlap. */
+static bool has_overlap(const struct path_track *t)
 {
-	struct path_call *within = NULL;
-	uint32_t within_count = 0, capacity = 0;
-	int code = path_sort(g, &t->calls, t->count, &t->capacity, sizeof(*t->calls), call_order);
+	for (uint32_t i = 1; i < t->count; i++)
+		if (t->calls[i].start < t->calls[i - 1].end)
+			return true;
+	return false;
+}
+
+/* Add a lane to a stream. Returns its index; PATH_NOWHERE = out of memory. */
+static uint32_t lane_add(struct path_graph *g, uint32_t stream, uint32_t number)
+{
+	struct path_track lane = g->tracks[stream];
+	const uint32_t id = pair_number(&g->stream_index, LANE_FLAG | stream, number);
+	const uint32_t before = g->track_count, track = id ? track_of(g, -(int64_t)id) : id - 1;
+	if (track != before)
+		return track;
+	lane.id = -(int64_t)id;
+	lane.start = INT64_MAX;
+	lane.end = INT64_MIN;
+	lane.calls = NULL;
+	lane.count = lane.capacity = 0;
+	g->tracks[track] = lane;
+	g->tracks[stream].lane = track;
+	return track;
+}
+
+/* Distribute the operations of a sorted stream over lanes, each to the first one that is free. */
+static int stream_split(struct path_graph *g, uint32_t stream)
+{
+	struct path_track *t = &g->tracks[stream];
 	struct path_call *calls = t->calls;
+	const uint32_t count = t->count, capacity = t->capacity;
+	uint32_t lanes[LANES_MAX] = {stream}, lane_count = 1;
+	int64_t ends[LANES_MAX] = {INT64_MIN};
+	int code = SQLITE_OK;
+	t->calls = NULL;
+	t->count = t->capacity = 0;
+	for (uint32_t i = 0; !code && i < count; i++) {
+		uint32_t lane = 0;
+		while (lane < lane_count && ends[lane] > calls[i].start)
+			lane++;
+		if (lane == LANES_MAX)
+			lane = 0;
+		if (lane == lane_count) {
+			lanes[lane_count] = lane_add(g, stream, lane);
+			ends[lane_count++] = INT64_MIN;
+		}
+		code = lanes[lane] == PATH_NOWHERE ? SQLITE_NOMEM
+						   : call_add(g, lanes[lane], &calls[i]);
+		ends[lane] = calls[i].end > ends[lane] ? calls[i].end : ends[lane];
+	}
+	spill_drop(&g->spill, calls, capacity * sizeof(*calls));
+	return code;
+}
+
+/* Cut each call of a sorted track where an earlier one overlaps it, and move those within another one
+ * behind the others. */
+static int track_cut(struct path_graph *g, struct path_track *t)
+{
+	struct path_call *calls = t->calls, *within = NULL;
+	uint32_t within_count = 0, capacity = 0;
+	int code = SQLITE_OK;
 	t->outer = 0;
 	for (uint32_t i = 0; !code && i < t->count; i++) {
 		spill_use(&g->spill, 1);
@@ -485,8 +543,14 @@ int path_graph_read(struct path_graph *g, sqlite3 *connection)
 	code = code ? code : path_rows(connection, operations, &r, operation_row);
 	sqlite3_finalize(g->name_find);
 	g->name_find = NULL;
+	for (uint32_t i = 0; !code && i < g->track_count; i++) {
+		struct path_track *t = &g->tracks[i];
+		code = path_sort(g, &t->calls, t->count, &t->capacity, sizeof(*t->calls), call_order);
+		if (!code && t->is_stream && t->lane == i && has_overlap(t))
+			code = stream_split(g, i);
+	}
 	for (uint32_t i = 0; !code && i < g->track_count; i++)
-		code = track_sort(g, &g->tracks[i]);
+		code = track_cut(g, &g->tracks[i]);
 	const int spill_error = g->spill_error;
 	if (code)
 		path_graph_release(g);
@@ -510,6 +574,35 @@ static int thread_row(void *user, sqlite3_stmt *in)
 	if (sqlite3_column_type(in, 4) != SQLITE_NULL && path_is_time(in, 5, &t->parent_time))
 		t->parent = path_graph_track(g, sqlite3_column_int64(in, 4));
 	return SQLITE_OK;
+}
+
+const struct path_call *path_ended_before(const struct path_track *t, int64_t time)
+{
+	uint32_t low = 0, high = t->outer;
+	while (low < high) {
+		const uint32_t middle = low + (high - low) / 2;
+		if (t->calls[middle].end <= time)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low ? &t->calls[low - 1] : NULL;
+}
+
+const struct path_call *path_stream_before(
+	const struct path_graph *g, uint32_t track, int64_t time, uint32_t *ret_track)
+{
+	const struct path_call *found = NULL;
+	uint32_t lane = track;
+	do {
+		const struct path_call *c = path_ended_before(&g->tracks[lane], time);
+		if (c && (!found || c->end > found->end)) {
+			found = c;
+			*ret_track = lane;
+		}
+		lane = g->tracks[lane].lane;
+	} while (lane != track);
+	return found;
 }
 
 int path_graph_threads_read(struct path_graph *g)

@@ -3,7 +3,8 @@
  * graph.h - recorded calls of threads and operations of streams, in memory, to find out what each
  * waited for (waits.h) and which of them a run took its time for (walk.h).
  *
- * A track is a thread or a stream of a device. The input is the tables of reports, and temporary
+ * A track is a thread or a stream of a device. Operations of a stream that overlap, which are nodes
+ * of a graph that run beside each other, are on several tracks: its lanes. The input is the tables of reports, and temporary
  * tables and views of reader/reports/shared/path.sql:
  *
  *   PATH_NAMES        source, nameId, name, role, trait: what the functions do
@@ -84,6 +85,7 @@ struct path_track {
 	int64_t start, end, parent_time;
 	int64_t process, device, context, stream; /* process: globalTid >> 24; rest: of a stream */
 	uint32_t parent;                          /* index of a track, or PATH_NOWHERE */
+	uint32_t lane; /* index of the next track of the same stream, in a circle */
 	bool is_stream, has_end;
 	struct path_call *calls; /* outer ones in order, which do not overlap; then those within */
 	uint32_t outer, count, capacity;
@@ -140,6 +142,14 @@ void path_graph_release(struct path_graph *g);
 
 /* Return the index of a track; PATH_NOWHERE = there is none of this id. */
 uint32_t path_graph_track(const struct path_graph *g, int64_t id);
+
+/* Find the operation of a stream, on any of its lanes, that ended last before a time; NULL = none.
+ * `track`: one of the lanes. Sets the index of the track of the operation. */
+const struct path_call *path_stream_before(
+	const struct path_graph *g, uint32_t track, int64_t time, uint32_t *ret_track);
+
+/* Return the last call of a track that ended before a time; NULL = none. */
+const struct path_call *path_ended_before(const struct path_track *t, int64_t time);
 
 /* Pass each row of a statement to a function until that does not return SQLITE_OK. */
 int path_rows(sqlite3 *connection, const char *text, void *user,

@@ -166,8 +166,13 @@ static int track_find(struct path_cursor *c)
 	const struct path_launch *l = t->is_stream ? path_launch_of(g, c->track, call) : NULL;
 	if (!t->is_stream)
 		return path_wait_find(g, c->track, call, &c->wait);
-	c->wait = l ? (struct path_wait){l->track, l->end, HOW_NONE}
+	uint32_t lane = c->track;
+	const struct path_call *before = path_stream_before(g, c->track, call->start, &lane);
+	const int64_t launched = l ? path_launch_time(l, call) : INT64_MIN;
+	c->wait = l ? (struct path_wait){l->track, launched, HOW_NONE}
 		    : (struct path_wait){.track = PATH_NOWHERE};
+	if (before && lane != c->track && before->end >= launched)
+		c->wait = (struct path_wait){lane, before->end, HOW_LIKELY};
 	return SQLITE_OK;
 }
 

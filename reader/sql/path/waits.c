@@ -365,17 +365,20 @@ static int process_find(const struct wait_of *o, struct path_wait *ret_wait)
 }
 
 /* Locks: the thread that got the lock last while this one waited, else the one that held it when
- * the wait began. It was released just before the wait ended. */
+ * the wait began. It was released just before the wait ended. Where it is not known who held it, as
+ * of locks of readers: the last recorded release before the wait ended. */
 static int lock_find(const struct wait_of *o, struct path_wait *ret_wait)
 {
 	const struct path_call *c = o->call;
 	const struct refs *wakes = NULL;
-	if (!c->holder)
-		return SQLITE_OK;
-	int code = c->object ? wakes_of(o->g, ROLE_LOCK, &wakes) : SQLITE_OK;
+	int code = c->object ? wakes_of(o->g, c->holder ? ROLE_LOCK : ROLE_UNLOCK, &wakes) : SQLITE_OK;
 	if (code)
 		return code;
 	const struct ref *r = wakes ? ref_last(wakes, c->object, c->start, c->end, o->track) : NULL;
+	if (!c->holder) {
+		ref_take(r, HOW_EXACT, ret_wait);
+		return SQLITE_OK;
+	}
 	const uint32_t holder = r
 		? r->track
 		: path_graph_track(o->g, (o->own->id & ~(int64_t)0xffffff) + c->holder);
@@ -555,20 +558,6 @@ static int works_collect(struct path_graph *g)
 	return works->complete ? SQLITE_OK : correlations_sort(g, works);
 }
 
-/* Return the last operation of a stream that ended before a time; NULL = none. */
-static const struct path_call *ended_before(const struct path_track *t, int64_t time)
-{
-	uint32_t low = 0, high = t->outer;
-	while (low < high) {
-		const uint32_t middle = low + (high - low) / 2;
-		if (t->calls[middle].end <= time)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low ? &t->calls[low - 1] : NULL;
-}
-
 /* Calls that wait for the device: the operation that ended last before the call did, of the stream
  * or context that it waits for. */
 static int device_find(const struct wait_of *o, struct path_wait *ret_wait)
@@ -586,7 +575,7 @@ static int device_find(const struct wait_of *o, struct path_wait *ret_wait)
 			(of && t->context != of->context) ||
 			(of && of->has_stream && t->stream != of->stream))
 			continue;
-		const struct path_call *work = ended_before(t, c->end);
+		const struct path_call *work = path_ended_before(t, c->end);
 		if (work && work->end > c->start && (!ret_wait->how || work->end > ret_wait->time))
 			*ret_wait = (struct path_wait){i, work->end, of ? HOW_EXACT : HOW_LIKELY};
 	}

@@ -42,6 +42,13 @@ int64_t path_pipe_of(struct path_graph *g, uint32_t track, const struct path_cal
 const struct path_launch *path_launch_of(
 	struct path_graph *g, uint32_t track, const struct path_call *c);
 
+/* Return when an operation was launched: at the end of its call, or, if the call ends after the
+ * operation began, as that of a copy which the thread waits for, at its start. */
+static inline int64_t path_launch_time(const struct path_launch *l, const struct path_call *c)
+{
+	return l->end <= c->start ? l->end : l->start;
+}
+
 #endif
 
 #endif

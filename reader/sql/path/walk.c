@@ -90,20 +90,29 @@ static int call_leave(struct path_walk *w, const struct path_call *c,
  * stream that an event is for, or the launch, whatever was last. */
 static bool operation_leave(struct path_walk *w, struct path_segment *ret_segment)
 {
-	const struct path_call *c = w->operation, *before = call_before(w);
+	uint32_t lane = w->track;
+	const struct path_call *c = w->operation,
+			       *before = path_stream_before(w->graph, w->track, w->time, &lane);
 	const struct path_launch *launch = path_launch_of(w->graph, w->track, c);
 	const uint32_t track = w->track;
 	uint32_t other = PATH_NOWHERE;
 	const struct path_call *event = path_event_find(w->graph, track, c, before, &other);
+	const int64_t launched = launch ? path_launch_time(launch, c) : INT64_MIN;
 	w->operation = NULL;
-	if (event && (!before || event->end > before->end) &&
-		(!launch || event->end >= launch->end) && may_visit(w, other)) {
+	if (event && (!before || event->end > before->end) && event->end >= launched &&
+		may_visit(w, other)) {
 		const bool has = segment_end(w, event->end, KIND_QUEUE, c, ret_segment);
 		visit(w, track, other);
 		return has;
 	}
-	if (!launch || (before && before->end >= launch->end) || !may_visit(w, launch->track))
-		return segment_end(w, before ? before->end : w->start, KIND_QUEUE, c, ret_segment);
+	if (!launch || (before && before->end >= launched) || !may_visit(w, launch->track)) {
+		const bool leaves = may_visit(w, lane);
+		const bool has = segment_end(
+			w, before ? before->end : w->start, KIND_QUEUE, c, ret_segment);
+		if (leaves)
+			visit(w, track, lane);
+		return has;
+	}
 	const bool has = segment_end(w, launch->end, KIND_LAUNCH, c, ret_segment);
 	visit(w, track, launch->track);
 	return has;
