@@ -3,8 +3,8 @@
  * waited.c - programs whose critical path is known: each stage is a function that sleeps, so that
  * the names of the stages on the path can be compared.
  *
- * Usage: waited join|lock|rwlock|condition|barrier|child|pipe|relay|reused|full|stdio|silent|timeout|
- *        semaphore
+ * Usage: waited join|lock|rwlock|condition|barrier|child|pipe|relay|reused|full|stdio|silent|
+ *        timeout|semaphore
  */
 #include "app.h"
 

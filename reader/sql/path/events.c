@@ -127,7 +127,8 @@ static const struct path_call *launched_before(const struct path_track *t, uint3
 	return low ? &t->calls[low - 1] : NULL;
 }
 
-/* Return the operation that a wait was for, of the lanes of a stream the last one; NULL = not known. */
+/* Return the operation that a wait was for, of the lanes of a stream the last one; NULL = not
+ * known. */
 static const struct path_call *waited_for(
 	const struct path_graph *g, const struct mark *wait, uint32_t *ret_track)
 {

@@ -473,8 +473,8 @@ static int stream_split(struct path_graph *g, uint32_t stream)
 	return code;
 }
 
-/* Cut each call of a sorted track where an earlier one overlaps it, and move those within another one
- * behind the others. */
+/* Cut each call of a sorted track where an earlier one overlaps it, and move those within another
+ * one behind the others. */
 static int track_cut(struct path_graph *g, struct path_track *t)
 {
 	struct path_call *calls = t->calls, *within = NULL;
@@ -545,7 +545,8 @@ int path_graph_read(struct path_graph *g, sqlite3 *connection)
 	g->name_find = NULL;
 	for (uint32_t i = 0; !code && i < g->track_count; i++) {
 		struct path_track *t = &g->tracks[i];
-		code = path_sort(g, &t->calls, t->count, &t->capacity, sizeof(*t->calls), call_order);
+		code = path_sort(
+			g, &t->calls, t->count, &t->capacity, sizeof(*t->calls), call_order);
 		if (!code && t->is_stream && t->lane == i && has_overlap(t))
 			code = stream_split(g, i);
 	}

@@ -3,9 +3,9 @@
  * graph.h - recorded calls of threads and operations of streams, in memory, to find out what each
  * waited for (waits.h) and which of them a run took its time for (walk.h).
  *
- * A track is a thread or a stream of a device. Operations of a stream that overlap, which are nodes
- * of a graph that run beside each other, are on several tracks: its lanes. The input is the tables of reports, and temporary
- * tables and views of reader/reports/shared/path.sql:
+ * A track is a thread or a stream of a device. Operations of a stream that overlap, which are
+ * nodes of a graph that run beside each other, are on several tracks: its lanes. The input is the
+ * tables of reports, and temporary tables and views of reader/reports/shared/path.sql:
  *
  *   PATH_NAMES        source, nameId, name, role, trait: what the functions do
  *   PATH_OTHER_CALLS  id, globalTid, start, end, nameId, source: calls of other sources

@@ -371,7 +371,8 @@ static int lock_find(const struct wait_of *o, struct path_wait *ret_wait)
 {
 	const struct path_call *c = o->call;
 	const struct refs *wakes = NULL;
-	int code = c->object ? wakes_of(o->g, c->holder ? ROLE_LOCK : ROLE_UNLOCK, &wakes) : SQLITE_OK;
+	const uint8_t role = c->holder ? ROLE_LOCK : ROLE_UNLOCK;
+	int code = c->object ? wakes_of(o->g, role, &wakes) : SQLITE_OK;
 	if (code)
 		return code;
 	const struct ref *r = wakes ? ref_last(wakes, c->object, c->start, c->end, o->track) : NULL;

@@ -107,8 +107,8 @@ static bool operation_leave(struct path_walk *w, struct path_segment *ret_segmen
 	}
 	if (!launch || (before && before->end >= launched) || !may_visit(w, launch->track)) {
 		const bool leaves = may_visit(w, lane);
-		const bool has = segment_end(
-			w, before ? before->end : w->start, KIND_QUEUE, c, ret_segment);
+		const bool has =
+			segment_end(w, before ? before->end : w->start, KIND_QUEUE, c, ret_segment);
 		if (leaves)
 			visit(w, track, lane);
 		return has;
