@@ -18,18 +18,17 @@ WHERE start > busy_until;
 
 -- The segments of a path follow each other: those of a gap begin with the last one that began before it.
 DROP TABLE IF EXISTS temp.IDLE_PATH;
-CREATE TEMP TABLE IDLE_PATH AS SELECT rowid AS segment, goal, start, "end" FROM PATH_SEGMENTS;
+CREATE TEMP TABLE IDLE_PATH AS SELECT DISTINCT goal, number, start, "end" FROM PATH_SEGMENTS;
 CREATE INDEX temp.IDLE_PATH_ORDER ON IDLE_PATH (goal, start);
 DROP TABLE IF EXISTS temp.IDLE_PARTS;
 CREATE TEMP TABLE IDLE_PARTS AS
-SELECT g.process, g.device, g.span, g.gap, s.segment, min(g."end", s."end") - max(g.start, s.start) AS ns
+SELECT g.process, g.device, g.span, g.gap, s.goal, s.number, 1.0 * (min(g."end", s."end") - max(g.start, s.start)) / (s."end" - s.start) AS part
 FROM (SELECT g.rowid AS gap, g.*, p.goal, coalesce((SELECT max(s.start) FROM IDLE_PATH AS s WHERE s.goal = p.goal AND s.start <= g.start), g.start) AS since
       FROM PATH_GOALS AS p CROSS JOIN IDLE_GAPS AS g WHERE g.start < p."end" AND g."end" > p.start) AS g
      CROSS JOIN IDLE_PATH AS s ON s.goal = g.goal AND s.start >= g.since AND s.start < g."end" AND s."end" > g.start;
 
-SELECT 100.0 * sum(i.ns * coalesce(m.part, 1)) / max(i.span), CAST(round(sum(i.ns * coalesce(m.part, 1))) AS INTEGER), count(DISTINCT i.gap), max(i.ns),
-       i.process & 0xffffff, i.device, s.pid, s.tid, s.rank, s.cause, s.how, coalesce(m.place, c.place) AS place
-FROM IDLE_PARTS AS i JOIN PATH_SEGMENTS AS s ON s.rowid = i.segment LEFT JOIN PATH_CHAINS AS c ON c.source = (s.source = 1) AND c.id = s.chain
-     LEFT JOIN PATH_SAMPLES AS m ON m.segment = s.rowid
-GROUP BY i.process, i.device, s.pid, s.tid, s.rank, s.cause, s.how, coalesce(m.place, c.place)
+SELECT 100.0 * sum(i.part * s.ns) / max(i.span), CAST(round(sum(i.part * s.ns)) AS INTEGER), count(DISTINCT i.gap), CAST(round(max(i.part * s.ns)) AS INTEGER),
+       i.process & 0xffffff, i.device, s.pid, s.tid, s.rank, s.cause, s.how, s.place
+FROM IDLE_PARTS AS i JOIN PATH_PLACES AS s ON s.goal = i.goal AND s.number = i.number
+GROUP BY i.process, i.device, s.pid, s.tid, s.rank, s.cause, s.how, s.place
 ORDER BY 2 DESC, 5, 6, 7, 8, 10, 11, 12;

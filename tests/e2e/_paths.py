@@ -16,10 +16,15 @@ def path_of(report, *options):
 
 
 def gapless(segments):
-    """Return the first segment that does not begin where the one before it ends, or None."""
-    for before, after in zip(segments, segments[1:]):
-        if before["Start (ns)"] + before["Duration (ns)"] != after["Start (ns)"]:
-            return before, after
+    """Return the first segment that does not begin where the one before it ends, or None. Parts of a segment, by functions or CPU samples, have its start, and
+    lack parts of a ns."""
+    begin, parts, ns = None, 0, 0
+    for s in segments:
+        if begin is not None and s["Start (ns)"] != begin:
+            if not 0 <= s["Start (ns)"] - begin - ns <= parts - 1:
+                return begin, ns, s
+            parts = ns = 0
+        begin, parts, ns = s["Start (ns)"], parts + 1, ns + s["Duration (ns)"]
     return None
 
 

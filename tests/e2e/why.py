@@ -59,7 +59,7 @@ def joins():
 
 def locks():
     known_path("lock", ["third", "second"], {"pthread_join": "likely"})
-    known_path("rwlock", ["third", "second", "first"], {"pthread_barrier_wait": "exact", "pthread_rwlock_wrlock": "exact"}, LIBTRACE_OSRT_LOCKS="all")
+    known_path("rwlock", ["third", "second", "first"], {"pthread_rwlock_wrlock": "exact"}, LIBTRACE_OSRT_LOCKS="all")
 
 
 def conditions():
