@@ -43,7 +43,7 @@
 
 #define SPOOL_MAGIC 0x316c6f6f70536c54ull /* "TlSpool1" */
 #ifndef SPOOL_VERSION                     /* tests build a writer of another version */
-#define SPOOL_VERSION 17u
+#define SPOOL_VERSION 18u
 #endif
 #define RECORD_BYTES 32u
 #define CHUNK_BYTES 65536u /* 2048 records, which share the 40 ns or so of a chunk switch */
@@ -227,6 +227,12 @@ static inline uint32_t record_kind_of(uint64_t word)
  * what they called. */
 #define SAMPLE_IN_STEP (UINT64_C(1) << 63)
 
+/* Where a sample found the thread; stored above the periods, which need no more bits. Names in
+ * FORMAT.md. */
+enum sample_mode { SAMPLE_MODE_UNKNOWN, SAMPLE_MODE_USER, SAMPLE_MODE_SYSTEM };
+#define SAMPLE_MODE_SHIFT 30
+#define SAMPLE_PERIODS_MASK ((UINT32_C(1) << SAMPLE_MODE_SHIFT) - 1)
+
 /* Which counters of a thread's reading are known, and when it was taken. Names in FORMAT.md. */
 enum thread_time_flag {
 	TIME_FIRST = 1,    /* at the start of the thread, or of the program */
@@ -234,7 +240,8 @@ enum thread_time_flag {
 	TIME_DELAY = 4,    /* run_delay_ns is known */
 	TIME_COUNTS = 8,   /* switches and faults are known */
 	TIME_STOPPED = 16, /* set by the writer: the process was stopped by a signal */
-	TIME_SYSTEM = 32   /* system_ns is known */
+	TIME_SYSTEM = 32,  /* system_ns is known */
+	TIME_COUNTERS = 64 /* instructions and cycles are known */
 };
 
 /* What is known about a context switch. Names in FORMAT.md. */
@@ -248,7 +255,8 @@ struct thread_time {
 				  = not known */
 	uint64_t voluntary, involuntary; /* context switches */
 	uint64_t minor_faults, major_faults;
-	uint64_t system_ns; /* processor time in the kernel, as far as its ticks show */
+	uint64_t system_ns;            /* processor time in the kernel, as far as its ticks show */
+	uint64_t instructions, cycles; /* in user mode, since they are counted */
 };
 
 #define NVTX_HAS_ATTRIBUTES 0x8000u
@@ -587,6 +595,7 @@ struct lane {
 	/* The thread's counters when another thread ended the process: tick (0 = not read, stored
 	 * last), ns of processor time, run_delay_ns */
 	uint64_t end_tick, end_cpu_ns, end_delay_ns;
+	uint64_t end_instructions, end_cycles; /* likewise; 0 = not known */
 	struct record nested[NESTED_RECORDS];
 	uint32_t nested_whole[NESTED_RECORDS]; /* 1 + number of the record; stored last */
 	/* written by the consumer */
@@ -687,9 +696,13 @@ struct cpu_counts {
 /* Counts of the readings of threads' counters; written by the threads. */
 struct thread_time_counts {
 	uint32_t is_on;
-	uint32_t switches; /* 1 = the writer records context switches */
-	uint64_t threads;  /* threads whose counters were read at their start */
-	uint64_t inexact;  /* threads that ended without a reading of run_delay_ns */
+	uint32_t switches;         /* 1 = the writer records context switches */
+	uint32_t counters;         /* 1 = instructions and cycles are wanted */
+	uint32_t counters_off;     /* errno for which none are counted; 0 = they are */
+	uint64_t threads;          /* threads whose counters were read at their start */
+	uint64_t inexact;          /* threads that ended without a reading of run_delay_ns */
+	uint64_t counted;          /* threads whose instructions and cycles are counted */
+	uint64_t counters_refused; /* threads for which the kernel refused to count them */
 };
 
 /* Counts of the source of library functions; written by the process. */

@@ -28,6 +28,8 @@
  * MACHINE_ARGUMENT_WORDS  how many arguments of a call are in general registers
  * MACHINE_SYMBOL_VARIANT  the bit of a symbol's st_other that says that the function has another
  *                         calling convention than usual; 0 = there is none
+ * MACHINE_SHOWS_SYSTEM_CALLS  1 or 0: whether machine_is_system_call() can say so
+ * MACHINE_COUNTS          1 or 0: whether there is machine_performance_counter()
  * MACHINE_TEXT            the machine as texts for people name it
  * MACHINE_TID_BYTES       from glibc's thread descriptor to its tid
  * MACHINE_SIGNAL_*_BYTES  from the stack pointer of a signal handler's return path to the
@@ -42,7 +44,8 @@
  *                    signal handler, which has no tables on this machine. Reads 8 bytes.
  * MACHINE_SAMPLES    cpu_entry(), the handler of tracer/cpu/sample.c; cpu_return(), the return from
  *                    it. machine_registers_of(): the registers of a signal's context, by DWARF
- *                    number.
+ *                    number. machine_is_system_call(): whether they are those with which a
+ *                    system call returns.
  * MACHINE_CALLING    For tracer/functions/, whose hot path uses general registers only.
  *                    machine_can_save_vectors(). struct machine_vectors: room for the registers of
  *                    vectors and floats; machine_vectors_save(), machine_vectors_restore().
@@ -69,6 +72,11 @@ static inline bool machine_counter_is_steady(void);
 
 /* Return the counter's ticks in a second, 0 if the processor does not say. */
 static inline uint64_t machine_counter_hz(void);
+
+/* Return the processor's counter of performance events of this number, extended with the sign of
+ * its highest bit, of `bits`. Faults where the kernel does not permit it: only for a counter of
+ * the calling thread that perf says may be read. 0 unless MACHINE_COUNTS. */
+static inline int64_t machine_performance_counter(uint32_t number, unsigned bits);
 
 /* ---- the kernel ---- */
 

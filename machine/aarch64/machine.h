@@ -42,6 +42,8 @@
 #define MACHINE_FUNCTIONS 1
 #define MACHINE_ARGUMENT_WORDS 8u
 #define MACHINE_SYMBOL_VARIANT 0x80u /* STO_AARCH64_VARIANT_PCS */
+#define MACHINE_SHOWS_SYSTEM_CALLS 0
+#define MACHINE_COUNTS 0
 #define MACHINE_UNW_GETCONTEXT NULL
 #define MACHINE_SIGNAL_FIRST_BYTES 312u /* siginfo, ucontext up to sigcontext.regs */
 #define MACHINE_SIGNAL_BP_BYTES (MACHINE_SIGNAL_FIRST_BYTES + 29 * 8)
@@ -77,6 +79,13 @@ static inline uint64_t machine_counter_hz(void)
 	uint64_t hz;
 	__asm__("mrs %0, cntfrq_el0" : "=r"(hz));
 	return hz;
+}
+
+static inline int64_t machine_performance_counter(uint32_t number, unsigned bits)
+{
+	(void)number;
+	(void)bits;
+	return 0;
 }
 
 static inline long machine_system_call(long number, long a, long b, long c, long d, long e, long f)

@@ -10,6 +10,7 @@
 #define _GNU_SOURCE
 #endif
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/ucontext.h>
 
@@ -79,6 +80,13 @@ static inline void machine_registers_of(
 		ret_registers[i] = context->uc_mcontext.regs[i];
 	ret_registers[MACHINE_SP] = context->uc_mcontext.sp;
 	ret_registers[MACHINE_IP] = context->uc_mcontext.pc;
+}
+
+/* The registers do not show it. */
+static inline bool machine_is_system_call(const uint64_t registers[MACHINE_REGISTERS])
+{
+	(void)registers;
+	return false;
 }
 
 #endif

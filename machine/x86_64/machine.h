@@ -38,6 +38,8 @@
 #define MACHINE_FUNCTIONS 1
 #define MACHINE_ARGUMENT_WORDS 6u
 #define MACHINE_SYMBOL_VARIANT 0u
+#define MACHINE_SHOWS_SYSTEM_CALLS 1
+#define MACHINE_COUNTS 1
 #define MACHINE_UNW_GETCONTEXT "_Ux86_64_getcontext"
 #define MACHINE_SIGNAL_FIRST_BYTES 40u
 #define MACHINE_SIGNAL_BP_BYTES 120u
@@ -71,6 +73,13 @@ static inline bool machine_counter_is_steady(void)
 static inline uint64_t machine_counter_hz(void)
 {
 	return 0;
+}
+
+static inline int64_t machine_performance_counter(uint32_t number, unsigned bits)
+{
+	uint32_t low, high;
+	__asm__ volatile("rdpmc" : "=a"(low), "=d"(high) : "c"(number));
+	return (int64_t)(((uint64_t)high << 32 | low) << (64 - bits)) >> (64 - bits);
 }
 
 static inline long machine_system_call(long number, long a, long b, long c, long d, long e, long f)

@@ -10,6 +10,7 @@
 #define _GNU_SOURCE
 #endif
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/ucontext.h>
 
@@ -73,6 +74,13 @@ static inline void machine_registers_of(
 		REG_R13, REG_R14, REG_R15, REG_RIP};
 	for (unsigned i = 0; i < MACHINE_REGISTERS; i++)
 		ret_registers[i] = (uint64_t)context->uc_mcontext.gregs[order[i]];
+}
+
+/* The instruction leaves the address after it in rcx: a signal that arrives on the return from a
+ * system call has the same address there. */
+static inline bool machine_is_system_call(const uint64_t registers[MACHINE_REGISTERS])
+{
+	return registers[2] == registers[MACHINE_IP];
 }
 
 #endif

@@ -467,13 +467,16 @@ def names_a_function_of_reports():
 
 def ranges_have_their_processor_time():
     """A sample counts for the innermost range that is open at its time."""
-    def runs_with(seed, share):
+    def runs_with(seed, share, modes=(), count=10):
         found = []
-        for number in range(10):
+        for number in range(count):
             run = numeric(Sampled(seed + number))
             run.ranges.append((500, 1000 * int(share * len(run.samples)) + 500, 59, "inner", made.GLOBAL_TID, 0))
             run.ranges.append((400, 1000 * len(run.samples) + 600, 59, "outer", made.GLOBAL_TID, 0))
             path = run.write(os.path.join(lib.folder(), "ranges.sqlite"))
+            with contextlib.closing(sqlite3.connect(path)) as c, c:
+                for sql in modes:
+                    c.execute(sql)
             found.append(profile.read(path, path))
             os.unlink(path)
         return found
@@ -484,6 +487,14 @@ def ranges_have_their_processor_time():
     c = compare.compare(base, other, compare.Options())
     found = {f.key.name: f.result for f in c.findings if f.key.kind == "range" and f.metric == functions.CPU}
     tap.ok(found == {":inner": "worse", ":outer": "better"}, "and is compared by it", f"{found} {c.reason}")
+    tap.ok(not any(i.more for k, i in base[0].items.items() if k.kind == "range"), "where samples do not say whether they are in a system call, ranges have no system time")
+    in_system = ("ALTER TABLE LIBTRACE_CPU_SAMPLE ADD COLUMN mode INTEGER DEFAULT 1", "UPDATE LIBTRACE_CPU_SAMPLE SET mode = 2 WHERE id % 4 = 0")
+    for modes, wanted in ((in_system, {":inner": (0.3, 0.25), ":outer": (0.7, 0.25)}),
+                          ((*in_system, "UPDATE LIBTRACE_CPU_SAMPLE SET mode = 0 WHERE id = 1"), {":outer": (0.7, 0.25)})):
+        items = {k.name: i for k, i in runs_with(1, 0.3, modes, 1)[0].items.items() if k.kind == "range" and i.more}
+        parts = {name: (sum(i.more.values()) / 4e9, i.more[samples.SYSTEM] / i.cpu_ns) for name, i in items.items()}
+        tap.ok(set(parts) == set(wanted) and all(abs(a - b) < 0.02 for name, values in wanted.items() for a, b in zip(parts[name], values)),
+               "user and system time of ranges are the samples outside and in system calls, if it is known of all of them", parts)
     old = [profile.copy_of(p) for p in runs_with(201, 0.3)]
     for item in (i for p in old for k, i in p.items.items() if k.kind == "range"):
         item.cpu_ns = 0

@@ -20,8 +20,9 @@ MS = 1_000_000
 class Run(made.Run):
     """A run with the kernel's counters of its only thread, and calls that move bytes."""
 
-    def __init__(self, seed, cpu_ms=20.0, delay_ms=1.0, blocked_ms=5.0, faults=1000, written=4096, system=0.2, has_counters=True, steal=None):
+    def __init__(self, seed, cpu_ms=20.0, delay_ms=1.0, blocked_ms=5.0, faults=1000, written=4096, system=0.2, has_counters=True, steal=None, instructions=None):
         super().__init__(seed)
+        self.instructions = instructions and int(instructions * self.chance.lognormvariate(0, 0.0005))
         self.steal = steal  # part of the CPUs' time that the hypervisor took; None = no readings of the machine
         self.faults, self.system, self.has_counters = int(faults * self.chance.lognormvariate(0, 0.005)), system, has_counters
         self.spent, self.delay, self.blocked = (int(ms * MS * self.chance.lognormvariate(0, 0.01)) for ms in (cpu_ms, delay_ms, blocked_ms))
@@ -33,10 +34,12 @@ class Run(made.Run):
         c = sqlite3.connect(path)
         if self.has_counters:
             c.execute("CREATE TABLE LIBTRACE_THREAD_TIME (timestamp INTEGER, globalTid INTEGER, which INTEGER, cpuTime INTEGER, runDelay INTEGER, voluntary INTEGER, involuntary INTEGER, "
-                      "minorFaults INTEGER, majorFaults INTEGER, systemTime INTEGER)")
-            more = 0 if self.system is None else samples.SYSTEM_KNOWN
-            c.executemany("INSERT INTO LIBTRACE_THREAD_TIME VALUES (?, ?, ?, ?, ?, 0, 0, ?, 0, ?)",
-                          [(0, made.GLOBAL_TID, 13 | more, 0, 0, 0, 0), (self.now, made.GLOBAL_TID, 14 | more, self.spent, self.delay, self.faults, int((self.system or 0) * self.spent))])
+                      "minorFaults INTEGER, majorFaults INTEGER, systemTime INTEGER, instructions INTEGER, cycles INTEGER)")
+            more = (0 if self.system is None else samples.SYSTEM_KNOWN) | (0 if self.instructions is None else samples.COUNTERS_KNOWN)
+            count = self.instructions or 0
+            c.executemany("INSERT INTO LIBTRACE_THREAD_TIME VALUES (?, ?, ?, ?, ?, 0, 0, ?, 0, ?, ?, ?)",
+                          [(0, made.GLOBAL_TID, 13 | more, 0, 0, 0, 0, 0, 0),
+                           (self.now, made.GLOBAL_TID, 14 | more, self.spent, self.delay, self.faults, int((self.system or 0) * self.spent), count, self.spent)])
         if self.steal is not None:
             c.execute("CREATE TABLE LIBTRACE_MACHINE_TIME (timestamp INTEGER, globalTid INTEGER, busy INTEGER, idle INTEGER, steal INTEGER)")
             busy, before = 1000 * MS, self.chance.randrange(1, 1 << 50)
@@ -111,6 +114,19 @@ def user_and_system_time_are_apart():
     tap.ok(c.verdict == compare.OK and not changed, "nor is it with runs of an older version, which have none", changed)
 
 
+def instructions_are_compared_where_they_are_counted():
+    c, changed = compared({"instructions": 50_000_000}, {"instructions": 51_000_000})
+    tap.ok(c.verdict == compare.WORSE and changed == {samples.INSTRUCTIONS: "worse"}, "2 % more instructions are worse, where the time cannot show it", f"{c.reason} {changed}")
+    c, changed = compared({"instructions": 50_000_000}, {"instructions": 60_000_000, "cpu_ms": 24})
+    found = {f.metric: f.cause for f in c.of("worse")}
+    tap.ok(found[functions.CPU].startswith("instructions +20"), "they are the cause of a longer processor time", found)
+    c, changed = compared({"instructions": 50_000_000}, {"instructions": 50_000_000, "cpu_ms": 24})
+    found = {f.metric: f.cause for f in c.of("worse")}
+    tap.ok(found.get(functions.CPU) == "the same number of instructions" and samples.INSTRUCTIONS not in changed, "or not", found)
+    c, changed = compared({}, {"instructions": 60_000_000})
+    tap.ok(c.verdict == compare.OK and not changed, "runs on a machine without counters are compared by what both have", f"{c.reason} {changed}")
+
+
 def a_store_keeps_the_metrics():
     path = os.path.join(lib.folder(), "nights.sqlite")
     kept = store.Store(path)
@@ -183,4 +199,4 @@ def a_recorded_run_has_them():
     tap.ok(sum(i.bytes for k, i in found.items.items() if k.name == "write") == 2, "and the bytes that it wrote", [(k, i) for k, i in found.items.items() if k.kind == "call"])
 
 
-lib.main(the_machines_share_is_told_apart, time_that_a_hypervisor_takes_is_told_apart, page_faults_and_bytes_are_compared, user_and_system_time_are_apart, a_store_keeps_the_metrics, older_stores_are_extended_and_newer_ones_refused, a_recorded_run_has_them)
+lib.main(the_machines_share_is_told_apart, time_that_a_hypervisor_takes_is_told_apart, page_faults_and_bytes_are_compared, user_and_system_time_are_apart, instructions_are_compared_where_they_are_counted, a_store_keeps_the_metrics, older_stores_are_extended_and_newer_ones_refused, a_recorded_run_has_them)

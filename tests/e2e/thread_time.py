@@ -21,12 +21,12 @@ MS = "4000" if TORTURE else "1500"
 class Accounted:
     """A mode of tests/apps/accounted.c, run with CPU samples and, thereby, with readings of threads' counters."""
 
-    def __init__(self, *mode, **options):
+    def __init__(self, *mode, under=(), **options):
         self.folder, self.spool = folder(), spool_folder()
         self.path = os.path.join(self.folder, "r.rep")
         options = {"LIBTRACE_SAMPLE": "process-tree", **options}
         stolen = stolen_ns()
-        self.result = run([app("accounted"), *mode], env={**traced_env(self.path, self.spool, **options), "APP_FACTS": "1"}, cwd=self.folder)
+        self.result = run([*under, app("accounted"), *mode], env={**traced_env(self.path, self.spool, **options), "APP_FACTS": "1"}, cwd=self.folder)
         self.stolen = stolen_ns() - stolen
         self.text = self.result.out.decode(errors="replace")
         wait_spool_gone(self.spool)
@@ -266,4 +266,22 @@ def options():
     tap.ok(re.search(r"thread times: 1 thread", text), "trace info prints the receipt", text)
 
 
-main(threads, flame_graphs, functions_without_names, processes, sums_of_processes, stopped, looks, descriptors, options)
+def counters():
+    """Check that instructions and cycles are counted, or that the receipt says why not; and that nothing is said unless they are asked for."""
+    a = Accounted("threads", "200", LIBTRACE_CPU_COUNTERS="process-tree")
+    receipt, rows = a.receipts()[0], [json.loads(line) for line in trace("dump", "--json", "--kind", "thread_time", a.path).out.splitlines() ]
+    counted = [row for row in rows if int(row["which"]) & 64]
+    if receipt.get("counted"):
+        tids = {row["tid"] for row in counted if int(row["which"]) & 1}
+        ends = [row for row in counted if int(row["which"]) & 2]
+        tap.ok(len(tids) == receipt["counted"] and ends and all(int(row["instructions"]) > 1000 and int(row["cycles"]) > 100 for row in ends), "instructions and cycles are counted", counted)
+    else:
+        tap.ok(re.search("counters|perf_event_open", receipt.get("counters_off") or "") and not counted, "no instructions are counted, and the receipt says why", receipt)
+        tap.ok(b"no instructions and cycles: " in trace("info", a.path).out, "so does trace info")
+    refused = Accounted("alone", "50", under=[app("refuse"), "perf"], LIBTRACE_SECCOMP="trace", LIBTRACE_CPU_COUNTERS="process-tree")
+    tap.ok(not refused.wrong() and any("does not permit perf_event_open" in (r.get("counters_off") or "") for r in refused.receipts()), "where perf_event_open() is refused, the receipt says so", refused.receipts())
+    plain = Accounted("alone", "50", LIBTRACE_THREAD_TIME="process-tree")
+    tap.ok(not any(r.get("counted") or r.get("counters_off") for r in plain.receipts()), "nothing is said of them by default", plain.receipts())
+
+
+main(counters, threads, flame_graphs, functions_without_names, processes, sums_of_processes, stopped, looks, descriptors, options)

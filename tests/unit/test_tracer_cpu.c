@@ -13,6 +13,9 @@
 #include "unwind/callchain.h"
 #include "unwind/registers.h"
 
+/* The function and the periods of a sample. */
+#define COUNTED (UINT64_C(0xffff00000000) | SAMPLE_PERIODS_MASK)
+
 static struct lane *lane_now(void)
 {
 	return thread_self.lane;
@@ -58,6 +61,26 @@ static void begin(void)
 	thread_self.samples->mark = sys_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
+static void samples_in_system_calls_are_known(void)
+{
+	struct registers_all from;
+	begin();
+	uint64_t at = lane_now()->head;
+	registers_here(&from);
+	from.exact = true;
+	for (unsigned n = 0; n < 2; n++) {
+		spin();
+		from.r[2] = from.r[MACHINE_IP] + 1 - n;
+		cpu_sample(&thread_self, &from, 1);
+		const struct record *r = sample_at(at, n);
+		uint64_t wanted = !MACHINE_SHOWS_SYSTEM_CALLS ? SAMPLE_MODE_UNKNOWN
+			: n                                   ? SAMPLE_MODE_SYSTEM
+							      : SAMPLE_MODE_USER;
+		check(r && (uint32_t)r->a >> SAMPLE_MODE_SHIFT == wanted,
+			"a sample %s a system call", n ? "in" : "outside of");
+	}
+}
+
 static void samples_are_records(void)
 {
 	begin();
@@ -71,7 +94,7 @@ static void samples_are_records(void)
 	check(a && b && !sample_at(from, 2), "each sample is a record");
 	if (!a || !b)
 		return;
-	check((a->a & 0xffffffffffff) == 3 && (b->a & 0xffffffffffff) == 1, "with its periods");
+	check((a->a & COUNTED) == 3 && (b->a & COUNTED) == 1, "with its periods");
 	check(a->b > 0 && b->b == thread_self.samples->mark - mark,
 		"and the processor time since the one before");
 	check((a->a >> 48) < 4096 && !thread_self.busy && !thread_self.sampling,
@@ -118,7 +141,7 @@ static void what_finds_no_place_is_owed(void)
 		"without a lane there is no record");
 	sample(1);
 	const struct record *r = sample_at(from, 0);
-	check(r && (r->a & 0xffffffffffff) == 4 && r->b == thread_self.samples->mark - mark,
+	check(r && (r->a & COUNTED) == 4 && r->b == thread_self.samples->mark - mark,
 		"the next sample stands for all of them");
 	tree_gate = 0;
 	spin();
@@ -128,7 +151,7 @@ static void what_finds_no_place_is_owed(void)
 	mark = thread_self.samples->mark;
 	sample(1);
 	r = sample_at(from, 1);
-	check(r && (r->a & 0xffffffffffff) == 1 && r->b == thread_self.samples->mark - mark,
+	check(r && (r->a & COUNTED) == 1 && r->b == thread_self.samples->mark - mark,
 		"and its time belongs to no sample");
 }
 
@@ -157,14 +180,14 @@ static void an_overdue_thread_is_sampled_at_the_end_of_a_call(void)
 	thread_leave(&thread_self);
 	const struct record *r = sample_at(from, 0);
 	check(r && r->a & SAMPLE_IN_STEP && r->b == s->mark - mark && r->b >= cpu_overdue_ns() &&
-			(uint32_t)r->a == r->b / cpu_period_ns,
+			(r->a & SAMPLE_PERIODS_MASK) == r->b / cpu_period_ns,
 		"a thread that ran all the time is sampled");
 	check(session.spool->cpu.in_step == 1 && session.spool->cpu.samples == 1, "and counted");
 	if (!r)
 		return;
-	sample((uint32_t)r->a + 2);
+	sample((r->a & SAMPLE_PERIODS_MASK) + 2);
 	r = sample_at(from, 1);
-	check(r && (uint32_t)r->a == 2 && !(r->a & SAMPLE_IN_STEP) && s->ahead == 0,
+	check(r && (r->a & SAMPLE_PERIODS_MASK) == 2 && !(r->a & SAMPLE_IN_STEP) && s->ahead == 0,
 		"the timer's own sample stands for the periods since then");
 	cpu_is_on = false;
 }
@@ -175,6 +198,7 @@ int main(void)
 		return 1;
 	clock_init();
 	samples_are_records();
+	samples_in_system_calls_are_known();
 	the_tracer_is_interrupted();
 	what_finds_no_place_is_owed();
 	an_overdue_thread_is_sampled_at_the_end_of_a_call();

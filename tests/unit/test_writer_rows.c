@@ -287,17 +287,21 @@ static void readings_become_rows(void)
 				   .involuntary = 3,
 				   .minor_faults = 20,
 				   .major_faults = 4,
-				   .system_ns = 3000};
+				   .system_ns = 3000,
+				   .instructions = 8000,
+				   .cycles = 6000};
 	thread_put(&s, lane, pid, pid, THREAD_MAIN);
 	fake_put_long(&s, lane, now, REC_THREAD_TIME, TIME_FIRST | TIME_COUNTS, 100, &first,
 		sizeof(first));
 	fake_put_long(&s, lane, now + 50, REC_THREAD_TIME,
-		TIME_LAST | TIME_COUNTS | TIME_DELAY | TIME_SYSTEM | 0xff00, 7000, &last,
-		sizeof(last));
+		TIME_LAST | TIME_COUNTS | TIME_DELAY | TIME_SYSTEM | TIME_COUNTERS | 0xff00, 7000,
+		&last, sizeof(last));
 	fake_put_long(&s, lane, now + 60, REC_THREAD_TIME, TIME_LAST, 8000, NULL, 0);
 	lane->end_tick = now + 70;
 	lane->end_cpu_ns = 9000;
 	lane->end_delay_ns = 6000;
+	lane->end_instructions = 90;
+	lane->end_cycles = 80;
 	s.header->end_tick = now + 80;
 	s.header->state = SPOOL_EXITED;
 	s.header->thread_time = (struct thread_time_counts){.is_on = 1, .threads = 1, .inexact = 2};
@@ -310,18 +314,23 @@ static void readings_become_rows(void)
 			batch_value(b, 3, 0) == 100 && batch_value(b, 4, 0) == 300 &&
 			batch_value(b, 5, 0) == 1 && batch_value(b, 7, 0) == 10,
 		"a new thread waited for a CPU since its creation");
-	tap(b && batch_value(b, 2, 1) == (TIME_LAST | TIME_COUNTS | TIME_DELAY | TIME_SYSTEM) &&
+	tap(b &&
+			batch_value(b, 2, 1) ==
+				(TIME_LAST | TIME_COUNTS | TIME_DELAY | TIME_SYSTEM |
+					TIME_COUNTERS) &&
 			batch_value(b, 3, 1) == 7000 && batch_value(b, 4, 1) == 5000 &&
 			batch_value(b, 5, 1) == 2 && batch_value(b, 6, 1) == 3 &&
 			batch_value(b, 7, 1) == 20 && batch_value(b, 8, 1) == 4 &&
-			batch_value(b, 9, 1) == 3000,
+			batch_value(b, 9, 1) == 3000 && batch_value(b, 10, 1) == 8000 &&
+			batch_value(b, 11, 1) == 6000,
 		"its end has all counters, and no flag that is not its own");
 	tap(b && batch_value(b, 2, 2) == TIME_LAST && batch_value(b, 4, 2) == 0,
 		"a record without payload says that nothing else is known");
 	b = batch_of(EVENT_THREAD_TIME, process, 1);
 	tap(b && b->count == 1 && batch_value(b, 1, 0) == (int64_t)now + 70 &&
-			batch_value(b, 2, 0) == (TIME_LAST | TIME_DELAY) &&
-			batch_value(b, 3, 0) == 9000 && batch_value(b, 4, 0) == 6000,
+			batch_value(b, 2, 0) == (TIME_LAST | TIME_DELAY | TIME_COUNTERS) &&
+			batch_value(b, 3, 0) == 9000 && batch_value(b, 4, 0) == 6000 &&
+			batch_value(b, 10, 0) == 90 && batch_value(b, 11, 0) == 80,
 		"a thread that was ended has the reading of the one that ended it");
 	const Libtrace__Receipt *r = report_receipt(&report, process);
 	tap(r && r->thread_time && r->thread_time->threads == 1 && r->thread_time->inexact == 2 &&

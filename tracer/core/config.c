@@ -108,6 +108,7 @@ static const struct option options[] = {
 	/* Last: they have no maximum, and need no bit of config.cut, which has 64. */
 	{"LIBTRACE_GPU_METRICS", KIND_TEXT, 0, NULL, AT(gpu_metrics)},
 	{"LIBTRACE_GPU_METRICS_PASS", KIND_NUMBER, 1, NULL, AT(gpu_metrics_pass)},
+	{"LIBTRACE_CPU_COUNTERS", KIND_WORD, 0, "process-tree", AT(cpu_counters)},
 	{"LIBTRACE_MACHINE_SAMPLES", KIND_CHOICE, 0, "auto,always,none", AT(machine_samples)},
 	{"LIBTRACE_GPUCTXSW", KIND_BOOL, 0, NULL, AT(gpuctxsw)},
 #define LIBRARY(number, id, title, files, functions) \
@@ -326,7 +327,7 @@ void config_read(struct config *c, char **envp)
 	if (!c->openmp)
 		c->backtrace_ns[CHAIN_OPENMP] = UINT64_MAX;
 	if (!config_lookup(envp, "LIBTRACE_THREAD_TIME"))
-		c->sched |= c->cpu;
+		c->sched |= c->cpu | c->cpu_counters;
 	if (!c->sample_hz) {
 		c->sample_hz = SAMPLE_HZ;
 		c->bad = c->bad ? c->bad : "LIBTRACE_SAMPLING_FREQUENCY";
@@ -339,7 +340,7 @@ void config_read(struct config *c, char **envp)
 
 bool config_cut_text(const struct config *c, uint32_t n, char *ret_text, size_t bytes)
 {
-	enum { NEVER_CUT = LIBRARY_ROWS + 4 }; /* the last rows */
+	enum { NEVER_CUT = LIBRARY_ROWS + 5 }; /* the last rows */
 	_Static_assert(OPTIONS - NEVER_CUT <= 64, "a bit for each that may be cut");
 	if (n >= OPTIONS - NEVER_CUT || !(c->cut >> n & 1))
 		return false;

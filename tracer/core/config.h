@@ -49,6 +49,7 @@ struct config {
 	uint64_t streams_bytes;       /* LIBTRACE_STREAMS_LIMIT (KiB) of each stream */
 	bool cpuctxsw;                /* LIBTRACE_CPUCTXSW: record context switches */
 	bool gpuctxsw;                /* LIBTRACE_GPUCTXSW: say why those of the GPU are not */
+	bool cpu_counters;            /* LIBTRACE_CPU_COUNTERS */
 	bool overwrite;               /* LIBTRACE_FORCE_OVERWRITE */
 	bool filtered;         /* LIBTRACE_SECCOMP=trace: record under system call filters, too */
 	bool follow;           /* LIBTRACE_FOLLOW: trace children, too */

@@ -54,6 +54,14 @@ static uint64_t open_function(const struct thread *t, const struct registers_all
 	return open && open->sp > from->r[CFI_SP] ? open->kind & RECORD_KIND_MASK : 0;
 }
 
+/* Return where the thread was. The signal of an event never arrives in the kernel. */
+static uint64_t mode_of(const struct thread *t, const struct registers_all *from)
+{
+	if (!MACHINE_SHOWS_SYSTEM_CALLS || t->samples->begun)
+		return SAMPLE_MODE_UNKNOWN;
+	return machine_is_system_call(from->r) ? SAMPLE_MODE_SYSTEM : SAMPLE_MODE_USER;
+}
+
 /* If the record cannot be written, its time and periods are added to the next sample. Time while
  * the capture gate is closed belongs to no sample. */
 void cpu_sample(struct thread *t, const struct registers_all *from, uint64_t periods)
@@ -72,7 +80,7 @@ void cpu_sample(struct thread *t, const struct registers_all *from, uint64_t per
 		ns = (periods + 1) * cpu_period_ns;
 	const struct record record = {clock_ticks(), REC_CPU_SAMPLE,
 		(uint64_t)machine_processor() << 48 | open_function(t, from) << 32 |
-			(periods & UINT32_MAX),
+			mode_of(t, from) << SAMPLE_MODE_SHIFT | (periods & SAMPLE_PERIODS_MASK),
 		ns};
 	if (!put(t, from, record)) {
 		t->samples->owed = (uint32_t)periods;
@@ -125,7 +133,9 @@ static void overdue_put(struct thread *t, uint64_t mark, uint64_t ns)
 		return;
 	t->samples->ahead += (uint32_t)periods;
 	*r = (struct record){tick, REC_CPU_SAMPLE,
-		SAMPLE_IN_STEP | (uint64_t)machine_processor() << 48 | (periods & UINT32_MAX), ns};
+		SAMPLE_IN_STEP | (uint64_t)machine_processor() << 48 |
+			(periods & SAMPLE_PERIODS_MASK),
+		ns};
 	lane_publish(t, slots);
 	SAMPLES_ADD(samples, 1);
 	SAMPLES_ADD(in_step, 1);

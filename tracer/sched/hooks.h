@@ -20,6 +20,9 @@ void sched_start(void);
 void sched_thread_started(struct thread *t);
 void sched_thread_end(struct thread *t);
 
+/* Forget, in a forked child, what its parent's threads count. */
+void sched_forked(void);
+
 /* Record the counters of the calling thread, and store those of all others in their lanes, before
  * exec or the end of the process. Raw system calls only; at most a thousandth of the process's
  * life. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * thread_time.c - readings of the kernel's counters of threads: processor time, time that they were
- * runnable without a CPU, context switches, page faults.
+ * runnable without a CPU, context switches, page faults; and of the processor's counters.
  *
  * While a thread lives, the writer reads its counters (writer/sched/). Those of an ended thread are
  * gone, so the thread itself reads them at its end. Its time without a CPU is in a file of /proc
@@ -13,15 +13,18 @@
 #define _GNU_SOURCE
 #include "tracer/sched/hooks.h"
 
+#include <errno.h>
 #include <sys/resource.h>
 
 #include "common/clock.h"
 #include "common/sys.h"
 #include "common/text.h"
 #include "tracer/base/unshared_fds.h"
+#include "tracer/core/gate.h"
 #include "tracer/core/lane.h"
 #include "tracer/core/spool_file.h"
 #include "tracer/core/state.h"
+#include "tracer/sched/counters.h"
 
 #define READ_LIFE_NS UINT64_C(100000000)
 /* One more thread is read for each such part of the process's life: a file takes 6 us. */
@@ -97,6 +100,10 @@ static void others_read(uint32_t self, uint32_t most)
 			continue;
 		lane->end_cpu_ns = stat.cpu_ns;
 		lane->end_delay_ns = stat.delay_ns;
+		struct counters counters = {0, 0};
+		bool is_known = counters_read(i, false, &counters);
+		lane->end_cycles = is_known ? counters.cycles : 0;
+		lane->end_instructions = is_known ? counters.instructions : 0;
 		__atomic_store_n(&lane->end_tick, clock_ticks(), __ATOMIC_RELEASE);
 	}
 }
@@ -150,6 +157,36 @@ static uint64_t usage_read(struct thread_time *time)
 	return TIME_COUNTS | TIME_SYSTEM;
 }
 
+/* Read the processor's counters. Return the flag that says so. */
+static uint64_t counters_add(const struct thread *t, struct thread_time *time)
+{
+	struct counters counters;
+	if (!session.spool->thread_time.counters || !own_words.alive ||
+		!counters_read(t->lane->index, true, &counters))
+		return 0;
+	time->cycles = counters.cycles;
+	time->instructions = counters.instructions;
+	return TIME_COUNTERS;
+}
+
+/* Have the processor count for the thread. If the first thread is refused, so are all. */
+static uint64_t counters_begin(const struct thread *t)
+{
+	struct thread_time_counts *counts = &session.spool->thread_time;
+	if (!counts->counters || __atomic_load_n(&counts->counters_off, __ATOMIC_RELAXED))
+		return 0;
+	int error = counters_open(t->lane->index, t->tid);
+	if (!error) {
+		COUNT(counted);
+		return TIME_COUNTERS;
+	}
+	if (error != -EAGAIN && !__atomic_load_n(&counts->counted, __ATOMIC_RELAXED))
+		__atomic_store_n(&counts->counters_off, (uint32_t)-error, __ATOMIC_RELAXED);
+	else
+		COUNT(counters_refused);
+	return 0;
+}
+
 static void put(struct thread *t, uint64_t flags, const struct thread_time *time, uint64_t tick)
 {
 	lane_put(t, tick, REC_THREAD_TIME, flags, sys_clock_ns(CLOCK_THREAD_CPUTIME_ID), time,
@@ -161,7 +198,8 @@ static void last_put(struct thread *t, uint32_t others)
 	struct task_reading reading = {.self = t->tid, .others = others};
 	uint64_t life = clock_ticks() - t->lane->thread_tick;
 	struct thread_time time = {0};
-	uint64_t flags = TIME_LAST | usage_read(&time);
+	uint64_t flags = TIME_LAST | counters_add(t, &time);
+	flags |= usage_read(&time);
 	bool waited = !(flags & TIME_COUNTS) || time.voluntary != t->lane->thread_waits;
 	if ((waited || others) && life >= session_ticks(READ_LIFE_NS) &&
 		unshared_fds_run(last_read, &reading) && reading.own_is_known) {
@@ -179,6 +217,7 @@ void sched_describe(struct spool_header *spool)
 {
 	spool->thread_time.is_on = session.config.sched;
 	spool->thread_time.switches = session.config.cpuctxsw;
+	spool->thread_time.counters = session.config.cpu_counters;
 }
 
 void sched_start(void)
@@ -215,13 +254,23 @@ void sched_thread_started(struct thread *t)
 		flags |= TIME_DELAY;
 	}
 	COUNT(threads);
+	flags |= counters_begin(t);
 	put(t, flags, &time, t->lane->thread_tick);
 }
 
 void sched_thread_end(struct thread *t)
 {
-	if (may_read(t))
-		last_put(t, 0);
+	if (!may_read(t))
+		return;
+	last_put(t, 0);
+	if (session.spool->thread_time.counters && own_words.alive)
+		counters_close(t->lane->index);
+}
+
+void sched_forked(void)
+{
+	if (session.config.cpu_counters)
+		counters_forked();
 }
 
 void sched_flush(void)

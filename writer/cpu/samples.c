@@ -9,7 +9,8 @@ uint32_t cpu_sample_put(struct segment *s, const struct record_at *at)
 	const struct record *r = at->r;
 	struct batch *b = segment_row_add(s, EVENT_CPU_SAMPLE, segment_ns(s, r->tick));
 	batch_set(b, CPU_SAMPLE_CPU, r->a >> 48 & 0x7fff);
-	batch_set(b, CPU_SAMPLE_PERIODS, (uint32_t)r->a);
+	batch_set(b, CPU_SAMPLE_PERIODS, r->a & SAMPLE_PERIODS_MASK);
+	batch_set(b, CPU_SAMPLE_MODE, (uint32_t)r->a >> SAMPLE_MODE_SHIFT);
 	batch_set(b, CPU_SAMPLE_CPU_TIME, r->b);
 	batch_set(b, CPU_SAMPLE_FLAGS,
 		(r->word >> RECORD_FLAGS_SHIFT & RECORD_NESTED) |

@@ -4,6 +4,8 @@
  */
 #include "writer/process/receipt.h"
 
+#include <errno.h>
+
 #include "writer/base/notes.h"
 
 #define CLOCK_POINTS_WRITTEN 16u
@@ -130,6 +132,28 @@ static void cpu_fill(Libtrace__CpuReceipt *r, const struct cpu_counts *counts)
 	r->off = (char *)(uintptr_t)off_text(c.off);
 }
 
+/* Return why instructions and cycles are not counted; NULL if they are. */
+static const char *counters_off_text(uint32_t error)
+{
+	switch (error) {
+	case 0:
+		return NULL;
+	case EPERM:
+	case EACCES:
+		return "the system does not permit perf_event_open() (perf_event_paranoid, a "
+		       "system call filter, or too little memory to lock)";
+	case ENOENT:
+	case ENODEV:
+	case EINVAL:
+		return "the processor has no counters of instructions and cycles, or a virtual "
+		       "machine does not show them";
+	case EOPNOTSUPP:
+		return "the processor's counters cannot be read without a system call";
+	default:
+		return "the kernel refuses perf_event_open()";
+	}
+}
+
 static void thread_time_fill(Libtrace__ThreadTimeReceipt *r, const struct spool *spool)
 {
 	const struct thread_time_counts c = spool_header(spool)->thread_time;
@@ -141,6 +165,9 @@ static void thread_time_fill(Libtrace__ThreadTimeReceipt *r, const struct spool 
 	r->has_steal_ns = (r->steal_ns = spool->steal_ns) != 0;
 	r->has_looks = (r->looks = spool->looks) != 0;
 	r->off = (char *)(uintptr_t)spool->readings_off;
+	r->has_counted = (r->counted = c.counted) != 0;
+	r->has_counters_refused = (r->counters_refused = c.counters_refused) != 0;
+	r->counters_off = (char *)(uintptr_t)counters_off_text(c.counters_off);
 }
 
 static void switches_fill(Libtrace__SwitchReceipt *r, const struct switch_counts *c)

@@ -321,7 +321,8 @@ uint32_t thread_time_put(struct segment *s, const struct record_at *at)
 	const struct record *r = at->r;
 	struct thread_time time = {0};
 	uint64_t ns = segment_ns(s, r->tick),
-		 flags = r->a & (TIME_FIRST | TIME_LAST | TIME_DELAY | TIME_COUNTS | TIME_SYSTEM);
+		 flags = r->a &
+		(TIME_FIRST | TIME_LAST | TIME_DELAY | TIME_COUNTS | TIME_SYSTEM | TIME_COUNTERS);
 	memcpy(&time, at->payload, at->bytes < sizeof(time) ? at->bytes : sizeof(time));
 	if (!(flags & TIME_DELAY) && time.created && time.created < r->tick) {
 		/* Before its first instruction, a thread waits only for a CPU. */
@@ -338,6 +339,8 @@ uint32_t thread_time_put(struct segment *s, const struct record_at *at)
 	batch_set(b, THREAD_TIME_MINOR_FAULTS, time.minor_faults);
 	batch_set(b, THREAD_TIME_MAJOR_FAULTS, time.major_faults);
 	batch_set(b, THREAD_TIME_SYSTEM_TIME, flags & TIME_SYSTEM ? time.system_ns : 0);
+	batch_set(b, THREAD_TIME_INSTRUCTIONS, flags & TIME_COUNTERS ? time.instructions : 0);
+	batch_set(b, THREAD_TIME_CYCLES, flags & TIME_COUNTERS ? time.cycles : 0);
 	return at->slots;
 }
 
@@ -348,7 +351,11 @@ void thread_time_end_put(struct ending *e)
 	if (!ending_has_thread(e) || !tick || tick > e->end_tick)
 		return;
 	struct batch *b = ending_row_add(e, EVENT_THREAD_TIME, ending_ns(e, tick));
-	batch_set(b, THREAD_TIME_FLAGS, TIME_LAST | TIME_DELAY);
+	uint64_t instructions = e->lane->end_instructions, cycles = e->lane->end_cycles;
+	batch_set(b, THREAD_TIME_FLAGS,
+		TIME_LAST | TIME_DELAY | (instructions && cycles ? TIME_COUNTERS : 0));
 	batch_set(b, THREAD_TIME_CPU_TIME, e->lane->end_cpu_ns);
 	batch_set(b, THREAD_TIME_RUN_DELAY, e->lane->end_delay_ns);
+	batch_set(b, THREAD_TIME_INSTRUCTIONS, instructions);
+	batch_set(b, THREAD_TIME_CYCLES, cycles);
 }

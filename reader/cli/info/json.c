@@ -77,6 +77,9 @@ static void print_thread_time(FILE *out, const Libtrace__ThreadTimeReceipt *t)
 	number_member(out, "looks", t->looks);
 	number_member(out, "steal_ns", t->steal_ns);
 	text_member(out, "off", t->off);
+	number_member(out, "counted", t->counted);
+	number_member(out, "counters_refused", t->counters_refused);
+	text_member(out, "counters_off", t->counters_off);
 	fputs("}", out);
 }
 

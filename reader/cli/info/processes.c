@@ -191,6 +191,12 @@ static void print_thread_time(FILE *out, const Libtrace__ThreadTimeReceipt *t, u
 		fputs(" of the machine's CPUs taken by the hypervisor", out);
 	}
 	print_off(out, "no readings", t->off);
+	if (t->counted) {
+		fputs(", instructions and cycles", out);
+		fprintf(out, " of %" PRIu64 " thread%s", t->counted, t->counted == 1 ? "" : "s");
+	}
+	print_nouns(out, t->counters_refused, "thread", " without them (refused)");
+	print_off(out, "no instructions and cycles", t->counters_off);
 	fputs("\n", out);
 }
 
@@ -309,7 +315,8 @@ static void print_process(FILE *out, const struct process *p, unsigned depth, bo
 		print_receipt(out, p->receipt, indent + 4);
 	if (p->receipt && p->receipt->cpu && (verbose || cpu_is_remarkable(p->receipt->cpu)))
 		print_cpu(out, p->receipt->cpu, indent + 4);
-	if (p->receipt && p->receipt->thread_time && (verbose || p->receipt->thread_time->off))
+	if (p->receipt && p->receipt->thread_time &&
+		(verbose || p->receipt->thread_time->off || p->receipt->thread_time->counters_off))
 		print_thread_time(out, p->receipt->thread_time, indent + 4);
 	const Libtrace__SwitchReceipt *s = p->receipt ? p->receipt->switches : NULL;
 	if (s && (verbose || s->off || s->lost || s->threads_refused))
@@ -460,6 +467,8 @@ static void add_thread_time(Libtrace__ThreadTimeReceipt *sum, const Libtrace__Th
 	sum->readings += t->readings;
 	sum->inexact += t->inexact;
 	sum->looks += t->looks;
+	sum->counted += t->counted;
+	sum->counters_refused += t->counters_refused;
 	if (t->steal_ns > sum->steal_ns) /* of the machine: the same for all processes */
 		sum->steal_ns = t->steal_ns;
 }

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from . import fingerprint, functions
 from .profile import METRIC
-from .samples import DELAY, FAULTS, MODES, STEAL
+from .samples import DELAY, FAULTS, INSTRUCTIONS, MODES, STEAL
 
 if TYPE_CHECKING:
     from .compare import Comparison, Finding
@@ -158,6 +158,16 @@ def calls_text(comparison: Comparison, finding: Finding) -> list[str]:
     return []
 
 
+def instructions_text(comparison: Comparison, finding: Finding) -> list[str]:
+    """Return whether a program or thread whose processor time changed executed more or fewer instructions."""
+    for f in comparison.findings:
+        if f.key == finding.key and f.metric == INSTRUCTIONS and finding.metric == functions.CPU:
+            if f.result == finding.result:
+                return [f"instructions {100 * (f.ratio - 1):+.3g} %"]
+            return ["the same number of instructions"] if f.result == "equal" else []
+    return []
+
+
 def machine_text(comparison: Comparison, finding: Finding) -> list[str]:
     """Return whether the machine, or its hypervisor, was busier."""
     if finding.metric not in ("typical (ns)", "total (ns)", "without waits for a CPU (ns)"):
@@ -182,5 +192,5 @@ def cause(comparison: Comparison, finding: Finding) -> str:
     slower = clock_text(comparison, finding)
     if slower and not calls and code[:1] and code[0].startswith("same code"):
         code[0] = "same code, slower" if finding.result == "worse" else "same code, faster"
-    texts = (metrics_text, library_text, faults_text, machine_text)
+    texts = (metrics_text, library_text, instructions_text, faults_text, machine_text)
     return "; ".join([*code, *calls, *slower, *(text for find in texts for text in find(comparison, finding))])

@@ -15,7 +15,7 @@ from . import causes, fingerprint, functions, renames, statistics
 from .fingerprint import Difference
 from .profile import KINDS, Item, Key, Profile, split_path
 from .renames import full_path, median_of, presence
-from .samples import BLOCKED, DELAY, FAULTS, LOADS, MODES, MORE, PROCESS_METRICS, STEAL, UNDISTURBED
+from .samples import BLOCKED, COUNTERS, DELAY, FAULTS, LOADS, MODES, MORE, PROCESS_METRICS, STEAL, UNDISTURBED
 from .statistics import Reals
 
 OK, WORSE, CANNOT_TELL = 0, 1, 2
@@ -25,10 +25,10 @@ COUNT, TYPICAL, TOTAL, BYTES = "count", "typical (ns)", "total (ns)", "bytes"
 # Metrics that are compared, by kind of item.
 METRICS: collections.defaultdict[str, tuple[str, ...]] = collections.defaultdict(
     lambda: (COUNT, TYPICAL, TOTAL),
-    process=(COUNT, TYPICAL, UNDISTURBED, functions.CPU, *MODES, *PROCESS_METRICS),
+    process=(COUNT, TYPICAL, UNDISTURBED, functions.CPU, *MODES, *COUNTERS, *PROCESS_METRICS),
     call=(COUNT, TYPICAL, TOTAL, BYTES),
-    thread=(functions.CPU, *MODES),
-    range=(COUNT, TYPICAL, TOTAL, functions.CPU),
+    thread=(functions.CPU, *MODES, *COUNTERS),
+    range=(COUNT, TYPICAL, TOTAL, functions.CPU, *MODES),
     function=(),  # functions.py compares them
     startup=(TYPICAL,),
     device=(TOTAL,),

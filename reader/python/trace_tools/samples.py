@@ -30,10 +30,12 @@ PROCESS_METRICS = (
     FAULTS := "page faults",
     LOADS := "page faults with input",
 )
-MODES = (USER := "user time (ns)", SYSTEM := "system time (ns)")  # of a process or thread (Item.more)
+MODES = (USER := "user time (ns)", SYSTEM := "system time (ns)")  # of a process, thread or range (Item.more)
+COUNTERS = (INSTRUCTIONS := "instructions", CYCLES := "cycles")  # of a process or thread, in user mode (Item.more)
 UNDISTURBED = "without waits for a CPU (ns)"  # wall time of a process, without DELAY and STEAL of its main thread
-MORE = (*PROCESS_METRICS, *MODES, UNDISTURBED)  # all metrics of Item.more
-RUN_DELAY_KNOWN, FAULTS_KNOWN, SYSTEM_KNOWN = 4, 8, 32  # bits of LIBTRACE_THREAD_TIME.which
+MORE = (*PROCESS_METRICS, *MODES, *COUNTERS, UNDISTURBED)  # all metrics of Item.more
+RUN_DELAY_KNOWN, FAULTS_KNOWN, SYSTEM_KNOWN, COUNTERS_KNOWN = 4, 8, 32, 64  # bits of LIBTRACE_THREAD_TIME.which
+SYSTEM_MODE = 2  # LIBTRACE_CPU_SAMPLE.mode of a system call; 0 is unknown
 HASHED = 100  # most functions of a run whose code is hashed
 FUNCTIONS = 2000  # most functions of a run; those with the fewest samples are left out
 THREADS = 200  # most names of threads of a run
@@ -181,57 +183,78 @@ def read_functions(reader: Reader, exact: dict[int, int]) -> None:
     )
 
 
-def add_modes(item: Item, modes: tuple[int, int] | None) -> None:
-    """Add user and system time of a thread to an item."""
-    for metric, ns in zip(MODES, modes or ()):
-        item.more[metric] = item.more.get(metric, 0.0) + ns
+def add_known(item: Item, metrics: tuple[str, ...], values: Iterable[float] | None) -> None:
+    """Add values of metrics to an item, if they are known."""
+    for metric, value in zip(metrics, values or ()):
+        item.more[metric] = item.more.get(metric, 0.0) + value
 
 
 def read_ranges(reader: Reader, exact: dict[int, int]) -> None:
-    """Add the processor time of NVTX ranges, without the ranges in them: their share of each thread's samples."""
+    """Add the processor time of NVTX ranges, without the ranges in them: their share of each thread's samples, and
+    which part of it was in system calls, if that is known of all of them.
+    """
     sampled = sampled_ns(reader)
     if not sampled or not reader.threads:
         return
-    tid, start, ns = reader.db.columns(
+    mode = reader.db.optional("LIBTRACE_CPU_SAMPLE", "mode", "0")
+    tid, start, ns, modes = reader.db.columns(
         "COMPOSITE_EVENTS",
-        "SELECT c.globalTid, c.start, coalesce(l.cpuTime, 0) FROM COMPOSITE_EVENTS AS c "
+        f"SELECT c.globalTid, c.start, coalesce(l.cpuTime, 0), coalesce({mode}, 0) FROM COMPOSITE_EVENTS AS c "
         "JOIN LIBTRACE_CPU_SAMPLE AS l ON l.id = c.id WHERE c.globalTid IS NOT NULL",
-        3,
+        4,
     )
     places, place = numpy.unique(numpy.stack([tid, reader.paths_at(tid, start)]), axis=1, return_inverse=True)
-    for (one, path), spent in zip(places.T, numpy.bincount(place.ravel(), ns)):
+    sums = [numpy.bincount(place.ravel(), ns * part) for part in (1, modes == SYSTEM_MODE, modes == 0)]
+    partly: set[Key] = set()  # of which the mode of some samples is unknown
+    for (one, path), spent, in_system, unknown in zip(places.T, *sums):
         outer, _, name = split_path(reader.paths.texts[path])
-        item = reader.profile.items.get(Key("range", reader.program(one >> 24), outer, name))
-        whole = sampled.get(int(one), 0)
+        key = Key("range", reader.program(one >> 24), outer, name)
+        item, whole = reader.profile.items.get(key), sampled.get(int(one), 0)
         if path and whole and item:
-            item.cpu_ns += round(spent * exact.get(int(one), whole) / whole)
+            scale = exact.get(int(one), whole) / whole
+            item.cpu_ns += round(spent * scale)
+            add_known(item, MODES, ((spent - in_system) * scale, in_system * scale))
+            partly |= {key} if unknown else set()
+    for key in partly:
+        reader.profile.items[key].more = {}
 
 
 def read_times(reader: Reader, exact: dict[int, int]) -> None:
-    """Add the processor time of processes, and of threads by their name; numbers in names are merged."""
-    modes = {
-        tid: (max(cpu - system, 0), system)
-        for tid, _, cpu, system in counters(reader, SYSTEM_KNOWN, "cpuTime", "systemTime")
+    """Add the processor time of processes, and of threads by their name; numbers in names are merged. What is not known
+    of all their threads is not known.
+    """
+    known: dict[tuple[str, ...], dict[int, tuple[float, ...]]] = {
+        MODES: {
+            tid: (max(cpu - system, 0), system)
+            for tid, _, cpu, system in counters(reader, SYSTEM_KNOWN, "cpuTime", "systemTime")
+        },
+        COUNTERS: {
+            tid: (instructions, cycles)
+            for tid, lived, instructions, cycles in counters(reader, COUNTERS_KNOWN, "instructions", "cycles")
+            if lived  # a thread with its first reading only has ended without another
+        },
     }
     names: dict[int, int] = dict(
         reader.db.rows("ThreadNames", "SELECT globalTid, nameId FROM ThreadNames WHERE globalTid IS NOT NULL")
     )
     threads: collections.defaultdict[Key, Item] = collections.defaultdict(Item)
-    partly: set[Key] = set()  # of which some thread's modes are unknown
+    partly: set[tuple[Key, tuple[str, ...]]] = set()
     for tid, ns in exact.items():
         program = reader.program(tid >> 24)
         name = NUMBER.sub("#", reader.text(names[tid])) if tid in names else program
         thread, process = threads[Key("thread", program, "", name)], Key("process", program, "", program)
         thread.add(Item(1, ns, cpu_ns=ns))
-        add_modes(thread, modes.get(tid))
-        if process in reader.profile.items:
-            reader.profile.items[process].cpu_ns += ns
-            add_modes(reader.profile.items[process], modes.get(tid))
-        partly |= set() if tid in modes else {process, Key("thread", program, "", name)}
+        of_process = reader.profile.items.get(process, Item())
+        of_process.cpu_ns += ns
+        for metrics, values in known.items():
+            add_known(thread, metrics, values.get(tid))
+            add_known(of_process, metrics, values.get(tid))
+            partly |= set() if tid in values else {(process, metrics), (Key("thread", program, "", name), metrics)}
     for key in sorted(threads, key=lambda k: (-threads[k].cpu_ns, k))[:THREADS]:
         reader.profile.items[key] = threads[key]
-    for key in partly & set(reader.profile.items):
-        reader.profile.items[key].more = {}
+    for key, metrics in partly:
+        for metric in metrics if key in reader.profile.items else ():
+            reader.profile.items[key].more.pop(metric, None)
 
 
 def counters(reader: Reader, which: int, *columns: str) -> list[Row]:
