@@ -47,9 +47,9 @@ def found(path, *options):
     return {rule for rule, rows in findings(path, *options).items() if rows}
 
 
-def traced(mode, name=None, **options):
+def traced(mode, name=None, program=None, **options):
     spool, report = spool_folder(), os.path.join(PLACE, (name or mode) + ".rep")
-    result = run([app("planted"), mode], env=traced_env(report, spool, threshold=0, **options))
+    result = run([program or app("planted"), mode], env=traced_env(report, spool, threshold=0, **options))
     wait_spool_gone(spool)
     if result.status != 0:
         raise RuntimeError(f"planted {mode}: {result}")
@@ -78,6 +78,14 @@ def on_samples():
             tap.ok([row["Function"] for row in have["hot_function"]] == [name] and f"{name} < hot < main" in have["hot_function"][0]["Most Frequent Callchain"], "the hot function is named, with its callers", have["hot_function"])
         if mode == "faults":
             tap.ok(have["page_faults"] and have["page_faults"][0]["Minor Faults"] >= 60 * 1024, "page faults are counted", have["page_faults"])
+    stripped = os.path.join(PLACE, "stripped")
+    if shutil.which("strip"):
+        subprocess.run(["strip", "-s", "-o", stripped, app("planted")], check=True)
+        row = findings(traced("hot", "hot-stripped", stripped, **sampled))["hot_function"]
+        tap.ok([(r["Function"], os.path.basename(r["Module"])) for r in row] == [("[no symbol]", "stripped")] and row[0]["Most Frequent Callchain"].startswith("[no symbol] < "),
+               "the code of a module without symbols counts as one function", row)
+    else:
+        tap.skip("a program without symbols", "no strip")
     if len(os.sched_getaffinity(0)) > 1:
         row = findings(traced("moves", LIBTRACE_SAMPLING_FREQUENCY="250", **sampled))["migrations"]
         tap.ok(len(row) == 1 and row[0]["CPUs Seen"] == len(os.sched_getaffinity(0)), "a thread that migrates is found", row)

@@ -136,6 +136,8 @@ def causes_are_named():
     tap.ok(found.get("gemm") == "registers 64 -> 96; local memory 0 bytes -> 120 bytes", "a kernel that needs more registers", found)
     found, _ = causes_of({}, {"calls": 60, "kernel_ns": 1.3e6})
     tap.ok("calls +20 %" in found.get("gemm", ""), "more launches", found)
+    found, _ = causes_of({"kernel": {"hash": "a"}}, {"kernel": {"hash": "a"}, "calls": 60, "kernel_ns": 1.3e6})
+    tap.ok(found.get("gemm") == "same code, more work; calls +20 %", "more launches of the same code", found)
 
 
 def clocks_are_named():

@@ -75,6 +75,9 @@ def the_machines_share_is_told_apart():
            "a slower program is worse beside a busier machine", f"{c.reason} {changed}")
     c, changed = compared({}, {"blocked_ms": 10})
     tap.ok(c.verdict == compare.WORSE and changed == {samples.UNDISTURBED: "worse", samples.BLOCKED: "changed"}, "longer waits for events are named", f"{c.reason} {changed}")
+    c, changed = compared({}, {"delay_ms": 15, "blocked_ms": 10})
+    found = {f.metric: f.cause for f in c.of("worse")}
+    tap.ok(found == {samples.UNDISTURBED: "more waiting for a CPU: the machine was busier"}, "a busier machine may be the cause of longer waits for other threads", found)
     c, changed = compared({"has_counters": False}, {})
     tap.ok(c.verdict == compare.OK and not changed, "runs with and without the counters are compared by what both have", f"{c.reason} {changed}")
 
