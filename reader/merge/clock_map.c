@@ -80,20 +80,28 @@ static int compare_times(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
+/* Distance of the outermost knots of a composed map from the others, whose distances may be so
+ * small that rounding to 1 ns would change the rate of what is extrapolated from them. */
+#define FAR_NS (INT64_C(1) << 36)
+
 int clock_map_compose(
 	struct clock_map *ret, const struct clock_map *first, const struct clock_map *second)
 {
 	const uint32_t count = first->count + second->count;
-	int64_t *times = calloc((size_t)count + 1, sizeof(*times));
+	int64_t *times = calloc((size_t)count + 2, sizeof(*times));
 	int error = times ? 0 : -ENOMEM;
 	*ret = (struct clock_map){.shift = count ? 0 : sum(first->shift, second->shift)};
 	for (uint32_t i = 0; times && i < count; i++)
 		times[i] = i < first->count
 			? first->knots[i].from
 			: time_before(first, second->knots[i - first->count].from);
-	if (times)
+	if (times && count) {
 		qsort(times, count, sizeof(*times), compare_times);
-	for (uint32_t i = 0; !error && i < count; i++) {
+		times[count] = sum(times[count - 1], FAR_NS);
+		times[count + 1] = difference(times[0], FAR_NS);
+		qsort(times, (size_t)count + 2, sizeof(*times), compare_times);
+	}
+	for (uint32_t i = 0; !error && count && i < count + 2; i++) {
 		const struct clock_knot knot = {
 			times[i], clock_map_time(second, clock_map_time(first, times[i]))};
 		error = clock_map_add(ret, knot);
