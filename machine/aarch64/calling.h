@@ -17,11 +17,14 @@ struct machine_vectors {
 	uint64_t flags;
 };
 
+/* Return true: machine_vectors_save() keeps what a call may change. Any thread. */
 static inline bool machine_can_save_vectors(void)
 {
 	return true;
 }
 
+/* Store q0 to q7, which carry arguments and results, and the state of floating point. The caller
+ * owns `v`. Any thread; nothing fails. */
 static inline __attribute__((always_inline)) void machine_vectors_save(struct machine_vectors *v)
 {
 	__asm__ volatile(".arch_extension fp\n\t"
@@ -33,6 +36,7 @@ static inline __attribute__((always_inline)) void machine_vectors_save(struct ma
 			 : "memory");
 }
 
+/* Load what machine_vectors_save() stored. */
 static inline __attribute__((always_inline)) void machine_vectors_restore(
 	const struct machine_vectors *v)
 {
