@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 300
 """Check `trace what-if` on databases with made-up times: the replay with a changed duration ends when the same program would, by a simulation of its own."""
+import contextlib
+import io
 import json
 import os
 import sqlite3
@@ -9,10 +11,11 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from _random_programs import Simulation, program  # noqa: E402
-from lib import SRC, app, folder, main, recorded, tap, trace  # noqa: E402
+from lib import SRC, TRACE, app, folder, main, recorded, tap, trace  # noqa: E402
 
 sys.path.insert(0, os.path.join(SRC, "reader/python"))
 sys.dont_write_bytecode = True
+from trace_tools import Failure, what_if  # noqa: E402
 from trace_tools.replay import Graph, Row  # noqa: E402
 from trace_tools.what_if import Scaling, parse  # noqa: E402
 
@@ -80,6 +83,17 @@ def functions():
     for change in ("function H5Dread x0.5", "function H5* (libhdf5.so) x0.5"):
         found = predicted(path, change)
         tap.ok(found["wall_ns"] - found["predicted_ns"] == (end - start) / 2 and found["changes"][0]["applies_to_ns"] == end - start, f"{change}: half of its call is saved", (found, wall))
+    count = json.loads(trace("query", "-f", "json", path, "SELECT count(*) AS n FROM LIBTRACE_WAIT_GRAPH WHERE kind <> 'function'").out)[0]["n"]
+    what_if.command, what_if.ROWS_MAX = lambda: TRACE, count
+
+    def is_replayed(*arguments):
+        try:
+            with contextlib.redirect_stdout(io.StringIO()):
+                return what_if.main(["--json", "--file", path, *arguments]) == 0
+        except Failure:
+            return False
+    tap.ok(is_replayed("--change", "call usleep x0.5") and not is_replayed("--change", "function H5Dread x0.5") and not is_replayed("--rank"),
+           "calls of functions count towards what can be replayed only where they are asked for")
     rank = json.loads(trace("what-if", "--rank", "--json", path).out or b"{}").get("rank", [])
     tap.ok("function H5Dread (libhdf5.so) x0.99" in [row["change"] for row in rank], "--rank has functions", rank)
 
@@ -176,6 +190,11 @@ def stream(count):
     return rows
 
 
+def within(kind, count):
+    """Such a thread, each of whose launches is in a range of NVTX, or in a call of a function."""
+    return stream(count) + [row(kind, n, 1, 1000 * n, 1000 * n + 50, "f") for n in range(count)]
+
+
 def opcodes(function):
     """Return what a function returns, and how many instructions of Python it takes."""
     taken = [0]
@@ -220,6 +239,10 @@ def sizes():
         tap.ok(many_taken < 12 * few_taken and 0 < few_waits and many_waits <= 8 * few_waits + 8, f"{make.__name__}: eight times the calls take eight times the work",
                (few_taken, many_taken, few_waits, many_waits))
         tap.ok(not many.replay().broken, f"{make.__name__}: its replay ends", many.replay())
+    for kind in ("range", "function"):
+        graphs = [Graph(within(kind, n)) for n in (25, 200)]
+        (few, few_taken), (many, many_taken) = (opcodes(lambda g=graph: g.replay(Scaling(g, [parse(f"{kind} f x0.5")]))) for graph in graphs)
+        tap.ok(many_taken < 12 * few_taken and many.ns < graphs[1].wall_ns(), f"{kind} f x0.5: eight times the calls of f() take eight times the work", (few_taken, many_taken, many))
 
 
 main(sizes, shortened, random_programs, rankings, functions, refusals, comparisons, replayed)

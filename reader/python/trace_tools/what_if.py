@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
+import bisect
 import collections
 import csv
 import fnmatch
 import io
+import itertools
 import json
 import re
 import subprocess
@@ -18,6 +20,7 @@ from .convert import command
 from .replay import ACQUIRE, RELEASE, WAITS, Graph, Outcome, Row, Track
 
 QUERY = "SELECT * FROM LIBTRACE_WAIT_GRAPH"
+WITHOUT_FUNCTIONS = " WHERE kind <> 'function'"
 ROWS_MAX = 3_000_000  # a row takes 0.8 to 1.6 kilobytes here
 RANKED = 12  # items that --rank tries
 IO = (
@@ -62,10 +65,10 @@ def number(text: str) -> int | None:
     return int(text) if text else None
 
 
-def rows_of(path: str) -> Iterator[Row]:
+def rows_of(path: str, query: str) -> Iterator[Row]:
     """Read the graph of a report."""
     result = subprocess.run(
-        [command(), "query", "-f", "csv", "--", path, QUERY], stdin=subprocess.DEVNULL, capture_output=True, check=False
+        [command(), "query", "-f", "csv", "--", path, query], stdin=subprocess.DEVNULL, capture_output=True, check=False
     )
     if result.returncode not in (0, 1):
         lines = result.stderr.decode(errors="replace").strip().splitlines() or ["trace query failed"]
@@ -94,12 +97,6 @@ def is_function(row: Row, pattern: str) -> bool:
     return any(fnmatch.fnmatchcase(name, pattern) for name in (row.name, row.name.rpartition(" (")[0] or row.name))
 
 
-def overlap(intervals: list[tuple[int, int]], start: int, end: int) -> float:
-    """Return the part of the time from start to end that lies in the intervals, which are sorted and apart."""
-    inside = sum(max(min(end, b) - max(start, a), 0) for a, b in intervals)
-    return min(inside / (end - start), 1) if end > start else 0
-
-
 def union(intervals: list[tuple[int, int]]) -> list[tuple[int, int]]:
     found: list[tuple[int, int]] = []
     for start, end in sorted(intervals):
@@ -110,13 +107,40 @@ def union(intervals: list[tuple[int, int]]) -> list[tuple[int, int]]:
     return found
 
 
+class Intervals:
+    """Intervals of time, in which each look-up is a bisection: a replay has one for each delay."""
+
+    def __init__(self, intervals: list[tuple[int, int]]) -> None:
+        apart = union(intervals)
+        self.starts = [start for start, _ in apart]
+        self.ends = [end for _, end in apart]
+        self.before = [0, *itertools.accumulate(end - start for start, end in apart)]  # time in those before each
+
+    def holds(self, time: int) -> bool:
+        """Return whether a time is in an interval, or at its start or end."""
+        index = bisect.bisect_left(self.ends, time)
+        return index < len(self.ends) and self.starts[index] <= time
+
+    def until(self, time: int) -> int:
+        """Return how much of the time before `time` is in the intervals."""
+        index = bisect.bisect_left(self.ends, time)
+        return self.before[index] + (max(time - self.starts[index], 0) if index < len(self.ends) else 0)
+
+    def overlap(self, start: int, end: int) -> float:
+        """Return the part of the time from start to end that is in the intervals."""
+        return (self.until(end) - self.until(start)) / (end - start) if end > start else 0
+
+
+NOWHERE = Intervals([])
+
+
 class Scaling:
     """New durations by changes. Counts what the changes applied to."""
 
     def __init__(self, graph: Graph, changes: list[Change]) -> None:
         self.changes = changes
         self.changed_ns = [0.0] * len(changes)
-        self.inside: list[dict[int, list[tuple[int, int]]]] = []
+        self.inside: list[dict[int, Intervals]] = []
         for change in changes:
             found: dict[int, list[tuple[int, int]]] = collections.defaultdict(list)
             if change.what == "range":
@@ -131,7 +155,7 @@ class Scaling:
                 for track, lock, start, end in graph.holds:
                     if fnmatch.fnmatchcase(hex(lock), change.pattern):
                         found[track].append((start, end))
-            self.inside.append({track: union(times) for track, times in found.items()})
+            self.inside.append({track: Intervals(times) for track, times in found.items()})
 
     def part(self, number: int, track: Track, row: Row | None, start: int, end: int) -> float:
         """Return to which part of a delay a change applies."""
@@ -139,9 +163,8 @@ class Scaling:
         if what in ("range", "lock", "function"):
             is_operation = row is not None and row.kind in ("work", "latency") and what == "range"
             if row and is_operation and row.other is not None and row.other_time is not None:
-                times = self.inside[number].get(row.other, [])
-                return float(any(a <= row.other_time <= b for a, b in times))
-            return overlap(self.inside[number].get(track.row.track, []), start, end)
+                return float(self.inside[number].get(row.other, NOWHERE).holds(row.other_time))
+            return self.inside[number].get(track.row.track, NOWHERE).overlap(start, end)
         if what == "process":
             return float(track.row.track >= 0 and fnmatch.fnmatchcase(str(track.row.track >> 24 & 0xFFFFFF), pattern))
         if row is None:
@@ -269,7 +292,8 @@ def main(arguments: list[str]) -> int:
     p.add_argument("--allow-unknown", type=float, default=5.0)
     given = p.parse_args(arguments)
     changes = [parse(text) for text in given.change]
-    graph = Graph(rows_of(given.file))
+    uses_functions = given.rank or any(change.what == "function" for change in changes)
+    graph = Graph(rows_of(given.file, QUERY if uses_functions else QUERY + WITHOUT_FUNCTIONS))
     if not graph.goal or graph.wall_ns() <= 0:
         raise Failure(f"'{given.file}' has no calls to replay")
     base = graph.replay()
