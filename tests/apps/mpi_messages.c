@@ -221,6 +221,27 @@ static void persistent(void)
 #endif
 }
 
+/* Its functions are named as others are, but have their request two arguments later. */
+static void partitioned(void)
+{
+#if MPI_VERSION >= 4
+	MPI_Request r[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+	int next = (rank + 1) % RANKS, previous = (rank + RANKS - 1) % RANKS;
+	MPI_Psend_init(sent, 1, 2, MPI_DOUBLE, next, 13, MPI_COMM_WORLD, MPI_INFO_NULL, &r[0]);
+	MPI_Precv_init(
+		received, 1, 2, MPI_DOUBLE, previous, 13, MPI_COMM_WORLD, MPI_INFO_NULL, &r[1]);
+	for (int i = 0; i < 2; i++) {
+		MPI_Start(&r[i]);
+		waited("MPI_Start", 1);
+	}
+	MPI_Pready(0, r[0]);
+	MPI_Waitall(2, r, MPI_STATUSES_IGNORE);
+	waited("MPI_Waitall", 2);
+	MPI_Request_free(&r[0]);
+	MPI_Request_free(&r[1]);
+#endif
+}
+
 int main(int argc, char **argv)
 {
 	char path[4096];
@@ -243,6 +264,7 @@ int main(int argc, char **argv)
 	collectives(MPI_COMM_WORLD, RANKS, rank);
 	one_sided();
 	persistent();
+	partitioned();
 	MPI_Comm_dup(MPI_COMM_WORLD, &copy);
 	fprintf(out, "communicator %d %d %d\n", size, rank, 0);
 	/* Ranks 2 and 0, in this order; rank 1 has none. */
