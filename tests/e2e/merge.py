@@ -13,6 +13,7 @@ import _made_database as made  # noqa: E402
 import lib_merge  # noqa: E402
 import libdevice as device  # noqa: E402
 import libskew  # noqa: E402
+from _paths import path_of  # noqa: E402
 from lib import Report, app, folder, main, receipts_agree, recorded, tap, trace  # noqa: E402
 from lib_merge import RANKS, launchers, merged, program  # noqa: E402
 
@@ -177,6 +178,40 @@ def equal_pids():
     tap.ok(said.out.decode().splitlines()[1:] == ["process,2,2", "track,2,2"], "a child has the parent of its own report, and is waited for by it", (said, result.err))
 
 
+def errors_of_pairs():
+    """What is said of two hosts is proven by the error of that pair. Databases that do not state pairs have the errors through the first host."""
+    pairs, us = {(2, 1): 40, (3, 1): 30, (3, 2): 20}, 1000
+    for name, stated, more_us, clock_errors, sure in (
+            ("stated", True, 1, {"0": "40000", "1": "40000", "2": "30000"}, ["exact", "exact"]), ("stated, shorter waits", True, -1, None, ["likely", "likely"]),
+            ("not stated", False, 1, {"0": "40000", "1": "70000", "2": "70000"}, ["likely", "exact"])):
+        path = os.path.join(folder(), "pairs.sqlite")
+        d = made.Made(path)
+        d.db.execute("CREATE TABLE LIBTRACE_MERGED (globalVid INTEGER, number INTEGER, host INTEGER, clockGroup INTEGER, clock TEXT, error INTEGER, errorEnds INTEGER)")
+        d.db.execute("CREATE TABLE LIBTRACE_MPI_COMMUNICATOR (timestamp INTEGER, globalTid INTEGER, rank INTEGER, comm INTEGER, localRank INTEGER, size INTEGER, groupRoot INTEGER, "
+                     "membersHash INTEGER, ordinal INTEGER)")
+        if stated:
+            d.db.execute("CREATE TABLE LIBTRACE_MERGED_PAIR (host INTEGER, otherHost INTEGER, error INTEGER, errorEnds INTEGER)")
+            for (host, other), error in pairs.items():
+                d.row("LIBTRACE_MERGED_PAIR", host=host, otherHost=other, error=error * us, errorEnds=error * us)
+        tids = [(rank + 1) << 48 | 77 << 24 | 77 for rank in range(RANKS)]
+        for rank, tid in enumerate(tids):
+            error = pairs.get((rank + 1, 1), 0) * us
+            d.row("LIBTRACE_MERGED", globalVid=(rank + 1) << 48, number=rank + 1, host=rank + 1, clockGroup=1, clock="messages" if rank else "same", error=error, errorEnds=error)
+            d.row("LIBTRACE_MPI_COMMUNICATOR", timestamp=0, globalTid=tid, rank=rank, comm=1, localRank=rank, size=RANKS, groupRoot=0, membersHash=5, ordinal=0)
+            d.row("MPI_RANKS", globalTid=tid, rank=rank)
+            # each rank is the last one of a barrier; on the path, 2 waits for 0, 1 for 2, and 0 for 1
+            for at_us, last, wait_us in ((500, 0, 100), (1000, 2, pairs[3, 2] + more_us), (1500, 1, pairs[2, 1] + more_us)):
+                d.row("MPI_COLLECTIVES_EVENTS", start=(at_us - (rank != last) * wait_us) * us, end=(at_us + 5) * us, globalTid=tid, textId=d.text("MPI_Barrier"), commHandle=1, rootRank=-1,
+                      size=0, recvSize=0)
+        for rank, start_us, end_us in ((2, 510, 990), (1, 1010, 1490), (0, 1510, 1990)):
+            d.osrt(start_us * us, end_us * us, tids[rank], "usleep")
+        d.finish()
+        found = {r["Rank"]: r["Clock Error (ns)"] for r in lib_merge.rows("mpi_late_sum", path)}
+        tap.ok(found == (clock_errors or found) and len(found) == RANKS, f"errors of pairs, {name}: Clock Error", found)
+        told = [(s["Rank"], s["Sure"]) for s in path_of(Report(path)) if s["Cause"] == "waking up from MPI_Barrier"]
+        tap.ok(told == [(2, "exact"), *zip((1, 0), sure)], f"errors of pairs, {name}: what ended the waits of two ranks is as sure as the clocks of the two allow", told)
+
+
 def parents_of_other_reports():
     """A child that is in another report than its parent is linked to it if both ran on one host and the times fit."""
     base = os.path.join(folder(), "base.sqlite")
@@ -273,4 +308,4 @@ def refused():
            and "cut.rep" in str(info["diagnostics"]), "a truncated report makes the merged one incomplete", info["verdict"])
 
 
-main(each_implementation, commands, kernels, equal_pids, parents_of_other_reports, read_as_one, refused)
+main(each_implementation, commands, kernels, equal_pids, errors_of_pairs, parents_of_other_reports, read_as_one, refused)

@@ -9,13 +9,21 @@ SELECT id, globalTid >> 24 AS process, comm, timestamp, rank, localRank, size, g
 CREATE INDEX temp.MPI_HANDLES_ORDER ON MPI_HANDLES (process, comm, timestamp);
 CREATE INDEX temp.MPI_HANDLES_MEMBERS ON MPI_HANDLES (membersHash, groupRoot, size, ordinal, localRank);
 
+-- How wrong the time between two hosts of a clock group can be. Reports merged before that was stated: through the first host of the group.
+DROP TABLE IF EXISTS temp.MPI_PAIRS;
+CREATE TEMP TABLE MPI_PAIRS AS
+WITH hosts AS MATERIALIZED (
+    SELECT host, clockGroup, max(CASE WHEN clock = 'wall' THEN 0 ELSE errorEnds END) AS error FROM LIBTRACE_MERGED
+    WHERE NOT EXISTS (SELECT * FROM LIBTRACE_MERGED_PAIR) GROUP BY host, clockGroup)
+SELECT host, otherHost AS other, errorEnds AS error FROM LIBTRACE_MERGED_PAIR
+UNION ALL SELECT otherHost, host, errorEnds FROM LIBTRACE_MERGED_PAIR
+UNION ALL SELECT h.host, o.host, h.error + o.error FROM hosts AS h JOIN hosts AS o ON o.clockGroup = h.clockGroup AND o.host <> h.host;
+CREATE INDEX temp.MPI_PAIRS_ORDER ON MPI_PAIRS (host, other, error);
+
 DROP TABLE IF EXISTS temp.MPI_CLOCKS;
 CREATE TEMP TABLE MPI_CLOCKS AS
-WITH pairs AS MATERIALIZED (
-    SELECT host, max(errorEnds) AS error
-    FROM (SELECT host, errorEnds FROM LIBTRACE_MERGED_PAIR UNION ALL SELECT otherHost, errorEnds FROM LIBTRACE_MERGED_PAIR) GROUP BY host)
 SELECT m.globalVid >> 48 AS vid, m.clockGroup, m.host, coalesce(p.error, CASE WHEN m.clock = 'wall' THEN 0 ELSE m.errorEnds END) AS error
-FROM LIBTRACE_MERGED AS m LEFT JOIN pairs AS p ON p.host = m.host;
+FROM LIBTRACE_MERGED AS m LEFT JOIN (SELECT host, max(error) AS error FROM MPI_PAIRS GROUP BY host) AS p ON p.host = m.host;
 CREATE INDEX temp.MPI_CLOCKS_ORDER ON MPI_CLOCKS (vid);
 
 DROP TABLE IF EXISTS temp.MPI_MEETINGS;

@@ -98,11 +98,11 @@ FROM (SELECT w.*, m.start AS message_start, o.start AS collective_start
             WHERE s.value GLOB 'MPI_Wait*') AS w
            LEFT JOIN MPI_MESSAGES AS m ON m.id = w.message LEFT JOIN MPI_COLLECTIVES AS o ON o.id = w.collective);
 
--- How wrong the times of a process can be (shared/mpi.sql): 0 in a report that is not merged, NULL if it is not known.
-DROP TABLE IF EXISTS temp.MPI_TIMES;
-CREATE TEMP TABLE MPI_TIMES (process INTEGER PRIMARY KEY, host, clockGroup, error);
-INSERT INTO MPI_TIMES
-SELECT h.process, coalesce(c.host, 0), coalesce(c.clockGroup, 0), CASE WHEN c.vid IS NULL THEN 0 ELSE c.error END
+-- The host of each process: 0 in a report that is not merged.
+DROP TABLE IF EXISTS temp.MPI_HOSTS;
+CREATE TEMP TABLE MPI_HOSTS (process INTEGER PRIMARY KEY, host);
+INSERT INTO MPI_HOSTS
+SELECT h.process, coalesce(c.host, 0)
 FROM (SELECT DISTINCT process FROM MPI_HANDLES) AS h LEFT JOIN MPI_CLOCKS AS c ON c.vid = h.process >> 24 GROUP BY h.process;
 
 -- Who came later than a call began, and before it ended. A rank that entered a collective last is found by its time, so what is exact needs clocks
@@ -155,10 +155,11 @@ DROP TABLE IF EXISTS temp.MPI_WAITS;
 CREATE TEMP TABLE MPI_WAITS (call INTEGER PRIMARY KEY, other, time, how);
 INSERT INTO MPI_WAITS
 SELECT e.call, e.other, e.time,
-       CASE WHEN e.how = 'exact' AND (t.host = o.host OR (t.clockGroup = o.clockGroup AND t.error + o.error < e.time - e.start)) THEN 'exact'
+       CASE WHEN e.how = 'exact' AND (t.host = o.host OR (SELECT max(p.error) FROM MPI_PAIRS AS p WHERE p.host = t.host AND p.other = o.host)
+                                                              < e.time - e.start) THEN 'exact'
             ELSE 'likely' END
 FROM (SELECT *, row_number() OVER (PARTITION BY call ORDER BY time DESC, how, other) AS place FROM MPI_ENDS) AS e
-     LEFT JOIN MPI_TIMES AS t ON t.process = e.globalTid >> 24 LEFT JOIN MPI_TIMES AS o ON o.process = e.other >> 24
+     LEFT JOIN MPI_HOSTS AS t ON t.process = e.globalTid >> 24 LEFT JOIN MPI_HOSTS AS o ON o.process = e.other >> 24
 WHERE e.place = 1;
 -- Nobody who is in the report came during the call, and not all who could have are in it. Waits for locks and epochs of windows are not followed.
 INSERT OR IGNORE INTO MPI_WAITS
