@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * test_reader_info.c - tests of the processes of `trace info`: the receipt of each source of each
- * process, and their sums; and of the search for a process by its pid.
+ * process, and their sums; of the order of pairs of hosts; and of the search for a process by
+ * its pid.
  */
 #define _GNU_SOURCE
 #include <stdlib.h>
@@ -126,8 +127,38 @@ static void last_image_is_found(void)
 	check(!process_find_pid(&list, 101), "a pid without a process");
 }
 
+/* Pairs of hosts with equal errors are in the order of the hosts, not of the file. */
+static void pairs_are_ordered(void)
+{
+	static const uint32_t hosts[3] = {3, 1, 2};
+	uint64_t error_ns[2] = {7, 7};
+	Libtrace__Session session = LIBTRACE__SESSION__INIT;
+	Libtrace__Merged each[3];
+	Libtrace__Merged *merged[3];
+	const struct contents c = {.merged = merged, .merged_count = 3};
+	size_t bytes;
+	for (size_t i = 0; i < 3; i++) {
+		each[i] = (Libtrace__Merged)LIBTRACE__MERGED__INIT;
+		merged[i] = &each[i];
+		each[i].host = hosts[i];
+		each[i].session = &session;
+		each[i].pair_error_ns = each[i].pair_error_ends_ns = error_ns;
+		each[i].n_pair_error_ns = each[i].n_pair_error_ends_ns = hosts[i] - 1;
+	}
+	FILE *out = open_memstream(&text, &bytes);
+	info_print_merged(out, &c, false);
+	fclose(out);
+	const char *first = strstr(text, "hosts 1 and 2:");
+	const char *second = first ? strstr(first, "hosts 1 and 3:") : NULL;
+	check(second && strstr(second, "hosts 2 and 3:"),
+		"pairs with equal errors are in the order of hosts");
+	free(text);
+	text = NULL;
+}
+
 int main(void)
 {
+	pairs_are_ordered();
 	last_image_is_found();
 	sources_are_summed();
 	no_function_matched();

@@ -87,10 +87,15 @@ static bool pair_is_known(const Libtrace__Merged *m, size_t i)
 	return m->pair_error_ns[i] <= INT64_MAX && m->pair_error_ends_ns[i] <= INT64_MAX;
 }
 
+/* The greatest error first; of equal ones, the earlier host. */
 static int compare_pairs(const void *a, const void *b)
 {
 	const struct host_pair *x = a, *y = b;
-	return (x->error_ns < y->error_ns) - (x->error_ns > y->error_ns);
+	if (x->error_ns != y->error_ns)
+		return x->error_ns < y->error_ns ? 1 : -1;
+	if (x->host != y->host)
+		return x->host < y->host ? -1 : 1;
+	return (x->other > y->other) - (x->other < y->other);
 }
 
 /* Collect the pairs of hosts whose error is known, the greatest first. The caller frees them. */
