@@ -133,6 +133,6 @@ def help_and_rows():
 
 
 if platform.machine() != "x86_64" or device.missing("call_libraries"):
-    print("1..0 # SKIP", device.missing("call_libraries") or "functions of libraries are recorded on x86-64 only")
+    print("1..0 # SKIP", device.missing("call_libraries") or "functions of libraries are tried on x86-64 only")
     sys.exit(0)
 main(calls, requested, help_and_rows)

@@ -436,6 +436,6 @@ def every_function():
 
 
 if platform.machine() != "x86_64":
-    print("1..0 # SKIP functions of libraries are recorded on x86-64 only")
+    print("1..0 # SKIP functions of libraries are tried on x86-64 only")
     sys.exit(0)
 main(lazy, bound_at_start, hard_cases, little_stack, addresses, looked_up, same_address, by_caller, no_such_function, ends, callchains, arguments, options, real_libraries, every_function)

@@ -207,6 +207,6 @@ def postgresql():
 
 
 if platform.machine() != "x86_64":
-    print("1..0 # SKIP functions of libraries are recorded on x86-64 only")
+    print("1..0 # SKIP functions of libraries are tried on x86-64 only")
     sys.exit(0)
 main(git, openssl, sqlite, numpy_blas, hdf5, scikit_learn, clang, postgresql)

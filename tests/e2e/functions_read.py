@@ -174,6 +174,6 @@ def comparison():
 
 
 if platform.machine() != "x86_64":
-    print("1..0 # SKIP functions of libraries are recorded on x86-64 only")
+    print("1..0 # SKIP functions of libraries are tried on x86-64 only")
     sys.exit(0)
 main(flame_graphs, page, comparison)

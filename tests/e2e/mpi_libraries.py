@@ -135,6 +135,6 @@ def handles_are_used_again():
 
 
 if platform.machine() != "x86_64":
-    print("1..0 # SKIP functions of libraries are recorded on x86-64 only")
+    print("1..0 # SKIP functions of libraries are tried on x86-64 only")
     sys.exit(0)
 main(open_mpi_with_the_soname_of_mpich, stays_loaded, unknown, handles_are_used_again)

@@ -260,7 +260,7 @@ def pyopencl():
 
 def missing():
     if platform.machine() != "x86_64":
-        return "functions of libraries are recorded on x86-64 only"
+        return "functions of libraries are tried on x86-64 only"
     if not os.path.exists(app("opencl_commands")):
         return "no headers of OpenCL"
     result = run([app("opencl_commands")], env=environment())

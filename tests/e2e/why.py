@@ -235,7 +235,7 @@ def functions():
 def recorded_functions():
     """A program that was really recorded: its calls of a library are causes."""
     if platform.machine() != "x86_64":
-        tap.skip("calls of functions on the path", "recorded on x86-64 only")
+        tap.skip("calls of functions on the path", "tried on x86-64 only")
         return
     path = os.path.join(folder(), "recorded_functions.rep")
     ran = trace("run", "-o", path, "--functions", "libfunctions.so:f_*", "--", app("functions"))
