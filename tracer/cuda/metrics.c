@@ -4,9 +4,9 @@
  * of each kernel.
  *
  * CUPTI numbers the ranges of a context in the order of its launches, so the launches of a batch
- * are noted in their order. Where both numbers differ, or threads launched at the same time, the
- * values belong to no known launch: they are left out, and counted as dropped. A graph launch is a
- * batch of its own.
+ * are noted in their order, and threads launch one after the other. Where both numbers differ, or
+ * a thread would have waited too long for another's launch, the values belong to no known launch:
+ * they are left out, and counted as dropped. A graph launch is a batch of its own.
  */
 #include "tracer/cuda/metrics.h"
 
@@ -363,18 +363,48 @@ static void launch_end(struct context *c, uint32_t correlation, bool is_graph, b
 		batch_renew(c);
 }
 
-void cuda_metrics_launch(const struct cupti_callback *call, bool is_graph)
+/* Begin a launch when no other thread launches in the context, so that the order of launches is
+ * known. One wait in vain is enough: a launch may depend on one of another thread. */
+static void launch_enter(uint32_t context, bool is_graph)
+{
+	static uint32_t is_vain;
+	struct muted muted;
+	uint64_t end_ns = clock_monotonic_ns() + LOCK_NS;
+	while (state_enter(&muted)) {
+		struct context *c = context_of(NULL, context);
+		bool is_busy = c && c->started && c->launching && !is_vain;
+		if (!is_busy || clock_monotonic_ns() >= end_ns) {
+			is_vain |= is_busy;
+			if (c && c->started)
+				launch_begin(c, is_graph);
+			state_leave(&muted);
+			return;
+		}
+		state_leave(&muted);
+		session_pause(LOCK_PAUSE_NS);
+	}
+}
+
+static void launch_leave(const struct cupti_callback *call, bool is_graph)
 {
 	struct muted muted;
-	if (!is_wanted() || !state_enter(&muted))
+	if (!state_enter(&muted))
 		return;
 	struct context *c = context_of(NULL, call->context_id);
-	if (c && c->started && call->site == CUPTI_ENTER)
-		launch_begin(c, is_graph);
-	else if (c && c->started)
+	if (c && c->started)
 		launch_end(c, call->correlation, is_graph,
 			call->result && *(const uint32_t *)call->result);
 	state_leave(&muted);
+}
+
+void cuda_metrics_launch(const struct cupti_callback *call, bool is_graph)
+{
+	if (!is_wanted())
+		return;
+	if (call->site == CUPTI_ENTER)
+		launch_enter(call->context_id, is_graph);
+	else
+		launch_leave(call, is_graph);
 }
 
 void cuda_metrics_flush(void)
