@@ -167,9 +167,9 @@ static uint64_t shared_work(const char *const *files, int count)
 
 static void shared_tables_grow_as_rows_do(void)
 {
-	static const char *const files[][9] = {{"cuda_memory_use"},
-		{"nvtx", "osrt", "graphics", "thread_time", "thread_states", "cuda_memory_use",
-			"gpu_clocks", "timeline"}};
+	static const char *const files[][10] = {{"cuda_memory_use"},
+		{"nvtx", "osrt", "graphics", "function_calls", "thread_time", "thread_states",
+			"cuda_memory_use", "gpu_clocks", "timeline"}};
 	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
 		const uint64_t few = shared_work(files[i], SMALL);
 		const uint64_t many = shared_work(files[i], TIMES * SMALL);

@@ -86,8 +86,10 @@ struct thread {
 	struct function_stack *functions; /* open calls of functions in functions_lane */
 	const struct function_lookup *lookup; /* in progress in the name of a module */
 	struct lane *functions_lane; /* the lane, while such calls may take the short path */
-	uint64_t created; /* tick at which pthread_create() was called for it, or at which
-			     it began as a forked child; 0 = not known */
+	uint64_t created;      /* tick at which pthread_create() was called for it, or at which
+				  it began as a forked child; 0 = not known */
+	uint64_t launch_sp;    /* frame of the outermost launch of a kernel, recorded or not */
+	uint32_t launch_level; /* launches in progress, as cuda_level */
 };
 
 extern __thread struct thread thread_self

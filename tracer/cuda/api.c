@@ -58,14 +58,14 @@ static struct function *function_of(uint32_t domain, uint32_t cbid)
 
 /* Return the level of a new call. Frames of calls left by longjmp or an exception are below
  * ours. */
-static uint32_t level_enter(struct thread *t)
+static uint32_t level_enter(uint32_t *level, uint64_t *outer_sp)
 {
 	uint64_t sp = (uint64_t)(uintptr_t)MACHINE_FRAME();
-	if (!t->cuda_level || sp >= t->cuda_sp) {
-		t->cuda_level = 0;
-		t->cuda_sp = sp;
+	if (!*level || sp >= *outer_sp) {
+		*level = 0;
+		*outer_sp = sp;
 	}
-	return t->cuda_level++;
+	return (*level)++;
 }
 
 static void open_set(struct thread *t, const struct function *f, uint32_t api, uint32_t cbid,
@@ -102,7 +102,7 @@ static void call_enter(
 	if (!t)
 		return;
 	uint64_t tick = clock_ticks();
-	if (!level_enter(t)) {
+	if (!level_enter(&t->cuda_level, &t->cuda_sp)) {
 		t->cuda_correlation = c->correlation;
 		open_set(t, f, api, cbid, c, tick);
 	}
@@ -229,9 +229,15 @@ static void resource(uint32_t cbid, const struct cupti_resource_data *data)
 	thread_leave(t);
 }
 
+/* Measure the kernels of a launch, whether or not it is recorded: the runtime's launches call those
+ * of the driver. */
 static inline void launch_measure(const struct function *f, const struct cupti_callback *c)
 {
-	if (__builtin_expect(f->launch && session.config.gpu_metrics, 0) && !thread_self.cuda_level)
+	struct thread *t = &thread_self;
+	if (__builtin_expect(!f->launch || !session.config.gpu_metrics, 1))
+		return;
+	if (c->site == CUPTI_ENTER ? !level_enter(&t->launch_level, &t->launch_sp)
+				   : t->launch_level && !--t->launch_level)
 		cuda_metrics_launch(c, f->launch == LAUNCH_GRAPH);
 }
 

@@ -20,6 +20,7 @@
 #include "tracer/core/names.h"
 #include "tracer/core/state.h"
 #include "tracer/cuda/cuda.h"
+#include "tracer/cuda/functions.h"
 
 #define CONTEXTS_MAX 16u /* that exist at the same time */
 #define DEVICES_MAX 16u
@@ -36,14 +37,14 @@ struct context {
 	uint8_t *counters;
 	size_t counters_bytes;
 	bool started;
-	bool overlapped;    /* threads launched at the same time */
-	bool is_graph;      /* the batch is one launch of a graph */
-	uint32_t id;        /* CUPTI's */
-	uint32_t launching; /* calls in progress */
+	bool overlapped;   /* threads launched at the same time */
+	bool is_graph;     /* the batch is one launch of a graph */
+	uint32_t id;       /* CUPTI's */
+	uint32_t launcher; /* thread that is launching; 0 = none */
 	uint32_t count;
 	struct {
 		uint64_t ns;
-		uint32_t correlation;
+		uint32_t correlation; /* 0 = the launch is not recorded */
 	} launches[LAUNCHES_MAX];
 };
 
@@ -144,7 +145,7 @@ static uint32_t batch_begin(struct context *c)
 	struct ranges_object start = {
 		.size = PROFILER_SIZE(ranges_object, object), .object = c->profiler};
 	c->count = 0;
-	c->overlapped = c->launching != 0;
+	c->overlapped = false;
 	c->is_graph = false;
 	uint32_t result = cupti.RangeProfilerCounterDataImageInitialize(&image);
 	if (result == CUPTI_OK)
@@ -199,6 +200,7 @@ static void context_begin(void *handle)
 	if (!plan)
 		return;
 	if (!c) {
+		session_count_drop(DROP_CUPTI);
 		give_up("there are too many contexts", CUPTI_OK);
 		return;
 	}
@@ -283,20 +285,23 @@ static void batch_end(struct context *c)
 		return;
 	}
 	uint32_t ranges = (uint32_t)count.count;
-	if (!c->is_graph && (ranges != c->count || c->overlapped)) {
+	if (c->overlapped || (c->is_graph ? ranges && c->count != 1 : ranges != c->count)) {
 		unknown_note(ranges);
 		return;
 	}
 	for (uint32_t i = 0; i < ranges; i++)
-		values_put(c, c->is_graph ? 0 : i, i);
+		if (c->launches[c->is_graph ? 0 : i].correlation)
+			values_put(c, c->is_graph ? 0 : i, i);
 }
 
 static void batch_renew(struct context *c)
 {
 	batch_end(c);
 	uint32_t result = is_wanted() ? batch_begin(c) : CUPTI_OK;
-	if (result != CUPTI_OK)
-		give_up("CUPTI's profiler does not start again", result);
+	if (result == CUPTI_OK)
+		return;
+	session_count_drop(DROP_CUPTI); /* of later kernels: the number is not known */
+	give_up("CUPTI's profiler does not start again", result);
 }
 
 /* ---- events ---- */
@@ -312,8 +317,14 @@ static bool state_enter(struct muted *muted)
 	return false;
 }
 
+/* Leave the state. When nothing is measured any more, kernels need not run one at a time. */
 static void state_leave(const struct muted *muted)
 {
+	for (uint32_t i = 0; !is_wanted() && i < CONTEXTS_MAX && contexts[i]; i++)
+		if (contexts[i]->handle) {
+			batch_end(contexts[i]);
+			profiler_end(contexts[i]);
+		}
 	bounded_lock_give(&metrics_lock);
 	muted_leave(muted);
 }
@@ -330,7 +341,8 @@ static struct context *context_of(const void *handle, uint32_t id)
 void cuda_metrics_context(void *context, bool is_created)
 {
 	struct muted muted;
-	if (!is_wanted() || !context || !state_enter(&muted))
+	if ((is_created && !is_wanted()) || !session.config.gpu_metrics || !context ||
+		!state_enter(&muted))
 		return;
 	struct context *c = context_of(context, 0);
 	if (is_created && !c) {
@@ -342,22 +354,28 @@ void cuda_metrics_context(void *context, bool is_created)
 	state_leave(&muted);
 }
 
-static void launch_begin(struct context *c, bool is_graph)
+static void launch_begin(struct context *c, uint32_t tid, bool is_graph)
 {
 	if (c->count == LAUNCHES_MAX || (is_graph && c->count))
 		batch_renew(c);
 	c->is_graph = is_graph;
-	c->overlapped |= c->launching++ != 0;
+	c->overlapped |= c->launcher && c->launcher != tid;
+	c->launcher = tid;
 }
 
-static void launch_end(struct context *c, uint32_t correlation, bool is_graph, bool has_failed)
+static void launch_end(
+	struct context *c, uint32_t tid, const struct cupti_callback *call, bool is_graph)
 {
-	c->launching -= c->launching != 0;
-	if (has_failed)
+	/* The launch that creates the context has no begin in it. */
+	c->overlapped |= c->launcher && c->launcher != tid;
+	if (c->launcher == tid)
+		c->launcher = 0;
+	if (call->result && *(const uint32_t *)call->result)
 		return;
 	if (c->count < LAUNCHES_MAX) {
 		c->launches[c->count].ns = clock_monotonic_ns();
-		c->launches[c->count++].correlation = correlation;
+		c->launches[c->count++].correlation =
+			cuda_call_is_recorded(call->correlation) ? call->correlation : 0;
 	}
 	if (is_graph)
 		batch_renew(c);
@@ -369,14 +387,15 @@ static void launch_enter(uint32_t context, bool is_graph)
 {
 	static uint32_t is_vain;
 	struct muted muted;
+	const uint32_t tid = (uint32_t)sys_gettid();
 	uint64_t end_ns = clock_monotonic_ns() + LOCK_NS;
 	while (state_enter(&muted)) {
 		struct context *c = context_of(NULL, context);
-		bool is_busy = c && c->started && c->launching && !is_vain;
+		bool is_busy = c && c->started && c->launcher && c->launcher != tid && !is_vain;
 		if (!is_busy || clock_monotonic_ns() >= end_ns) {
 			is_vain |= is_busy;
 			if (c && c->started)
-				launch_begin(c, is_graph);
+				launch_begin(c, tid, is_graph);
 			state_leave(&muted);
 			return;
 		}
@@ -392,8 +411,7 @@ static void launch_leave(const struct cupti_callback *call, bool is_graph)
 		return;
 	struct context *c = context_of(NULL, call->context_id);
 	if (c && c->started)
-		launch_end(c, call->correlation, is_graph,
-			call->result && *(const uint32_t *)call->result);
+		launch_end(c, (uint32_t)sys_gettid(), call, is_graph);
 	state_leave(&muted);
 }
 
@@ -422,4 +440,6 @@ void cuda_metrics_forked(void)
 {
 	is_off = 1;
 	metrics_lock = LOCK_FREE;
+	for (uint32_t i = 0; i < CONTEXTS_MAX && contexts[i]; i++)
+		contexts[i]->handle = NULL;
 }

@@ -40,7 +40,7 @@ const char *metrics_plan_make(
 /* A context was created, or is about to be destroyed: its kernels are measured in between. */
 void cuda_metrics_context(void *context, bool is_created);
 
-/* A call that launches kernels begins or returns: outermost ones only. */
+/* A call that launches kernels begins or returns: only the outermost of nested ones. */
 void cuda_metrics_launch(const struct cupti_callback *call, bool is_graph);
 
 /* Record the values of all launches so far. thread.busy not set. */

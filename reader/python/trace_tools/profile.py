@@ -657,14 +657,26 @@ class Reader:
                 if len(values[key.name]) == 1 and values[key.name] != {""}:
                     item.code[fact] = next(iter(values[key.name]))
 
-    def read_kernel_metrics(self, path: str) -> None:
+    def read_kernel_metrics(self) -> None:
         """Add the means of their hardware metrics to the kernels."""
-        if "LIBTRACE_CUDA_METRIC" not in self.db.tables:
-            return
-        kernels = {key.name: item for key, item in self.profile.items.items() if key.kind == "kernel"}
-        for row in convert.report("cuda_kern_metric_sum", path):
-            if row["Name"] in kernels:
-                kernels[row["Name"]].code[METRIC + row["Metric"]] = row["Avg"]
+        table = "LIBTRACE_CUDA_METRIC"
+        kernels = "CUPTI_ACTIVITY_KIND_KERNEL"
+        process = self.db.process(kernels)
+        rows = self.db.rows(
+            table,
+            f"SELECT k.process, k.correlationId, k.name, m.metricId, m.value FROM {table} AS m "
+            f"JOIN (SELECT {process} >> 24 AS process, correlationId, demangledName AS name FROM {kernels}) AS k "
+            "ON k.process = m.globalTid >> 24 AND k.correlationId = m.correlationId "
+            "WHERE m.node = 0 AND m.value IS NOT NULL",
+        )
+        found: collections.defaultdict[tuple[Key, str], list[float]] = collections.defaultdict(list)
+        paths = self.launch_paths(*(numpy.array([row[i] for row in rows], numpy.int64) for i in (0, 1)))
+        for (program, _, name, metric, value), place in zip(rows, paths):
+            key = Key("kernel", self.program(program), self.paths.texts[place], self.text(name))
+            found[key, self.text(metric)].append(value)
+        for (key, metric), values in found.items():
+            if key in self.profile.items:
+                self.profile.items[key].code[METRIC + metric] = repr(sum(values) / len(values))
 
     # ---- processes ----
 
@@ -754,7 +766,7 @@ def read(path: str, name: str, merge_numbers: bool = False) -> Profile:
         reader.read_api()
         reader.read_devices()
         reader.read_kernel_code(path)
-        reader.read_kernel_metrics(path)
+        reader.read_kernel_metrics()
         memory.read(reader)
         reader.read_processes()
         samples.read(reader)
