@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 300
 """MPI (--trace=mpi): messages, collectives, requests and communicators of programs that know them, under Open MPI and MPICH; who was late; mpi4py;
-a rank that hangs."""
+a rank that hangs, and one that aborts."""
 import csv
 import io
 import os
@@ -149,6 +149,17 @@ def hangs(name, launcher, end):
     tap.ok([(c["arguments"]["tag"], "unfinished" in str(c["flags"])) for c in calls] == [(5, True)], f"{name}: a rank that was killed says where it hung", calls)
 
 
+def aborts(name, launcher, end):
+    """Check that the report of ranks, one of which aborts them all, says that it did."""
+    place = folder()
+    library = "libmpi.so.40" if end else "libmpich.so.12"
+    result = trace("run", "-o", os.path.join(place, "aborted.rep"), "-t", "mpi", "--", *launcher, program("mpi_ranks"), library, "abort", cwd=place, env=clean_env(HOME=place, **ROOT))
+    report = Report(os.path.join(place, "aborted.rep"))
+    calls = [e for e in report.events("--kind", "function_call") if e["function"] == "MPI_Abort"]
+    tap.ok(result.status == 7 and report.check().status == 0 and [(c["arguments"]["code"], "unfinished" in c["flags"]) for c in calls] == [(7, True)],
+           f"{name}: a rank that aborts says so", (result, calls))
+
+
 def python():
     if run(["/usr/bin/python3", "-c", "import mpi4py.MPI"], env=clean_env(**ROOT)).status:
         tap.skip("mpi4py", "not installed (Debian: python3-mpi4py)")
@@ -199,6 +210,7 @@ def each():
         messages(name, launcher, program("mpi_messages" + end))
         late(name, launcher, end)
         hangs(name, launcher, end)
+        aborts(name, launcher, end)
         fortran(name, launcher, end)
 
 
