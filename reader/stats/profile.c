@@ -403,7 +403,7 @@ static int columns_decode(struct profile *p, const struct event_batch *b, const 
 	return 0;
 }
 
-enum { START, FLAGS, CHAIN, NAME, DURATION, DOMAIN, COLUMNS };
+enum { START, FLAGS, CHAIN, NAME, DURATION, DOMAIN, LEVEL, COLUMNS };
 
 /* Fields of an event that a profile needs; 0 = the event has no such field. */
 struct call_fields {
@@ -473,6 +473,25 @@ static int calls_add(struct profile *p, const struct process *process, const str
 
 /* ---- calls of functions of libraries, in order of their start ---- */
 
+#define TIED_CALLS_MAX 65536u /* only hostile reports have more with the same start */
+
+struct function_call {
+	const struct process *process;
+	uint32_t tid, library;
+	uint32_t number; /* of the row among those with the same start */
+	uint64_t level;
+	struct call call;
+	bool is_unfinished;
+};
+
+/* Calls with the same start. A call is recorded when it returns, so that an inner call comes before
+ * the one around it. */
+struct tied_calls {
+	struct function_call *list;
+	uint32_t count, capacity;
+	uint64_t start_ns;
+};
+
 static struct entered_calls *entered_calls_of(
 	struct profile_tables *t, uint32_t process, uint32_t tid)
 {
@@ -488,17 +507,16 @@ static struct entered_calls *entered_calls_of(
 
 /* Return the node below which the outermost call of a thread is: its callchain's, else its root's.
  * 0 on error, which is stored in *ret_error. */
-static uint32_t outermost_node(
-	struct profile *p, const struct event_row *row, const struct call *c, int *ret_error)
+static uint32_t outermost_node(struct profile *p, const struct function_call *f, int *ret_error)
 {
+	const struct call *c = &f->call;
 	const uint64_t ns = c->end_ns - c->duration_ns;
-	const uint32_t process = row->process->id,
-		       range = p->ranges ? range_paths_find(p->ranges, process, row->tid, ns) : 0;
-	const struct profile_root *root = root_of(p, row->process, row->tid, range, ret_error);
+	const uint32_t process = f->process->id,
+		       range = p->ranges ? range_paths_find(p->ranges, process, f->tid, ns) : 0;
+	const struct profile_root *root = root_of(p, f->process, f->tid, range, ret_error);
 	const uint32_t node = root ? root->node : 0;
-	return node && c->chain
-		? chain_node(p, row->process, node, c->chain, 0, c->end_ns, ret_error)
-		: node;
+	return node && c->chain ? chain_node(p, f->process, node, c->chain, 0, c->end_ns, ret_error)
+				: node;
 }
 
 /* Take the time of a call within another one from that one's. */
@@ -507,39 +525,88 @@ static void own_time_cut(struct profile_node *around, uint64_t ns)
 	around->self_ns -= ns < around->self_ns ? ns : around->self_ns;
 }
 
-static int function_add(struct profile *p, const struct event_row *row, const int columns[COLUMNS])
+static int function_add(struct profile *p, const struct function_call *f, uint64_t start_ns)
 {
-	struct entered_calls *open = entered_calls_of(p->tables, row->process->id, row->tid);
-	const int64_t *v = row->values;
-	const uint64_t start = (uint64_t)v[columns[START]];
-	const struct call c = {.end_ns = start + (uint64_t)v[columns[DURATION]],
-		.duration_ns = (uint64_t)v[columns[DURATION]],
-		.name = (uint32_t)v[columns[NAME]],
-		.chain = (uint32_t)v[columns[CHAIN]]};
+	struct entered_calls *open = entered_calls_of(p->tables, f->process->id, f->tid);
+	const struct call *c = &f->call;
 	int error = open ? 0 : -ENOMEM;
-	if (error || v[columns[DURATION]] < 0 || v[columns[FLAGS]] & RECORD_UNFINISHED) {
+	if (error || f->is_unfinished) {
 		p->unfinished += !error;
 		return error;
 	}
-	while (open->count && open->list[open->count - 1].end_ns <= start)
+	while (open->count && open->list[open->count - 1].end_ns <= start_ns)
 		open->count--;
+	if (open->count == PROFILE_CALLS_OPEN_MAX) {
+		p->too_deep++;
+		return 0;
+	}
 	const uint32_t around =
-		open->count ? open->list[open->count - 1].node : outermost_node(p, row, &c, &error);
-	const struct string_ref library =
-		string_table_get(&p->contents->strings, (uint32_t)v[columns[DOMAIN]]);
-	const struct profile_frame frame = {call_name(p, &c),
+		open->count ? open->list[open->count - 1].node : outermost_node(p, f, &error);
+	const struct string_ref library = string_table_get(&p->contents->strings, f->library);
+	const struct profile_frame frame = {call_name(p, c),
 		library.bytes ? pool_text(&p->symbols->pool, library.text, library.bytes) : NULL,
 		NULL, 0};
 	const uint32_t node = around ? child_find(p, around, &frame, &error) : 0;
 	if (!node)
 		return error;
 	if (open->count)
-		own_time_cut(&p->nodes[around], c.duration_ns);
-	add(&p->nodes[node].self_ns, c.duration_ns);
+		own_time_cut(&p->nodes[around], c->duration_ns);
+	add(&p->nodes[node].self_ns, c->duration_ns);
 	p->nodes[node].self_count++;
 	if (array_room(&open->list, open->count, &open->capacity, sizeof(*open->list)))
 		return -ENOMEM;
-	open->list[open->count++] = (struct entered_call){c.end_ns, node};
+	open->list[open->count++] = (struct entered_call){c->end_ns, node};
+	return 0;
+}
+
+/* The longest call comes first; of equal ones, that with the fewest calls around it. */
+static int compare_tied(const void *a, const void *b)
+{
+	const struct function_call *x = a, *y = b;
+	if (x->call.duration_ns != y->call.duration_ns)
+		return x->call.duration_ns > y->call.duration_ns ? -1 : 1;
+	if (x->level != y->level)
+		return x->level < y->level ? -1 : 1;
+	return (x->number > y->number) - (x->number < y->number);
+}
+
+static int tied_add(struct profile *p, struct tied_calls *tied)
+{
+	int error = 0;
+	if (tied->count > 1)
+		qsort(tied->list, tied->count, sizeof(*tied->list), compare_tied);
+	for (uint32_t i = 0; !error && i < tied->count; i++)
+		error = function_add(p, &tied->list[i], tied->start_ns);
+	tied->count = 0;
+	return error;
+}
+
+/* Keep a call until all that begin at the same time are known. */
+static int function_keep(struct profile *p, struct tied_calls *tied, const struct event_row *row,
+	const int columns[COLUMNS])
+{
+	const int64_t *v = row->values;
+	const uint64_t start = (uint64_t)v[columns[START]],
+		       duration = (uint64_t)v[columns[DURATION]];
+	int error = 0;
+	if (tied->count == TIED_CALLS_MAX || start != tied->start_ns)
+		error = tied_add(p, tied);
+	if (!error)
+		error = array_room(&tied->list, tied->count, &tied->capacity, sizeof(*tied->list));
+	if (error)
+		return error;
+	tied->start_ns = start;
+	tied->list[tied->count] = (struct function_call){.process = row->process,
+		.tid = row->tid,
+		.library = (uint32_t)v[columns[DOMAIN]],
+		.number = tied->count,
+		.level = (uint64_t)v[columns[LEVEL]],
+		.call = {.end_ns = start + duration,
+			.duration_ns = duration,
+			.name = (uint32_t)v[columns[NAME]],
+			.chain = (uint32_t)v[columns[CHAIN]]},
+		.is_unfinished = v[columns[DURATION]] < 0 || v[columns[FLAGS]] & RECORD_UNFINISHED};
+	tied->count++;
 	return 0;
 }
 
@@ -551,7 +618,9 @@ static int functions_add(struct profile *p, struct cursor *calls)
 		[CHAIN] = FIELD_FUNCTION_CALL_CALLCHAIN,
 		[NAME] = FIELD_FUNCTION_CALL_FUNCTION,
 		[DURATION] = FIELD_FUNCTION_CALL_DURATION,
-		[DOMAIN] = FIELD_FUNCTION_CALL_LIBRARY};
+		[DOMAIN] = FIELD_FUNCTION_CALL_LIBRARY,
+		[LEVEL] = FIELD_FUNCTION_CALL_LEVEL};
+	struct tied_calls tied = {0};
 	int columns[COLUMNS];
 	struct event_row row;
 	int error = 0, more = 0;
@@ -559,7 +628,10 @@ static int functions_add(struct profile *p, struct cursor *calls)
 		columns[i] = schema_column_index(schema_event(KIND_FUNCTION_CALL), fields[i]);
 	cursor_start(calls);
 	while (!error && (more = cursor_next(calls, &row)) > 0)
-		error = function_add(p, &row, columns);
+		error = function_keep(p, &tied, &row, columns);
+	if (!error && !more)
+		error = tied_add(p, &tied);
+	free(tied.list);
 	return error ? error : more;
 }
 

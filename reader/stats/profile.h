@@ -18,6 +18,7 @@
 #include "reader/symbols/symbols.h"
 
 #define PROFILE_NODES_MAX (1u << 23) /* half a gigabyte; only hostile reports reach it */
+#define PROFILE_CALLS_OPEN_MAX CALLCHAIN_FRAMES_MAX /* calls of functions within each other */
 
 enum profile_weight { PROFILE_TIME, PROFILE_COUNT };
 
@@ -78,6 +79,8 @@ struct profile {
 	struct profile_root *roots; /* in order of first mention; one root, unless by_thread */
 	uint32_t root_count, root_capacity;
 	uint64_t without_chain, unfinished; /* events that were left out */
+	uint64_t too_deep; /* calls within PROFILE_CALLS_OPEN_MAX others, whose innermost one keeps
+			    * their time */
 	struct profile_tables *tables;
 };
 

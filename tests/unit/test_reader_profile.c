@@ -226,8 +226,8 @@ static const char folded_count[] =
 	"app (100);main (100);main;run(int: char);read 1\n"
 	"app (100);main (100);main;run(int: char);run(int: char);poll 1\n";
 
-/* Write the folded stacks of one thread to `text`. */
-static void folded_text(enum profile_weight weight, uint32_t tid)
+/* Write the folded stacks of one thread to `text`. Returns how many calls are too deep. */
+static uint64_t folded_text(enum profile_source source, enum profile_weight weight, uint32_t tid)
 {
 	struct report report;
 	struct contents c;
@@ -241,20 +241,22 @@ static void folded_text(enum profile_weight weight, uint32_t tid)
 		abort();
 	contents_init(&c);
 	symbols_init(&symbols, &c, NULL);
-	check(!profile_init(&profile, &c, &symbols, &filter, PROFILE_OSRT, true) &&
+	check(!profile_init(&profile, &c, &symbols, &filter, source, true) &&
 			!profile_read(&profile, &report, &nobody) &&
 			!folded_write(out, &profile, weight),
 		"the folded stacks of one thread are printed");
 	fclose(out);
+	const uint64_t too_deep = profile.too_deep;
 	profile_release(&profile);
 	symbols_release(&symbols);
 	contents_release(&c);
 	report_close(&report);
+	return too_deep;
 }
 
 static void folded_is(enum profile_weight weight, const char *expected)
 {
-	folded_text(weight, 100);
+	folded_text(PROFILE_OSRT, weight, 100);
 	is_text(expected, "the output is as expected");
 }
 
@@ -291,8 +293,77 @@ static void reused_addresses(void)
 	make_block_end(&m);
 	make_save(&m, path);
 	make_release(&m);
-	folded_text(PROFILE_TIME, 7);
+	folded_text(PROFILE_OSRT, PROFILE_TIME, 7);
 	is_text(expected, "a node is another function after another module took its address");
+}
+
+enum { CALL_FIELDS = 9, NESTED = PROFILE_CALLS_OPEN_MAX + 1000 };
+
+/* Write a report with these calls of functions in thread 7. */
+static void functions_save(struct make_report *m, size_t rows, const int64_t *calls)
+{
+	make_session(m, 1000);
+	make_process(m, 1, 100, 1, "/bin/app");
+	make_batch(m, KIND_FUNCTION_CALL, 1, 7, rows, CALL_FIELDS, calls);
+	make_block_end(m);
+	make_save(m, path);
+	make_release(m);
+}
+
+/* An inner call is recorded first. With a slow clock it has the same start as the outer one. */
+static void tied_functions(void)
+{
+	struct make_report m;
+	make_init(&m, false);
+	const int64_t inner = make_string(&m, "inner"), outer = make_string(&m, "outer"),
+		      equal = make_string(&m, "equal"), library = make_string(&m, "lib.so");
+	const int64_t calls[][CALL_FIELDS] = {
+		{2000, 30, inner, library, 0, 1, 0, 0, 0},
+		{2000, 50, outer, library, 0, 0, 0, 0, 0},
+		{3000, 10, inner, library, 0, 1, 0, 0, 0},
+		{3000, 10, equal, library, 0, 0, 0, 0, 0},
+	};
+	functions_save(&m, 4, calls[0]);
+	folded_text(PROFILE_FUNCTIONS, PROFILE_COUNT, 7);
+	is_text("app (100);thread (7);equal 1\n"
+		"app (100);thread (7);equal;inner 1\n"
+		"app (100);thread (7);outer 1\n"
+		"app (100);thread (7);outer;inner 1\n",
+		"the outer one of two calls with the same start is around the inner one");
+}
+
+/* Calls within each other: what is printed does not grow with the square of their number. */
+static void nested_functions(void)
+{
+	static int64_t calls[NESTED][CALL_FIELDS];
+	struct make_report m;
+	make_init(&m, false);
+	const int64_t name = make_string(&m, "f"), library = make_string(&m, "lib.so");
+	for (int i = 0; i < NESTED; i++) {
+		const int64_t call[] = {
+			2000 + i, 2 * (NESTED - i), name, library, 0, i < 255 ? i : 255, 0, 0, 0};
+		memcpy(calls[i], call, sizeof(call));
+	}
+	functions_save(&m, NESTED, calls[0]);
+	const uint64_t too_deep = folded_text(PROFILE_FUNCTIONS, PROFILE_TIME, 7);
+	size_t lines = 0, most = 0, frames = 0;
+	uint64_t ns = 0;
+	for (const char *at = text; *at; at++) {
+		frames += *at == ';';
+		if (*at != '\n')
+			continue;
+		most = frames > most ? frames : most;
+		frames = 0;
+		lines++;
+	}
+	for (const char *at = text; (at = strstr(at, "f ")); at++)
+		ns += strtoull(at + 2, NULL, 10);
+	check(lines == PROFILE_CALLS_OPEN_MAX && most == lines + 1 &&
+			too_deep == NESTED - PROFILE_CALLS_OPEN_MAX && ns == 2 * NESTED,
+		"%d calls within each other: those too deep are counted, and no time is lost",
+		NESTED);
+	free(text);
+	text = NULL;
 }
 
 /* --save-addresses FILE MODULE BUILD_ID ADDRESS...: write a report with a chain for each address of
@@ -359,6 +430,8 @@ int main(int argc, char **argv)
 	folded_is(PROFILE_TIME, folded_time);
 	folded_is(PROFILE_COUNT, folded_count);
 	reused_addresses();
+	tied_functions();
+	nested_functions();
 	unlink(path);
 	return tap_done();
 }

@@ -295,6 +295,10 @@ void stats_note_left_out(const char *file, const struct profile *p, const char *
 		cli_note("'%s': left out%s %" PRIu64 " %s %s", file, of,
 			p->without_chain + p->unfinished, what,
 			p->unfinished ? "that did not end" : "without a callchain");
+	if (p->too_deep)
+		cli_note("'%s': left out%s %" PRIu64 " calls of functions within %u others, whose "
+			 "innermost one has their time",
+			file, of, p->too_deep, PROFILE_CALLS_OPEN_MAX);
 	chains_note_unresolved(p->symbols);
 }
 
