@@ -4,7 +4,6 @@
  */
 #include "common/ncu/launch.h"
 
-#include <stdbool.h>
 
 /* Metrics: name, and the column of the kernel or of its device that has the value. */
 #define LAUNCH_METRICS(METRIC)                                                               \
@@ -253,10 +252,12 @@ void launch_entry_fill(struct launch_entry *e, const struct launch_facts *f)
 	r->stream_id = (uint32_t)v[COLUMN_CUDA_KERNEL_STREAM_ID];
 }
 
-void launch_metric_add(struct launch_entry *entry, uint32_t name_id, double value)
+bool launch_metric_add(struct launch_entry *entry, uint32_t name_id, double value)
 {
-	if (entry->result.n_metric_results < LAUNCH_METRICS_MAX)
-		metric_double(entry, name_id, value);
+	if (entry->result.n_metric_results == LAUNCH_METRICS_MAX)
+		return false;
+	metric_double(entry, name_id, value);
+	return true;
 }
 
 void launch_attribute_note(uint64_t *device, uint64_t attribute, uint64_t value)

@@ -11,6 +11,7 @@
 #ifndef COMMON_NCU_LAUNCH_H
 #define COMMON_NCU_LAUNCH_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -72,8 +73,8 @@ struct launch_device {
 /* Fill entry->result. The caller adds NVTX state and callchain. */
 void launch_entry_fill(struct launch_entry *entry, const struct launch_facts *facts);
 
-/* Add a metric that is not among launch_metric_names, if the entry has room for it. */
-void launch_metric_add(struct launch_entry *entry, uint32_t name_id, double value);
+/* Add a metric that is not among launch_metric_names. Return false if the entry has no room. */
+bool launch_metric_add(struct launch_entry *entry, uint32_t name_id, double value);
 
 /* Store the value of a CUDA_DEVICE_ATTRIBUTE row in the LAUNCH_DEVICE_COLUMNS columns of its
  * device, if results have that attribute. */

@@ -253,6 +253,30 @@ def kernels_have_the_hash_of_their_code():
     tap.ok(named == f"its code changed; occupancy 100 % -> {found['changed']['occupancy']}", "both are named as causes", named)
 
 
+def hardware_metrics_are_causes():
+    """A kernel has the means of its launches in each range; a metric that changed by 5 % is named."""
+    if device.missing("regressed_launch"):
+        tap.skip("hardware metrics", device.missing("regressed_launch"))
+        return
+    report = lib.recorded([device.app("regressed_launch"), "none", "3"], environment=lambda base: device.env(base=base), LIBTRACE_TRACE="cuda,nvtx",
+                          LIBTRACE_GPU_METRICS="sim__threads.sum")
+    database = report.path + ".sqlite"
+    convert.export(report.path, database)
+    # Give the last launch of "scale" a range of its own, and one value that is not a number.
+    connection = sqlite3.connect(database)
+    last, = connection.execute("SELECT max(correlationId) FROM CUPTI_ACTIVITY_KIND_KERNEL WHERE demangledName = (SELECT id FROM StringIds WHERE value = 'scale')").fetchone()
+    start, tid = connection.execute("SELECT start, globalTid FROM CUPTI_ACTIVITY_KIND_RUNTIME WHERE correlationId = ?", (last,)).fetchone()
+    connection.execute("INSERT INTO NVTX_EVENTS (start, \"end\", eventType, text, globalTid) VALUES (?, ?, 59, 'apart', ?)", (start - 1, start + 1, tid))
+    connection.execute("UPDATE LIBTRACE_CUDA_METRIC SET value = 7.5 WHERE correlationId = ?", (last,))
+    connection.execute("UPDATE LIBTRACE_CUDA_METRIC SET value = NULL WHERE correlationId = (SELECT min(correlationId) FROM LIBTRACE_CUDA_METRIC)")
+    connection.commit()
+    connection.close()
+    found = {(k.name, k.path.rpartition("/")[2]): i.code.get("metric sim__threads.sum") for k, i in profile.read(database, "x").items.items() if k.kind == "kernel"}
+    tap.ok(found == {("scale", ":compute"): "64000.0", ("scale", ":apart"): "7.5", ("solve", ":compute"): "256000.0"}, "each range has the means of its own launches", found)
+    named = causes_of({"kernel": {"metric a.sum": "100.0", "metric b.sum": "50.0"}}, {"kernel": {"metric a.sum": "104.0", "metric b.sum": "60.0"}, "kernel_ns": 1.3e6})[0].get("gemm")
+    tap.ok(named == "b.sum 50 -> 60", "a metric that changed is a cause, one that hardly changed is not", named)
+
+
 def code_by_one_name_in_several_modules():
     """The kernel mul has 0, 1 or 2 hashes in the process that launches it; add is launched by another process, too, where its hash is not known."""
     names = {name: (cuda_code.name_hash(b"_Z" + name) ^ 1 << 63) - (1 << 63) for name in (b"mul", b"add")}
@@ -267,4 +291,4 @@ def code_by_one_name_in_several_modules():
         tap.ok(found == {"void mul": wanted, "void add": None}, f"a kernel with {len(set(hashes))} hashes in its process", found)
 
 
-lib.main(hashes_survive_a_move_and_show_a_change, causes_are_named, clocks_are_named, reports_and_stores_hold_the_facts, libraries_and_page_faults_are_named, kernels_have_the_hash_of_their_code, code_by_one_name_in_several_modules)
+lib.main(hashes_survive_a_move_and_show_a_change, causes_are_named, clocks_are_named, reports_and_stores_hold_the_facts, libraries_and_page_faults_are_named, kernels_have_the_hash_of_their_code, code_by_one_name_in_several_modules, hardware_metrics_are_causes)

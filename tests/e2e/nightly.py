@@ -276,6 +276,15 @@ def a_night(folder, day, *command, options=()):
     return run("run", "--name=kept", f"--folder={folder}", "--host=a", "--runs=1", f"--now=2026-05-{day:02}T03:00:00", *options, "--", *command)
 
 
+def each_run_counts_another_group_of_metrics():
+    folder = lib.folder()
+    told = os.path.join(folder, "told")
+    run("run", "--name=groups", f"--folder={folder}", "--host=a", "--runs=3", "--", "/bin/sh", "-c", f"echo $LIBTRACE_GPU_METRICS_PASS >>{told}")
+    with open(told, encoding="utf-8") as file:
+        found = file.read().split()
+    tap.ok(found == ["1", "2", "3"], "the runs of a night count groups of hardware metrics in turn", found)
+
+
 def nights_with_reports_are_counted():
     folder = lib.folder()
 
@@ -528,4 +537,4 @@ def secrets_are_not_in_reports():
     tap.ok(result.out.decode().split() == given, "the program gets its own arguments", result.out)
 
 
-lib.main(secrets_are_not_in_reports, machines_that_differ_are_refused, gpus_that_differ_are_refused, facts_are_in_the_report, ranks_have_reports_of_their_own, nights_with_reports_are_counted, failed_nights_are_no_baseline, two_nights_at_once, options_come_from_a_file_too, many_writers_lose_nothing, a_month_goes_by)
+lib.main(secrets_are_not_in_reports, machines_that_differ_are_refused, gpus_that_differ_are_refused, facts_are_in_the_report, ranks_have_reports_of_their_own, each_run_counts_another_group_of_metrics, nights_with_reports_are_counted, failed_nights_are_no_baseline, two_nights_at_once, options_come_from_a_file_too, many_writers_lose_nothing, a_month_goes_by)

@@ -70,7 +70,9 @@ static int compare(const void *left, const void *right)
 	const struct ncu_metric *a = left, *b = right;
 	if (a->process != b->process)
 		return a->process < b->process ? -1 : 1;
-	return a->correlation < b->correlation ? -1 : a->correlation > b->correlation;
+	if (a->correlation != b->correlation)
+		return a->correlation < b->correlation ? -1 : 1;
+	return a->name < b->name ? -1 : a->name > b->name;
 }
 
 void ncu_metrics_index(struct ncu_metrics *m)
@@ -83,13 +85,22 @@ void ncu_metrics_add(const struct ncu_metrics *m, uint32_t process, uint32_t cor
 	struct launch_entry *entry)
 {
 	const struct ncu_metric key = {.process = process, .correlation = correlation};
-	const struct ncu_metric *end = m->rows + m->count;
-	const struct ncu_metric *r =
-		m->count ? bsearch(&key, m->rows, m->count, sizeof(*m->rows), compare) : NULL;
-	while (r && r > m->rows && !compare(r - 1, &key))
-		r--;
-	for (; r && r < end && !compare(r, &key); r++)
-		launch_metric_add(entry, launch_metric_count + r->name, r->value);
+	uint32_t first = 0, count = m->count;
+	while (count) { /* find the first row that is not before the key */
+		const uint32_t half = count / 2;
+		if (compare(&m->rows[first + half], &key) < 0) {
+			first += half + 1;
+			count -= half + 1;
+		} else {
+			count = half;
+		}
+	}
+	for (uint32_t i = first; i < m->count && m->rows[i].process == process &&
+		m->rows[i].correlation == correlation;
+		i++)
+		if (!launch_metric_add(
+			    entry, launch_metric_count + m->rows[i].name, m->rows[i].value))
+			return;
 }
 
 void ncu_metrics_release(struct ncu_metrics *m)
