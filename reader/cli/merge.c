@@ -266,8 +266,9 @@ int merge_inputs(struct options *o)
 	for (int i = 0; i < count; i++)
 		if (is_foreign(o->argv[i]))
 			return foreign_note(o, o->argv[i]);
-	const bool has_default_output =
-		o->command == CMD_export || (o->command == CMD_report && o->value[OPT_report_html]);
+	const bool has_default_output = o->command == CMD_export ||
+		(o->command == CMD_report && o->value[OPT_report_html]) ||
+		(o->command == CMD_why && o->value[OPT_why_html]);
 	if (has_default_output && !value_of(o, "output")) {
 		cli_error("several reports, but no output file given; use --output FILE");
 		return STATUS_FAILED;

@@ -291,20 +291,28 @@ static bool arguments_make(const struct options *o, char **ret_text)
 static int page_write(const struct options *o)
 {
 	struct options r = *o;
+	char *arguments;
 	if (o->value[OPT_why_json] || o->value[OPT_why_path] || o->value[OPT_why_format] ||
-		o->value[OPT_why_rows]) {
-		cli_error("--html cannot be used with --json, --path, --format or --rows");
+		o->value[OPT_why_rows] || o->value[OPT_why_time_unit]) {
+		cli_error("--html cannot be used with --json, --path, --format, --rows or "
+			  "--time-unit");
 		return STATUS_FAILED;
 	}
 	r.value[OPT_report_html] = "";
-	r.value[OPT_report_critical_path] = o->value[OPT_why_range] ? o->value[OPT_why_range] : "";
+	if (!arguments_make(o, &arguments)) {
+		cli_error("out of memory");
+		return STATUS_FAILED;
+	}
+	r.value[OPT_report_critical_path] = arguments;
 	r.value[OPT_report_output] = o->value[OPT_why_output];
 	r.value[OPT_report_force_overwrite] = o->value[OPT_why_force_overwrite];
 	r.value[OPT_report_callchains] = o->value[OPT_why_callchains];
 	r.value[OPT_report_no_symbols] = o->value[OPT_why_no_symbols];
 	r.value[OPT_report_symbol_path] = o->value[OPT_why_symbol_path];
 	r.value[OPT_report_no_wait] = o->value[OPT_why_no_wait];
-	return command_report(&r);
+	const int status = command_report(&r);
+	free(arguments);
+	return status;
 }
 
 int command_why(const struct options *o)

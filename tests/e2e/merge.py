@@ -266,7 +266,7 @@ def read_as_one():
     tap.ok(both.status == 0 and both.out.count(b"read ") == 2 and b"base.sqlite' is not a report of libtrace: the files are not merged" in both.err,
            "with a database, each file is read by itself, and a note says so", both)
     for arguments, word in ((("query", files[0], base, "SELECT 1"), b"base.sqlite'"), (("dump", files[0], base), b"base.sqlite'"), (("stats", files[0], files[0]), b"same recording"),
-                            (("export", "-t", "chrome", *files), b"--output"), (("stats", files[0], target), b"rank-0.rep"), (("info", files[0], os.path.join(place, "none")), b"none'")):
+                            (("export", "-t", "chrome", *files), b"--output"), (("why", "--html", *files), b"--output"), (("stats", files[0], target), b"rank-0.rep"), (("info", files[0], os.path.join(place, "none")), b"none'")):
         result = trace(*arguments)
         tap.ok(result.status == 2 and word in result.err and result.err.count(b"\n") == 1 and not result.out, f"trace {arguments[0]}: one line says why not: {word.decode()}", result)
 

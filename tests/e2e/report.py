@@ -130,7 +130,8 @@ def text_of_hostile_names():
 def wrong_use():
     for name, arguments, message in (("both forms", ["--html", "--text", MADE], b"--html and --text"), ("no file", [], b"no FILE given"),
                                      ("a file that is not there", [os.path.join(PLACE, "none.rep")], b"none.rep"),
-                                     ("text into a file", ["-o", os.path.join(PLACE, "x"), MADE], b"--output")):
+                                     ("text into a file", ["-o", os.path.join(PLACE, "x"), MADE], b"--output"),
+                                     ("the path as text", ["--critical-path", MADE], b"--critical-path needs --html")):
         result = trace("report", *arguments)
         tap.ok(result.status == 2 and message in result.err and result.err.count(b"\n") == 1, f"{name}: one line on standard error, and status 2", result)
 

@@ -118,8 +118,18 @@ def windows():
         report = recorded([app("waited"), mode])
         texts = [trace("why", *more, report.path).out for more in ((), ("--memory", "0"))] if report else ["", ""]
         tap.ok(texts[0] == texts[1] and b"Critical Path Summary" in texts[0], f"windows: {mode}", texts)
-    refused = trace("why", "--memory", "0", path, env={**os.environ, "TMPDIR": os.path.join(folder(), "missing")})
-    tap.ok(refused.status == 2 and b"No such file or directory; set TMPDIR" in refused.err and refused.err.count(b"\n") == 1, "windows: a file that cannot be created is an error", refused)
+    for form in ([], ["--html", "-o", "-"]):
+        refused = trace("why", "--memory", "0", *form, path, env={**os.environ, "TMPDIR": os.path.join(folder(), "missing")})
+        if form and b"built without npm" in refused.err:
+            tap.skip("windows: of a page", "built without npm")
+            continue
+        tap.ok(refused.status == 2 and b"No such file or directory; set TMPDIR" in refused.err and refused.err.count(b"\n") == 1,
+               f"windows: a file that cannot be created is an error {form}", refused)
+    for memory in ("abc", "", "-1"):
+        refused = trace("stats", "-r", f"critical_path_sum:memory={memory}", path)
+        tap.ok(refused.status == 2 and b"invalid argument memory: expected a number of MiB" in refused.err and refused.err.count(b"\n") == 1, f"windows: memory={memory} is refused", refused)
+    refused = trace("why", "--html", "--time-unit", "msec", path)
+    tap.ok(refused.status == 2 and b"--time-unit" in refused.err and refused.err.count(b"\n") == 1, "windows: a page has no unit", refused)
 
 
 def children_without_pid():

@@ -78,12 +78,11 @@ static bool comparison_read(const char *name, char **ret_text, size_t *ret_bytes
 
 static int page_files(FILE *out, const struct options *o, const char *comparison, size_t bytes)
 {
-	const char *range = o->value[OPT_report_critical_path];
-	char *path = NULL;
+	const char *path = o->value[OPT_report_critical_path]; /* of 'trace why': its arguments */
 	int status = STATUS_OK;
 	page_begin(out);
 	FILE *data = page_escaped(out);
-	if (!data || (range && asprintf(&path, "%s%s", *range ? "range=" : "", range) < 0))
+	if (!data)
 		return STATUS_FAILED;
 	fputs("{\"version\": \"" LIBTRACE_VERSION "\", \"reports\": [", data);
 	for (int i = 0; i < o->argc && status != STATUS_FAILED; i++) {
@@ -98,7 +97,6 @@ static int page_files(FILE *out, const struct options *o, const char *comparison
 		fputc('"', data);
 	}
 	fputc('}', data);
-	free(path);
 	if (fclose(data) && status != STATUS_FAILED)
 		status = STATUS_FAILED; /* cli_finish() reports why */
 	page_end(out);
@@ -200,6 +198,10 @@ int command_report(const struct options *o)
 		return page_make(o);
 	if (o->value[OPT_report_comparison]) {
 		cli_error("--comparison needs --html");
+		return STATUS_FAILED;
+	}
+	if (o->value[OPT_report_critical_path]) {
+		cli_error("--critical-path needs --html; see 'trace why' for a text");
 		return STATUS_FAILED;
 	}
 	if (o->value[OPT_report_output]) {

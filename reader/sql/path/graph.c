@@ -513,12 +513,17 @@ static int osrt_read(struct reading *r, sqlite3 *connection)
 	return code;
 }
 
+/* Returns SQLITE_MISMATCH if the argument is not a number. */
 static int memory_row(void *user, sqlite3_stmt *in)
 {
 	size_t *limit = user;
-	const int64_t mib = sqlite3_column_int64(in, 0);
-	if (sqlite3_column_type(in, 0) != SQLITE_NULL && mib >= 0 && mib < 1 << 24)
-		*limit = (size_t)mib << 20;
+	const char *text = (const char *)sqlite3_column_text(in, 0);
+	if (!text)
+		return SQLITE_OK;
+	if (!*text || text[strspn(text, "0123456789")])
+		return SQLITE_MISMATCH;
+	const unsigned long long mib = strtoull(text, NULL, 10);
+	*limit = (size_t)(mib < 1 << 24 ? mib : 1 << 24) << 20;
 	return SQLITE_OK;
 }
 

@@ -180,12 +180,17 @@ static int track_find(struct path_cursor *c)
 static int path_failed(sqlite3_vtab_cursor *cursor, int code)
 {
 	const int error = graph_of(cursor)->spill_error;
+	char *message = NULL;
 	virtual_table_failed(cursor, code);
-	if (code == SQLITE_FULL && error) {
-		sqlite3_free(cursor->pVtab->zErrMsg);
-		cursor->pVtab->zErrMsg = sqlite3_mprintf(
+	if (code == SQLITE_FULL && error)
+		message = sqlite3_mprintf(
 			"cannot keep calls in a file: %s; set TMPDIR to use another folder",
 			strerror(-error));
+	else if (code == SQLITE_MISMATCH)
+		message = sqlite3_mprintf("invalid argument memory: expected a number of MiB");
+	if (message) {
+		sqlite3_free(cursor->pVtab->zErrMsg);
+		cursor->pVtab->zErrMsg = message;
 	}
 	return code;
 }
