@@ -847,15 +847,21 @@ def several_files():
         whole = file.read()
     with open(os.path.join(place, "torn.rep"), "wb") as file:
         file.write(whole[:-10])
-    for command in ("check", "info", "stats"):
+    result = trace("check", "a.rep", "b.rep", cwd=place)
+    tap.ok(result.status == 0 and result.out.count(b"a.rep") >= 1 and result.out.count(b"b.rep") >= 1, "trace check of two files", result)
+    result = trace("check", "a.rep", "missing.rep", "b.rep", cwd=place)
+    tap.ok(result.status == 2 and b"missing.rep" in result.err and b"b.rep" in result.out, "trace check: a file that is not there stops no other", result)
+    for command in ("info", "stats"):
         result = trace(command, "a.rep", "b.rep", cwd=place)
-        tap.ok(result.status == 0 and result.out.count(b"a.rep") >= 1 and result.out.count(b"b.rep") >= 1, f"trace {command} of two files", result)
+        tap.ok(result.status == 0 and b"a.rep and 1 more" in result.out, f"trace {command} of two files: one answer for both", result)
         result = trace(command, "a.rep", "missing.rep", "b.rep", cwd=place)
-        tap.ok(result.status == 2 and b"missing.rep" in result.err and b"b.rep" in result.out, f"trace {command}: a file that is not there stops no other", result)
+        tap.ok(result.status == 2 and b"missing.rep" in result.err and not result.out, f"trace {command}: no answer for all if a file is not there", result)
     result = trace("check", "torn.rep", "a.rep", cwd=place)
     tap.ok(result.status == 1 and b"a.rep" in result.out, "trace check: one damaged, one sound: 1", result)
-    result = trace("stats", "--format", "csv", "a.rep", "b.rep", cwd=place)
-    tap.ok(result.out.startswith(b"a.rep\n") and b"\n\nb.rep\n" in result.out, "trace stats --format csv: a heading for each", result)
+    for name in ("a", "b"):
+        trace("export", "-t", "sqlite", "-o", f"{name}.sqlite", f"{name}.rep", cwd=place)
+    result = trace("stats", "--format", "csv", "a.sqlite", "b.sqlite", cwd=place)
+    tap.ok(result.out.startswith(b"a.sqlite\n") and b"\n\nb.sqlite\n" in result.out, "trace stats --format csv of two databases: a heading for each", result)
     tap.ok(trace("check").status == 2, "trace check without a file ends with status 2")
 
 
