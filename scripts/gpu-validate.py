@@ -780,6 +780,28 @@ def samples(machine: Machine, section: Section) -> None:
         os.unlink(os.path.join(machine.out, name))
 
 
+def metrics(machine: Machine, section: Section) -> None:
+    """Count hardware metrics of kernels. Without permission the report must say so, and have its kernels."""
+    report = os.path.join(machine.out, "metrics.rep")
+    wanted = "sim__duration.sum,sim__threads.sum" if machine.sim else "basic"
+    argv = [TRACE, "run", "-f", "true", "-t", "cuda", "--gpu-metrics", wanted, "-o", report, "--"]
+    status, output = machine.run([*argv, os.path.join(APPS, "vector_add")])
+    kernels = said(output).get("kernels", 0)
+    info = json_object(machine.run([TRACE, "info", "--json", report])[1])
+    lines = [d["text"] for d in info.get("diagnostics", []) if "hardware metric" in d["text"]]
+    text = machine.run([TRACE, "stats", "-r", "cuda_kern_metric_sum", "-f", "json", report])[1]
+    rows = json.loads(text) if text.strip() else []
+    refused = any("administrators" in line for line in lines)
+    section.add("### Hardware metrics of kernels", "", *(f"- {line}" for line in lines), "")
+    section.table(
+        ("metric", "kernels", "mean", "least", "most"),
+        ((row["Metric"], row["Kernels"], row["Avg"], row["Min"], row["Max"]) for row in rows),
+    )
+    section.data["metrics"] = {"rows": rows, "diagnostics": lines, "kernels": kernels}
+    if status != 0 or not kernels or not (refused or (rows and all(r["Kernels"] == kernels for r in rows))):
+        section.fail(f"hardware metrics: exit status {status}, {kernels} kernels, {len(rows)} metrics")
+
+
 # ---- 5: recordings ----
 
 
@@ -847,6 +869,7 @@ def main() -> int:
         ("results and code", lambda: check_code(machine, with_cuda, section)),
         ("cost without launches", lambda: rest_cost(machine, with_cuda, section)),
         ("samples", lambda: samples(machine, section)),
+        ("hardware metrics", lambda: metrics(machine, section)),
     )
     for name, step in steps:
         note(name)

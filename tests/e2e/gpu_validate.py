@@ -38,6 +38,9 @@ def test_all_right():
            "the goal is judged, and there are figures without launches", (data.get("goal"), data.get("rest")))
     sampled = data.get("samples", {})
     tap.ok(len(sampled.get("metrics", [])) == 12 and sampled["host"] and sampled["cost ms/s"], "a stand-in for NVML is sampled, with its cost", sampled)
+    rows = data.get("metrics", {}).get("rows", [])
+    tap.ok({r["Metric"] for r in rows} == {"sim__duration.sum", "sim__threads.sum"} and all(r["Kernels"] == data["metrics"]["kernels"] == 10 for r in rows),
+           "hardware metrics of each kernel are counted", data.get("metrics"))
     with tarfile.open(os.path.join(out, "buffers.tar.gz")) as archive:
         sizes = {member.name: member.size for member in archive.getmembers() if member.name.endswith(".bin")}
     tap.ok(len(sizes) >= 4 and all(sizes.values()), "recorded buffers are kept", sizes)
