@@ -34,7 +34,8 @@ struct part {
 	uint32_t kind, bytes;
 };
 
-/* Find the part. Return false if there cannot be such a one. */
+/* Find the part. Return false if there cannot be such a one. Only these may be parts: functions for
+ * other kinds also read the records that follow. */
 static bool part_find(const struct segment *s, const struct record_at *at, struct part *ret_part)
 {
 	const uint64_t b = at->r->b;
@@ -44,8 +45,8 @@ static bool part_find(const struct segment *s, const struct record_at *at, struc
 		ret_part->kind = 0;
 		return true;
 	}
-	if (at->bytes < words_bytes || at->bytes - words_bytes > sizeof(ret_part->payload) ||
-		s->at + at->slots >= s->end)
+	if (ret_part->kind != REC_MPI_CALL || at->bytes < words_bytes ||
+		at->bytes - words_bytes > sizeof(ret_part->payload) || s->at + at->slots >= s->end)
 		return false;
 	const struct record call = at->r[at->slots];
 	ret_part->bytes = at->bytes - words_bytes;

@@ -114,13 +114,13 @@ static uint64_t largest_block(void)
 	return largest;
 }
 
-static uint64_t calls_of(uint32_t pid)
+static uint64_t rows_of(uint32_t pid, uint32_t kind)
 {
 	uint32_t process = report_process_of(&report, pid);
 	uint64_t rows = 0;
 	for (uint32_t i = 0; i < report.entry_count; i++) {
 		const Libtrace__EventBatch *b = report.entries[i]->batch;
-		rows += b && b->process == process && b->kind == EVENT_OSRT_CALL ? b->count : 0;
+		rows += b && b->process == process && b->kind == kind ? b->count : 0;
 	}
 	return rows;
 }
@@ -144,7 +144,7 @@ static bool bounds_kept(const char *name)
 	bool opens = report_read(&report, run.tree.report) && !report.bad_blocks;
 	o.out = report.bytes;
 	o.block = opens ? largest_block() : UINT64_MAX;
-	uint64_t calls = opens ? calls_of(NEIGHBOR_PID) : 0;
+	uint64_t calls = opens ? rows_of(NEIGHBOR_PID, EVENT_OSRT_CALL) : 0;
 	bool good = o.status == 0 && opens && calls == NEIGHBOR_CALLS &&
 		o.out <= OUT_PER_BYTE * o.in + OUT_MORE && o.block <= BLOCK_MAX &&
 		o.memory <= MEMORY_MAX + 2 * o.in;
@@ -452,6 +452,33 @@ static const struct {
 	{"code with one name", cubins_of_one_name},
 	{"launches in long paths", launches_in_long_paths}};
 
+/* ---- parts of the words of a call ---- */
+
+/* Record a call of a library's function, whose words have a part of this kind. Return the number of
+ * such calls in the report. */
+static uint64_t calls_with_part(uint32_t kind)
+{
+	struct outcome o = {0};
+	struct mpi_call part = {0};
+	begin();
+	put(REC_FUNCTION_WORDS, 0, (uint64_t)kind << 16 | (uint64_t)MPI_P2P << 32, &part,
+		sizeof(part));
+	put(REC_FUNCTION, 0, 0, NULL, 0);
+	recover_measured(&o);
+	bool opens = report_read(&report, run.tree.report) && o.status == 0;
+	uint64_t rows = opens ? rows_of(HOSTILE_PID, EVENT_FUNCTION_CALL) : UINT64_MAX;
+	report_release(&report);
+	clean();
+	return rows;
+}
+
+static void parts_of_other_kinds(void)
+{
+	tap_equal((int64_t)calls_with_part(REC_MPI_CALL), 1, "a call may have an MPI call as part");
+	tap_equal((int64_t)calls_with_part(REC_FUNCTION), 0, "and no further call");
+	tap_equal((int64_t)calls_with_part(REC_FUNCTION_WORDS), 0, "and no further words");
+}
+
 /* ---- random spools ---- */
 
 static uint64_t random_word(uint64_t limit)
@@ -579,6 +606,7 @@ static void launches_outlast_a_full_disk(void)
 int main(void)
 {
 	launches_outlast_a_full_disk();
+	parts_of_other_kinds();
 	for (size_t i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++) {
 		begin();
 		shapes[i].make();
