@@ -176,6 +176,8 @@ $(OBJ)/lib/%.o: %.c $(OBJ)/.flags | $(PB_H)
 	$(call say,CC)mkdir -p $(@D) && $(CC) $(LIB_FLAGS) -c -o $@ $<
 # Vector registers hold arguments and results of the calls that it records.
 $(addprefix $(OBJ)/lib/tracer/,functions/call.o core/drops.o mpi/calls.o): private LIB_FLAGS += -mgeneral-regs-only
+# dlsym() must find its caller behind them, so they must enter it by a jump, whatever CFLAGS are.
+$(addprefix $(OBJ)/lib/,tracer/functions/lookup.o inject/functions.o): private LIB_FLAGS += -O2 -foptimize-sibling-calls
 $(OBJ)/lib/%.o: %.S $(OBJ)/.flags
 	$(call say,AS)mkdir -p $(@D) && $(CC) $(LIB_FLAGS) -c -o $@ $<
 $(OBJ)/prog/%.o: %.c $(OBJ)/.flags | $(PB_H) $(GEN)/reports_sql.h $(GEN)/system_calls.h

@@ -15,7 +15,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from lib import Report, app, clean_env, folder, main, receipts_agree, run, tap, trace  # noqa: E402
+from lib import SRC, Report, app, clean_env, folder, main, receipts_agree, run, tap, trace  # noqa: E402
 
 # The calls of tests/apps/functions.cpp. A call that throws, jumps or ends its thread is abandoned: the next one, or the thread's end, closes it.
 WHOLE = {"f_ints": 2, "f_doubles": 1, "f_big_result": 1, "f_big_argument": 1, "f_two_doubles": 1, "f_mixed": 1, "f_int128": 1, "f_long_double": 1,
@@ -147,6 +147,22 @@ def looked_up():
     tap.ok(not receipt(report)["looked_up"], "functions that no pattern selects are given as they are", str(receipt(report)))
 
 
+def build(place, name, text, *options):
+    """Build a program, or a library with -shared, of the text."""
+    path = os.path.join(place, name)
+    with open(path + ".c", "w", encoding="utf-8") as file:
+        file.write(text)
+    subprocess.run([os.environ.get("CC", "gcc"), "-w", "-o", path, path + ".c", *options], check=True)
+    return path
+
+
+LIBSAME = "int f_one(void) { return 1; }\nint f_two(void) { return 2; }\n"
+
+
+def build_same(place):
+    return build(place, "libsame.so", LIBSAME, "-shared", "-fPIC", "-Wl,-soname,libsame.so"), "-Wl,-rpath," + place
+
+
 SAME_ADDRESS = """
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -176,17 +192,85 @@ int main(int argc, char **argv)
 def same_address():
     """All lookups of a function return one address, also after a module that imports the address was loaded, or the first one was in a vfork() child."""
     place = folder()
-    cc = os.environ.get("CC", "gcc")
-    for name, text, options in (("libsame.so", "int f_one(void) { return 1; }\nint f_two(void) { return 2; }\n", ["-shared", "-fPIC", "-Wl,-soname,libsame.so"]),
-                                ("libtaker.so", "int f_one(void);\nvoid *taken(void) { return (void *)f_one; }\n",
-                                 ["-shared", "-fPIC", os.path.join(place, "libsame.so"), "-Wl,-rpath," + place]),
-                                ("same", SAME_ADDRESS, ["-ldl"])):
-        source = os.path.join(place, name + ".c")
-        with open(source, "w", encoding="utf-8") as file:
-            file.write(text)
-        subprocess.run([cc, "-w", "-o", os.path.join(place, name), source, *options], check=True)
-    out, report = record([os.path.join(place, "same"), place], "--functions", "libsame.so:*")
+    build(place, "libtaker.so", "int f_one(void);\nvoid *taken(void) { return (void *)f_one; }\n", "-shared", "-fPIC", *build_same(place))
+    out, report = record([build(place, "same", SAME_ADDRESS, "-ldl"), place], "--functions", "libsame.so:*")
     tap.ok(out == b"1 1 3\n" and [c["function"] for c in calls(report)] == ["f_one"], "each lookup of a function returns the same address", f"{out} {calls(report)}")
+
+
+def no_exports():
+    """Calls by a library that exports nothing, of which GNU ld writes an empty hash table, and whose entries are not bound yet."""
+    place = folder()
+    with open(os.path.join(place, "none.map"), "w", encoding="utf-8") as file:
+        file.write("{ local: *; };\n")
+    same = build_same(place)
+    quiet = build(place, "libquiet.so", "int f_one(void);\n__attribute__((constructor)) static void start(void) { f_one(); }\n", "-shared", "-fPIC", *same,
+                  "-Wl,-z,lazy,--version-script=" + os.path.join(place, "none.map"))
+    _, report = record([build(place, "main", "int main(void) { return 0; }\n", "-Wl,--no-as-needed", quiet, *same)], "--functions", "libsame.so:*")
+    tap.ok([c["function"] for c in calls(report)] == ["f_one"], "the calls of a library that exports nothing are recorded", f"{calls(report)} {receipt(report)}")
+
+
+# In the middle of a lookup, when our library has been left for the start-up code of the program, a handler looks up, or forks.
+HANDLER = """
+#include "stepping.h"
+#include <dlfcn.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/wait.h>
+typedef int (*f)(void);
+void _init(void);
+static volatile int mode, stepping;
+static volatile f nested;
+static volatile pid_t child;
+static void on_step(int number, siginfo_t *info, void *context)
+{
+	ucontext_t *at = context;
+	int now = mode;
+	step_end(at);
+	if (now && at->uc_mcontext.gregs[REG_RIP] == (greg_t)_init) {
+		mode = 0;
+		if (now == 1)
+			nested = (f)dlsym(RTLD_DEFAULT, "f_two");
+		else
+			child = fork();
+	}
+	if (stepping)
+		step_next(at);
+}
+static f found(int what)
+{
+	mode = what;
+	stepping = 1;
+	STEP_TRAP();
+	f one = (f)dlsym(RTLD_DEFAULT, "f_one");
+	stepping = 0;
+	return one;
+}
+int main(void)
+{
+	struct sigaction action = {.sa_sigaction = on_step, .sa_flags = SA_SIGINFO};
+	int status = 0;
+	sigaction(SIGTRAP, &action, NULL);
+	f one = found(1);
+	printf("%d %d %d\\n", mode, one ? one() : -1, nested ? nested() : -1);
+	fflush(stdout);
+	child = -1;
+	one = found(2);
+	if (!child)
+		_exit(one ? one() : 77);
+	waitpid(child, &status, 0);
+	printf("%d %d %d\\n", mode, one ? one() : -1, WEXITSTATUS(status));
+	return 0;
+}
+"""
+
+
+def lookup_interrupted():
+    """A lookup finds its function if a signal handler looks up another one in between, or forks: then both processes do."""
+    place = folder()
+    program = build(place, "handler", HANDLER, "-I" + os.path.join(SRC, "tests/apps"), "-Wl,--no-as-needed", *build_same(place), "-ldl")
+    out, report = record([program], "--functions", "libsame.so:*")
+    found = collections.Counter(c["function"] for c in calls(report))
+    tap.ok(out == b"0 1 2\n0 1 1\n" and found == {"f_one": 3, "f_two": 1}, "a lookup that a handler interrupts finds its function", f"{out} {found}")
 
 
 # The same source is each of the libraries, with another number, and a plugin without start-up code, whose lookups cannot be recorded.
@@ -438,4 +522,4 @@ def every_function():
 if platform.machine() != "x86_64":
     print("1..0 # SKIP functions of libraries are tried on x86-64 only")
     sys.exit(0)
-main(lazy, bound_at_start, hard_cases, little_stack, addresses, looked_up, same_address, by_caller, no_such_function, ends, callchains, arguments, options, real_libraries, every_function)
+main(lazy, bound_at_start, hard_cases, little_stack, addresses, looked_up, same_address, no_exports, lookup_interrupted, by_caller, no_such_function, ends, callchains, arguments, options, real_libraries, every_function)

@@ -84,7 +84,7 @@ struct thread {
 	struct samples *samples;          /* CPU samples (tracer/cpu/cpu.h); NULL = none are taken.
 					     tracer/cpu/sample.c knows its offset */
 	struct function_stack *functions; /* open calls of functions in functions_lane */
-	const struct function_lookup *lookup; /* in progress in the name of a module */
+	struct function_lookup *lookup; /* in progress in the name of a module */
 	struct lane *functions_lane; /* the lane, while such calls may take the short path */
 	uint64_t created;      /* tick at which pthread_create() was called for it, or at which
 				  it began as a forked child; 0 = not known */

@@ -22,8 +22,9 @@
 
 #define LIBRARY_BYTES 256u
 
-/* Return the stub of a function that the program has looked up; itself if there is none. All
- * lookups of a function return the same address: the program may keep and compare it. */
+/* Return the stub of a function that the program has looked up; itself if there is none. The
+ * program may keep and compare the address: all lookups return the same, except those of
+ * must_jump(). */
 static uint64_t stub_make(uint64_t real, const char *name, const char *library)
 {
 	struct thread *t = &thread_self;
@@ -91,6 +92,7 @@ struct function_lookup {
 	void *library;
 	const char *name, *version;
 	uint64_t start; /* address of the start-up code */
+	bool done;
 };
 #define START_CODE_BYTES 32u
 
@@ -124,19 +126,26 @@ bool function_lookup_continues(uint64_t return_address)
 
 void *function_lookup_continue(void)
 {
-	const struct function_lookup *l = thread_self.lookup;
+	struct function_lookup *l = thread_self.lookup;
+	l->done = true;
 	thread_self.lookup = NULL;
 	return lookup_real(l->library, l->name, l->version);
 }
 
+/* A signal handler may interrupt this anywhere, and look up likewise, or fork: the child has
+ * forgotten what was in progress, and repeats it. */
 static uint64_t lookup_from(uint64_t start, void *library, const char *name, const char *version)
 {
-	struct function_lookup lookup = {library, name, version, start};
-	thread_self.lookup = &lookup;
-	THREAD_BARRIER();
-	uint64_t found = ((uint64_t(*)(void))(uintptr_t)start)();
-	THREAD_BARRIER();
-	thread_self.lookup = NULL;
+	struct function_lookup lookup = {library, name, version, start, false};
+	struct function_lookup *interrupted = thread_self.lookup;
+	uint64_t found;
+	do {
+		thread_self.lookup = &lookup;
+		THREAD_BARRIER();
+		found = ((uint64_t(*)(void))(uintptr_t)start)();
+		THREAD_BARRIER();
+	} while (!lookup.done);
+	thread_self.lookup = interrupted;
 	return found;
 }
 
@@ -152,7 +161,7 @@ static __attribute__((noinline)) void *lookup_in(
 }
 
 /* Return true if the real function must be entered by a jump, and so gives the program the function
- * itself: then all later lookups do. */
+ * itself: then all later lookups do, unless one before has given a stub. */
 static __attribute__((noinline)) bool must_jump(const void *library, const char *name, void *caller)
 {
 	if (!is_by_caller(library) || start_of(caller))

@@ -124,6 +124,17 @@ static bool headers_read(struct patched_module *m)
 	return m->begin < m->end;
 }
 
+/* Return the number of the first symbol that the table, a DT_GNU_HASH, has: those before are not
+ * defined in the module. GNU ld writes 1 if there is none. */
+static uint32_t first_defined_of(const uint32_t *table)
+{
+	const uint32_t *buckets = table + 4 + 2 * (uint64_t)table[2];
+	for (uint32_t i = 0; i < table[0]; i++)
+		if (buckets[i])
+			return table[1];
+	return UINT32_MAX;
+}
+
 /* Read the dynamic section. Return false for a module that is not of the usual form. */
 static bool module_open(struct patched_module *m, const struct link_map *map)
 {
@@ -149,8 +160,8 @@ static bool module_open(struct patched_module *m, const struct link_map *map)
 		case DT_VERNEED:
 			m->needed = at;
 			break;
-		case DT_GNU_HASH: /* its second word */
-			m->first_defined = ((const uint32_t *)at)[1];
+		case DT_GNU_HASH:
+			m->first_defined = first_defined_of(at);
 			break;
 		case DT_JMPREL:
 			m->jumps = at;
