@@ -57,6 +57,14 @@ def the_devices_count():
         unused = max((line["pool_held"] - line["pool_used"] for line in truth if line["type"] == "memory" and line["pool"]), default=None)
         got = [r["Pool Unused Max Bytes"] for r in rows("stats", "-r", "cuda_memory_sum", "-f", "csv", report)]
         tap.ok(max((int(n) for n in got if n), default=None) == unused, f"{name}: most that pools held unused", (got, unused))
+        pools = {}
+        for line in truth:
+            if line["type"] == "memory" and line["pool"]:
+                pools.setdefault(f"{line['pool']:#x}", []).append((line["pool_held"], line["pool_used"]))
+        wanted = {pool: (len(sizes), max(h for h, u in sizes), max(u for h, u in sizes), max(h - u for h, u in sizes), sizes[-1][0] - sizes[-1][1]) for pool, sizes in pools.items()}
+        columns = ("Operations", "Reserved Peak Bytes", "Used Peak Bytes", "Unused Max Bytes", "Unused End Bytes")
+        got = {r["Pool"]: tuple(int(r[c]) for c in columns) for r in rows("stats", "-r", "cuda_memory_pool_sum", "-f", "csv", report)} if pools else {}
+        tap.ok(got == wanted, f"{name}: what each pool held and used", (got, wanted))
 
 
 def known_places():
