@@ -322,6 +322,9 @@ static __attribute__((noinline)) uint64_t enter_full(struct function_frame *f)
 	f->hook = function->hook;
 	f->tick = ticks_now(f);
 	open_push_any(f, names);
+	t->functions = stack;
+	THREAD_BARRIER();
+	t->functions_lane = stack->has_words ? NULL : lane;
 	if (__builtin_expect(has_hook_before(function->hook), 0))
 		hook_before(f, function->hook, TRACED);
 	return function->real;
@@ -402,8 +405,7 @@ static __attribute__((noinline)) void leave_full(struct function_frame *f)
 	struct thread *t = &thread_self;
 	struct lane *lane = t->fast;
 	struct function_open *open = f->open;
-	const struct function_words *words =
-		f->traced == TRACED && open ? words_of(f->stack, open) : NULL;
+	const struct function_words *words = words_of_call(f);
 	f->added = 0;
 	if (f->hook) {
 		uint64_t added = words ? hook_end(f, words) : CALL_AFTER;

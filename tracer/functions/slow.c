@@ -60,10 +60,7 @@ bool function_begin_slow(struct function_frame *f)
 	}
 	if (t->lane && function_stack_of(t->lane)->depth && !thread_on_signal_stack())
 		functions_calls_left(t, sp, RECORD_ABANDONED);
-	struct function_stack *stack = t->lane ? function_stack_of(t->lane) : NULL;
-	t->functions = stack;
-	t->functions_lane = stack && !stack->has_words ? t->lane : NULL;
-	return stack;
+	return t->lane && function_stack_of(t->lane);
 }
 
 bool function_child_slow(void)
@@ -124,8 +121,7 @@ void function_leave_slow(struct function_frame *f, uint64_t ticks)
 
 void function_hook_slow(struct function_frame *f, uint64_t end_tick)
 {
-	struct function_words *words =
-		f->traced == TRACED && f->open ? words_of(f->stack, f->open) : NULL;
+	struct function_words *words = words_of_call(f);
 	struct hooked_call call = {.words = f->words,
 		.arguments = f->arguments,
 		.count = CALL_REGISTER_WORDS + f->copied / 8,

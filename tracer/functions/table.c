@@ -179,7 +179,7 @@ static uint32_t prototype_find(const char *text, const char *end, bool is_whole)
 	struct prototype read;
 	f->prototype_count += !f->prototype_count; /* number 0 */
 	for (uint32_t i = 1; i < f->prototype_count; i++)
-		if (f->prototypes[i].text == text)
+		if (f->prototypes[i].text == text && f->prototypes[i].is_whole == is_whole)
 			return i;
 	if (f->prototype_count == FUNCTION_PROTOTYPES_MAX || !prototype_read(text, end, &read))
 		return 0;

@@ -19,6 +19,15 @@ static inline struct function_words *words_of(
 				: NULL;
 }
 
+/* Return the words of a call that is recorded; NULL = it has none, or it was taken for left and
+ * another one has its entry. */
+static inline struct function_words *words_of_call(const struct function_frame *f)
+{
+	return f->traced == TRACED && f->open && f->open->tick == f->tick
+		? words_of(f->stack, f->open)
+		: NULL;
+}
+
 /* Keep the words of a call that begins. Arguments beyond those that the caller's frame has are not
  * read. */
 static inline void words_keep(struct function_words *words, const struct function_frame *f)
