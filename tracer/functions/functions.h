@@ -143,6 +143,14 @@ bool function_is_wanted(const char *name, const char *library);
  * FUNCTION_HOOK_ROW; 0 = none, or its calls are not requested. */
 uint32_t function_library_row(const char *library);
 
+/* Return true if calls from one module to another are recorded, whose function_library_row() these
+ * are, if the functions are wanted. */
+static inline bool function_is_between(
+	const struct link_map *from, uint32_t from_row, const struct link_map *to, uint32_t to_row)
+{
+	return from != to && !(to_row && to_row == from_row);
+}
+
 /* Return true if calls of the function are recorded, not only seen by a hook. `library` is a
  * path. */
 bool function_is_recorded(const char *name, const char *library);

@@ -25,7 +25,7 @@
 /* Return the stub of a function that the program has looked up; itself if there is none. The
  * program may keep and compare the address: all lookups return the same, except those of
  * must_jump(). */
-static uint64_t stub_make(uint64_t real, const char *name, const char *library)
+static uint64_t stub_to_give(uint64_t real, const char *name, const char *library)
 {
 	struct thread *t = &thread_self;
 	uint64_t stub = 0;
@@ -46,13 +46,6 @@ static uint64_t stub_make(uint64_t real, const char *name, const char *library)
 
 static int (*dladdr1_real)(const void *address, Dl_info *info, void **ret_extra, int flags);
 
-/* Return true if a call from one module to another is recorded. */
-static bool is_between(const struct link_map *from, const struct link_map *to)
-{
-	uint32_t row = function_library_row(to->l_name);
-	return from != to && (!row || row != function_library_row(from->l_name));
-}
-
 /* Return what the caller gets for a function: its stub, if its calls are recorded. */
 static uint64_t exchanged(uint64_t real, const char *name, const char *version, void *caller)
 {
@@ -63,14 +56,17 @@ static uint64_t exchanged(uint64_t real, const char *name, const char *version, 
 		!function_is_recorded(name, home.map->l_name) ||
 		!rtld_has_function(home.map, name, version))
 		return real;
-	if (function_find_object(caller, &from) != 0 || is_between(from.map, home.map))
-		return stub_make(real, name, home.map->l_name);
-	if (function_library_row(home.map->l_name))
+	uint32_t row = function_library_row(home.map->l_name);
+	if (function_find_object(caller, &from) != 0 ||
+		function_is_between(
+			from.map, function_library_row(from.map->l_name), home.map, row))
+		return stub_to_give(real, name, home.map->l_name);
+	if (row)
 		return real;
 	/* Its own function: as it knows it, unless another module has already got the stub. */
 	if (!function_stub_is_given(real, name, home.map->l_name))
 		function_taken_note(name);
-	return stub_make(real, name, home.map->l_name);
+	return stub_to_give(real, name, home.map->l_name);
 }
 
 /* Stands for the version of dlsym(), which has none. */
@@ -251,7 +247,7 @@ static void after(uint32_t hook, struct hooked_call *call)
 	bytes_copy(library, call->library->text, call->library->bytes);
 	library[call->library->bytes] = '\0';
 	if (!function_is_excluded(name) && function_is_recorded(name, library))
-		call->words[0] = stub_make(call->words[0], name, library);
+		call->words[0] = stub_to_give(call->words[0], name, library);
 }
 
 void function_lookups_start(void)

@@ -271,10 +271,10 @@ static bool is_bound(const struct patched_module *m, uint64_t real)
 	return real - m->begin >= m->end - m->begin;
 }
 
-/* Return true if calls from the module to this one are recorded, if the function is wanted. */
-static bool is_between(const struct patched_module *m, const struct home *home)
+/* Return true if calls from the module to this one may be recorded. */
+static bool is_patched_for(const struct patched_module *m, const struct home *home)
 {
-	return home->is_wanted && home->map != m->map && !(home->row && home->row == m->row);
+	return home->is_wanted && function_is_between(m->map, m->row, home->map, home->row);
 }
 
 /* Return the stub of a function, and create it if it is wanted and there is none. `other`: st_other
@@ -313,7 +313,7 @@ static bool may_be_wanted(const struct patched_module *m, uint32_t number, uint6
 		return number < m->first_defined &&
 			(!function_scope_wants_none() || may_be_loaders(m, number));
 	const struct home *home = home_find(real);
-	return home && (is_between(m, home) || function_is_lookup(real));
+	return home && (is_patched_for(m, home) || function_is_lookup(real));
 }
 
 static void slot_patch(struct patched_module *m, const Elf64_Rela *r)
@@ -330,7 +330,7 @@ static void slot_patch(struct patched_module *m, const Elf64_Rela *r)
 	if (!is_bound(m, real))
 		real = m->symbols[number].st_shndx == SHN_UNDEF ? bound_of(m, name, number) : 0;
 	const struct home *home = real ? home_find(real) : NULL;
-	if (!home || !is_between(m, home))
+	if (!home || !is_patched_for(m, home))
 		return;
 	void *stub = stub_of(real, name, m->symbols[number].st_other, home);
 	if (!stub)
