@@ -292,6 +292,7 @@ def packages():
     machines = {open(path, "rb").read(20)[18] for path in programs}
     tap.ok(machines == {183} and len(programs) >= 6, "packages: all programs of the wheel are the machine's", (machines, programs))
     (command,) = glob.glob(os.path.join(place, "*.data/scripts/trace"))
+    os.chmod(command, 0o755)  # zipfile does not; pip does
     said = run([EMULATOR, command, "--version"])
     tap.ok(said.status == 0 and b"trace" in said.out + said.err, "packages: the command of the wheel runs", said)
     control = run(["dpkg-deb", "-f", glob.glob(os.path.join(made, "*.deb"))[0], "Architecture"])
