@@ -370,8 +370,10 @@ static void launch_end(
 	c->overlapped |= c->launcher && c->launcher != tid;
 	if (c->launcher == tid)
 		c->launcher = 0;
-	if (call->result && *(const uint32_t *)call->result)
+	if (call->result && *(const uint32_t *)call->result) {
+		c->is_graph = false;
 		return;
+	}
 	if (c->count < LAUNCHES_MAX) {
 		c->launches[c->count].ns = clock_monotonic_ns();
 		c->launches[c->count++].correlation =
