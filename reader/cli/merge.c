@@ -72,6 +72,19 @@ static uint32_t groups_count(const struct hosts *h)
 	return groups;
 }
 
+/* Return true if the reports are of one host, and no two of them overlap in time. */
+static bool are_apart(const struct merge *m)
+{
+	for (uint32_t i = 0; i < m->count; i++)
+		for (uint32_t k = 0; k < i; k++) {
+			const struct merge_input *a = &m->inputs[i], *b = &m->inputs[k];
+			if (a->host != b->host ||
+				(a->first_ns <= b->last_ns && b->first_ns <= a->last_ns))
+				return false;
+		}
+	return m->count > 1;
+}
+
 /* Note what is known of the clocks, and whether something is missing. */
 static void notes_print(const struct merge *m)
 {
@@ -87,6 +100,11 @@ static void notes_print(const struct merge *m)
 			m->hosts.count, groups);
 	if (incomplete)
 		cli_note("%" PRIu32 " of %" PRIu32 " reports are not complete", incomplete,
+			m->count);
+	if (are_apart(m))
+		cli_note("the %" PRIu32
+			 " reports are read as one run, although each began after the one "
+			 "before had ended; 'trace diff' compares runs",
 			m->count);
 }
 
