@@ -22,8 +22,7 @@ static const char marks_sql[] =
 static const char samples_sql[] =
 	"INSERT INTO temp.generic "
 	"SELECT v.timestamp, v.globalTid, 1, coalesce(s.value, ''), json_object('value', "
-	"CASE v.payloadType WHEN 3 THEN bits_real(v.payload) WHEN 6 THEN bits_single(v.payload) "
-	"WHEN 1 THEN json(printf('%llu', v.payload)) ELSE v.payload END) "
+	"CASE v.payloadType WHEN 1 THEN json(printf('%llu', v.payload)) ELSE v.payload END) "
 	"FROM LIBTRACE_NVTX_SAMPLE AS v JOIN "
 	"(SELECT globalTid >> 24 AS process, domainNameId, counter, max(nameId) AS nameId "
 	"FROM LIBTRACE_NVTX_COUNTER GROUP BY 1, 2, 3) AS c ON c.process = v.globalTid >> 24 "
@@ -109,24 +108,6 @@ static const char end_sql[] =
 	"DROP TABLE temp.generic; DROP TABLE temp.generic_type; DROP TABLE temp.generic_event;"
 	"DROP TABLE temp.generic_value; DROP TABLE temp.generic_field;";
 
-static void bits_real(sqlite3_context *context, int count, sqlite3_value **values)
-{
-	sqlite3_int64 bits = sqlite3_value_int64(values[0]);
-	double real;
-	(void)count;
-	memcpy(&real, &bits, sizeof(real));
-	sqlite3_result_double(context, real);
-}
-
-static void bits_single(sqlite3_context *context, int count, sqlite3_value **values)
-{
-	uint32_t bits = (uint32_t)sqlite3_value_int64(values[0]);
-	float single;
-	(void)count;
-	memcpy(&single, &bits, sizeof(single));
-	sqlite3_result_double(context, (double)single);
-}
-
 /* Return a decimal number up to 2^64 - 1, or down to -2^63, as 64 bits. */
 static void unsigned_bits(sqlite3_context *context, int count, sqlite3_value **values)
 {
@@ -145,11 +126,8 @@ static bool any_event(struct sqlite_export *x, bool samples)
 	static const char create[] = "CREATE TEMP TABLE generic (ns INTEGER, tid INTEGER, source "
 				     "INTEGER, name TEXT, data TEXT)";
 	sqlite3_stmt *s = NULL;
-	if (sqlite3_create_function(c, "bits_real", 1, SQLITE_UTF8, NULL, bits_real, NULL, NULL) ||
-		sqlite3_create_function(
-			c, "bits_single", 1, SQLITE_UTF8, NULL, bits_single, NULL, NULL) ||
-		sqlite3_create_function(
-			c, "unsigned_bits", 1, SQLITE_UTF8, NULL, unsigned_bits, NULL, NULL) ||
+	if (sqlite3_create_function(
+		    c, "unsigned_bits", 1, SQLITE_UTF8, NULL, unsigned_bits, NULL, NULL) ||
 		sqlite3_exec(c, create, NULL, NULL, NULL) ||
 		sqlite3_exec(c, marks_sql, NULL, NULL, NULL) ||
 		(samples && sqlite3_exec(c, samples_sql, NULL, NULL, NULL)))

@@ -208,11 +208,21 @@ static int value_convert(struct sqlite_export *x, const struct decoded_batch *b,
 	return error;
 }
 
-/* Return true if the value is the bits of a double: the column before it has the type. */
-static bool value_is_real(const struct decoded_batch *b, uint32_t field, uint32_t row)
+/* Return true if the value is the bits of a double, as which those of a float are stored: the
+ * column before it has the type. */
+static bool value_is_real(
+	const struct decoded_batch *b, uint32_t field, uint32_t row, int64_t *value)
 {
-	return b->event->fields[field].kind == FIELD_KIND_PAYLOAD &&
-		b->columns[field - 1][row] == PAYLOAD_DOUBLE;
+	const int64_t type =
+		b->event->fields[field].kind == FIELD_KIND_PAYLOAD ? b->columns[field - 1][row] : 0;
+	if (type == PAYLOAD_FLOAT) {
+		const uint32_t bits = (uint32_t)*value;
+		float single;
+		memcpy(&single, &bits, sizeof(single));
+		const double real = (double)single;
+		memcpy(value, &real, sizeof(real));
+	}
+	return type == PAYLOAD_DOUBLE || type == PAYLOAD_FLOAT;
 }
 
 /* Add a row of numbers; those whose bit in `reals` is set are the bits of a double. */
@@ -243,7 +253,7 @@ int own_row_whole(
 		if (error)
 			return error;
 		nulls |= (uint64_t)null << place;
-		reals |= (uint64_t)value_is_real(b, i, row) << place;
+		reals |= (uint64_t)value_is_real(b, i, row, &values[place]) << place;
 	}
 	values[1] = b->global_tid;
 	return row_add(t, values, b->event->field_count + 1, nulls, reals);
@@ -261,7 +271,7 @@ int own_row_facts(
 		if (error)
 			return error;
 		nulls |= (uint64_t)null << (i + 1);
-		reals |= (uint64_t)value_is_real(b, k->facts[i], row) << (i + 1);
+		reals |= (uint64_t)value_is_real(b, k->facts[i], row, &values[i + 1]) << (i + 1);
 		any |= null ? 0 : values[i + 1];
 	}
 	return any
