@@ -2,7 +2,7 @@
 /*
  * machine.h - AArch64. The contracts are in machine/machine.h, which includes this file.
  *
- * Only instructions of Armv8.0, except in the short path of wrappers, which has those of LSE
+ * Only instructions of Armv8.0, except in the short paths of calls, which have those of LSE
  * (Armv8.1): one instruction changes a word. A signal handler between ldxr and stxr makes stxr
  * fail, since the return from it clears the monitor: then the loop begins again.
  */

@@ -190,8 +190,9 @@ static void pairs_by_tree(struct hosts *h, uint32_t host, uint32_t parent, const
 	for (uint32_t i = 0; i < h->count; i++) {
 		if (i == host || h->rows[i].group != h->rows[parent].group)
 			continue;
-		const struct host_pair way =
-			i == parent ? (struct host_pair){0} : *host_pair(h, i, parent);
+		struct host_pair way = {0};
+		if (i != parent)
+			way = *host_pair(h, i, parent);
 		*host_pair(h, i, host) = (struct host_pair){
 			way.error_ns + fit->error_ns, way.error_ends_ns + fit->error_ends_ns};
 	}

@@ -81,15 +81,14 @@ struct thread {
 	uint32_t lanes_seen;  /* lease_given_back at that time */
 	bool wants_tool; /* the module whose NVTX is being initialized asks for another tool, too:
 			    inject/nvtx_chain.c */
+	uint8_t launch_level;             /* launches of kernels in progress, recorded or not */
 	struct samples *samples;          /* CPU samples (tracer/cpu/cpu.h); NULL = none are taken.
 					     tracer/cpu/sample.c knows its offset */
 	struct function_stack *functions; /* open calls of functions in functions_lane */
-	struct function_lookup *lookup; /* in progress in the name of a module */
-	struct lane *functions_lane; /* the lane, while such calls may take the short path */
-	uint64_t created;      /* tick at which pthread_create() was called for it, or at which
-				  it began as a forked child; 0 = not known */
-	uint64_t launch_sp;    /* frame of the outermost launch of a kernel, recorded or not */
-	uint32_t launch_level; /* launches in progress, as cuda_level */
+	struct function_lookup *lookup;   /* in progress in the name of a module */
+	struct lane *functions_lane;      /* the lane, while such calls may take the short path */
+	uint64_t created; /* tick at which pthread_create() was called for it, or at which
+			     it began as a forked child; 0 = not known */
 };
 
 extern __thread struct thread thread_self

@@ -58,14 +58,14 @@ static struct function *function_of(uint32_t domain, uint32_t cbid)
 
 /* Return the level of a new call. Frames of calls left by longjmp or an exception are below
  * ours. */
-static uint32_t level_enter(uint32_t *level, uint64_t *outer_sp)
+static uint32_t level_enter(struct thread *t)
 {
 	uint64_t sp = (uint64_t)(uintptr_t)MACHINE_FRAME();
-	if (!*level || sp >= *outer_sp) {
-		*level = 0;
-		*outer_sp = sp;
+	if (!t->cuda_level || sp >= t->cuda_sp) {
+		t->cuda_level = 0;
+		t->cuda_sp = sp;
 	}
-	return (*level)++;
+	return t->cuda_level++;
 }
 
 static void open_set(struct thread *t, const struct function *f, uint32_t api, uint32_t cbid,
@@ -102,7 +102,7 @@ static void call_enter(
 	if (!t)
 		return;
 	uint64_t tick = clock_ticks();
-	if (!level_enter(&t->cuda_level, &t->cuda_sp)) {
+	if (!level_enter(t)) {
 		t->cuda_correlation = c->correlation;
 		open_set(t, f, api, cbid, c, tick);
 	}
@@ -230,14 +230,13 @@ static void resource(uint32_t cbid, const struct cupti_resource_data *data)
 }
 
 /* Measure the kernels of a launch, whether or not it is recorded: the runtime's launches call those
- * of the driver. */
+ * of the driver. A thread that left a launch by longjmp launches nothing that counts afterwards. */
 static inline void launch_measure(const struct function *f, const struct cupti_callback *c)
 {
 	struct thread *t = &thread_self;
 	if (__builtin_expect(!f->launch || !session.config.gpu_metrics, 1))
 		return;
-	if (c->site == CUPTI_ENTER ? !level_enter(&t->launch_level, &t->launch_sp)
-				   : t->launch_level && !--t->launch_level)
+	if (c->site == CUPTI_ENTER ? !t->launch_level++ : t->launch_level && !--t->launch_level)
 		cuda_metrics_launch(c, f->launch == LAUNCH_GRAPH);
 }
 
