@@ -4,7 +4,6 @@
  */
 #include "common/ncu/launch.h"
 
-
 /* Metrics: name, and the column of the kernel or of its device that has the value. */
 #define LAUNCH_METRICS(METRIC)                                                               \
 	METRIC("launch__grid_dim_x", CUDA_KERNEL_GRID_X)                                     \
