@@ -9,21 +9,10 @@
 #include <mpi.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
+
+#include "stages.h"
 
 #define TAG 5
-
-/* A stage, which a callchain names. */
-#define STAGE(name, ms)                                                  \
-	__attribute__((noinline)) static void name(void)                 \
-	{                                                                \
-		usleep(1000 * (ms));                                     \
-		__asm__ volatile("" ::: "memory"); /* not a tail call */ \
-	}
-STAGE(first, 30)
-STAGE(second, 60)
-STAGE(third, 140)
-STAGE(aside, 10)
 
 static int rank, sent[4], got[4];
 

@@ -5,19 +5,8 @@
  * the other has the longer stage.
  */
 #include <omp.h>
-#include <unistd.h>
 
-/* A stage, which a callchain names. */
-#define STAGE(name, ms)                                                  \
-	__attribute__((noinline)) static void name(void)                 \
-	{                                                                \
-		usleep(1000 * (ms));                                     \
-		__asm__ volatile("" ::: "memory"); /* not a tail call */ \
-	}
-STAGE(first, 30)
-STAGE(second, 60)
-STAGE(third, 140)
-STAGE(aside, 10)
+#include "stages.h"
 
 int main(void)
 {

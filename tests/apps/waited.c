@@ -17,17 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* A stage, which a callchain names. */
-#define STAGE(name, ms)                                                  \
-	__attribute__((noinline)) static void name(void)                 \
-	{                                                                \
-		usleep(1000 * (ms));                                     \
-		__asm__ volatile("" ::: "memory"); /* not a tail call */ \
-	}
-STAGE(first, 30)
-STAGE(second, 60)
-STAGE(third, 140)
-STAGE(aside, 10)
+#include "stages.h"
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER, inner = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
