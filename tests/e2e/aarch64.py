@@ -157,7 +157,7 @@ def stepped():
         tap.skip("stepped", "the programs are not built (make aarch64-quick)")
         return
     for way, call, judge in WAYS:
-        stride = ("0", "41" if way in ("calls", "cross") else "3" if call == "f_count" or judge is steps.forked else "1")
+        stride = ("0", "41" if way == "calls" else "23" if way == "cross" else "3" if call == "f_count" or judge is steps.forked else "1")
         for options in ({}, {"LIBTRACE_OSRT_THRESHOLD": "10000000000"}) if call != "f_count" else (steps.FUNCTIONS,):
             status, output, report = recorded(folder(), [program, way, call, *stride], APP_FACTS="1", LIBTRACE_OSRT_BACKTRACE_THRESHOLD="none", **options)
             name, facts = f"{way} at each instruction of {call}{', below the threshold' if 'LIBTRACE_OSRT_THRESHOLD' in options else ''}", steps.facts(output)

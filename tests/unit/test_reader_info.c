@@ -62,6 +62,7 @@ static void sources_are_summed(void)
 	switches.threads = cpu.threads = times.threads = functions.modules = 1;
 	switches.lost = 3;
 	switches.threads_refused = cpu.threads_refused = 1;
+	switches.threads_missed = 2;
 	cpu.samples = 5;
 	cpu.frequency = 97;
 	cpu.blocked = 1;
@@ -69,8 +70,10 @@ static void sources_are_summed(void)
 	functions.functions = functions.patched = 2;
 	functions.slots = 9;
 	print(&r);
-	prints("context switches: 20 in 1 thread, 3 lost, 1 thread not recorded\n",
-		"context switches: 40 in 2 threads, 6 lost, 2 threads not recorded\n");
+	prints("context switches: 20 in 1 thread, 3 lost, 1 thread not recorded, 2 threads "
+	       "ended before recording began\n",
+		"context switches: 40 in 2 threads, 6 lost, 2 threads not recorded, 4 threads "
+		"ended before recording began\n");
 	prints("CPU samples: 5 in 1 thread at 97 Hz, 0.000 s, 1 time without samples (a thread "
 	       "blocked SIGURG), 1 thread not sampled (no timer or event)\n",
 		"CPU samples: 10 in 2 threads at 97 Hz, 0.000 s, 2 times without samples (a thread "

@@ -178,6 +178,7 @@ static void switches_fill(Libtrace__SwitchReceipt *r, const struct switch_counts
 	r->switches = c->rows;
 	r->has_lost = (r->lost = c->lost) != 0;
 	r->has_threads_refused = (r->threads_refused = c->refused) != 0;
+	r->has_threads_missed = (r->threads_missed = c->missed) != 0;
 	r->off = (char *)(uintptr_t)c->off;
 }
 

@@ -29,6 +29,7 @@ struct last_exec { /* the latest REC_EXEC */
 struct switch_counts {
 	uint64_t threads; /* threads whose switches the kernel records */
 	uint64_t refused; /* threads whose switches it does not record: limits */
+	uint64_t missed;  /* threads that ended before their event was opened */
 	uint64_t rows;
 	uint64_t lost;   /* records that found no room in a ring */
 	const char *off; /* why none are recorded; NULL = they are */

@@ -89,6 +89,7 @@ static void print_switches(FILE *out, const Libtrace__SwitchReceipt *s)
 	number_member(out, "switches", s->switches);
 	number_member(out, "lost", s->lost);
 	number_member(out, "threads_refused", s->threads_refused);
+	number_member(out, "threads_missed", s->threads_missed);
 	text_member(out, "off", s->off);
 	fputs("}", out);
 }

@@ -207,6 +207,7 @@ static void print_switches(FILE *out, const Libtrace__SwitchReceipt *s, unsigned
 		s->switches, s->threads, s->threads == 1 ? "" : "s");
 	print_part(out, s->lost, "lost");
 	print_nouns(out, s->threads_refused, "thread", " not recorded");
+	print_nouns(out, s->threads_missed, "thread", " ended before recording began");
 	print_off(out, "off", s->off);
 	fputs("\n", out);
 }
@@ -319,7 +320,7 @@ static void print_process(FILE *out, const struct process *p, unsigned depth, bo
 		(verbose || p->receipt->thread_time->off || p->receipt->thread_time->counters_off))
 		print_thread_time(out, p->receipt->thread_time, indent + 4);
 	const Libtrace__SwitchReceipt *s = p->receipt ? p->receipt->switches : NULL;
-	if (s && (verbose || s->off || s->lost || s->threads_refused))
+	if (s && (verbose || s->off || s->lost || s->threads_refused || s->threads_missed))
 		print_switches(out, s, indent + 4);
 	if (p->receipt && p->receipt->functions &&
 		(verbose || !p->receipt->functions->patched || p->receipt->functions->no_room ||
@@ -504,6 +505,7 @@ static void add_switches(Libtrace__SwitchReceipt *sum, const Libtrace__SwitchRec
 	sum->switches += s->switches;
 	sum->lost += s->lost;
 	sum->threads_refused += s->threads_refused;
+	sum->threads_missed += s->threads_missed;
 }
 
 /* The receipts of all processes, added up. */
@@ -572,7 +574,8 @@ static void print_total(FILE *out, const struct process_list *l)
 		print_cpu(out, &total.cpu, 2);
 	if (total.times.threads)
 		print_thread_time(out, &total.times, 2);
-	if (total.switches.threads || total.switches.threads_refused)
+	if (total.switches.threads || total.switches.threads_refused ||
+		total.switches.threads_missed)
 		print_switches(out, &total.switches, 2);
 	if (total.functions.modules)
 		print_functions(out, &total.functions, 2);
