@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 600
+# alone: it counts the system calls that wake a sleeping writer
 """Check that an event takes no system call, no lock and no heap allocation.
 
 many_calls makes COUNT wrapped calls untraced and traced. The traced run makes fewer than 200 more system calls in all (start-up, end, chunk

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 600
+# alone: it compares times of threads with their switches
 """Check context switches, recorded by the kernel, on programs that measure their own time, and where the kernel refuses to record them."""
 import collections
 import csv

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 600
+# alone: it compares times of threads with what the machine has left
 """Check the account of every thread's time on programs that measure their own."""
 import collections
 import csv
