@@ -279,6 +279,21 @@ int tree_drain_spool(struct writer *w, struct spool *spool)
 	return error;
 }
 
+/* Keep the tree alive between an exec and the spool of the new program, or its note that it is not
+ * traced: the tree may have no spool then without having ended. Behind a system call filter, an
+ * exec is not announced. A spool may name any process. */
+static void successor_watch(struct writer *w, const struct spool *spool)
+{
+	const struct spool_header *h = spool_header(spool);
+	const uint32_t state = __atomic_load_n(&h->state, __ATOMIC_ACQUIRE);
+	if (w->recovering || state == SPOOL_EXITED)
+		return;
+	if (state == SPOOL_EXEC || spool->host_pid == w->control->root_pid)
+		process_watch(w, spool->host_pid);
+	else
+		process_watch_child(w, spool->host_pid, h->first.mono_ns);
+}
+
 int tree_end_spool(struct writer *w, struct spool *spool)
 {
 	int error = tree_drain_spool(w, spool);
@@ -296,10 +311,7 @@ int tree_end_spool(struct writer *w, struct spool *spool)
 		__atomic_exchange_n(&spool_header(spool)->capture_ranges, 0, __ATOMIC_ACQ_REL),
 		w->recovering ? ticks.tick : 0 /* the other processes have continued until now */);
 	spool->finished = true;
-	/* Between an exec and the spool of the new program, the tree may have no spool without
-	 * having ended. */
-	if (spool_header(spool)->state == SPOOL_EXEC && !w->recovering)
-		process_watch(w, spool->host_pid);
+	successor_watch(w, spool);
 	return writer_make_room(w);
 }
 

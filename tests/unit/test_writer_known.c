@@ -180,6 +180,52 @@ static void a_program_that_was_started_is_waited_for(void)
 		perror(command);
 }
 
+/* Create a spool, unmap it as an exec behind a system call filter does, without a word, and end
+ * with a note some time after the writer has noticed. */
+static pid_t start_filtered(struct fake_tree *t)
+{
+	fflush(stdout);
+	pid_t pid = fork();
+	if (pid)
+		return pid;
+	struct fake_spool s;
+	fake_spool_make(&s, t, (uint32_t)getpid(), CLOCK_KIND_MONOTONIC);
+	fake_thread_start(&s, fake_lane(&s), (uint32_t)getpid(), (uint32_t)getpid(), THREAD_MAIN);
+	munmap(s.map, FAKE_SPOOL_BYTES);
+	if (!wait_gone(s.path))
+		_exit(1);
+	usleep(300000); /* a writer that does not wait ends within this time */
+	tree_note(t->control, (uint32_t)getpid(), TREE_NOTE_UNTRACED, "behind a filter");
+	_exit(0);
+}
+
+static void an_exec_without_a_word_is_waited_for(void)
+{
+	static struct report report;
+	struct fake_tree t;
+	int status = 0;
+	fake_tree_make(&t);
+	t.control->created_mono_ns = clock_monotonic_ns();
+	pid_t pid = start_filtered(&t), writer = start_writer(&t);
+	tap(waitpid(pid, &status, 0) == pid && !status,
+		"a process that unmapped its spool has ended for the writer");
+	tap(wait_gone(t.dir), "the tree ends with the process");
+	waitpid(writer, NULL, 0);
+	tap(report_read(&report, t.report) && !report.bad_blocks, "the report opens");
+	uint32_t listed = 0;
+	for (uint32_t i = 0; i < report.entry_count; i++) {
+		const Libtrace__Process *p = report.entries[i]->process;
+		listed += p && p->has_pid && p->pid == (uint32_t)pid && p->reason &&
+			!strcmp(p->reason, "behind a filter");
+	}
+	tap_equal(listed, 1, "the program that it executed is listed as not traced");
+	report_release(&report);
+	char command[400];
+	snprintf(command, sizeof(command), "rm -rf %s %s", t.dir, t.report);
+	if (system(command))
+		perror(command);
+}
+
 static void the_start_of_a_process_is_known(void)
 {
 	uint64_t before = clock_monotonic_ns(), start = 0;
@@ -223,6 +269,7 @@ int main(void)
 	many_are_found();
 	a_program_that_was_started_is_waited_for();
 	a_pid_used_again_is_waited_for();
+	an_exec_without_a_word_is_waited_for();
 	the_start_of_a_process_is_known();
 	process_1_is_not_waited_for();
 	return tap_end();
