@@ -11,10 +11,9 @@ import re
 import signal
 import subprocess
 import sys
-import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from lib import SRC, TRACE, Report, app, clean_env, folder, main, receipts_agree, run, tap, trace  # noqa: E402
+from lib import SRC, TRACE, Report, app, clean_env, folder, main, receipts_agree, run, tap, trace, wait_until  # noqa: E402
 from libcodexl import Atp  # noqa: E402
 
 # The commands of a round of tests/apps/opencl_commands.c, in their order: cl_command_type and function.
@@ -207,8 +206,7 @@ def killed():
     path = os.path.join(folder(), "report.rep")
     with subprocess.Popen([TRACE, "run", "-t", "opencl", "-o", path, "--", app("opencl_commands"), "100000"], env=environment(), stdout=subprocess.PIPE,
                           stderr=subprocess.DEVNULL) as process:
-        process.stdout.readline()
-        time.sleep(0.3)
+        wait_until(lambda: trace("dump", "--json", "--kind", "opencl_command", path).out)
         child = subprocess.run(["pgrep", "-P", str(process.pid), "opencl_command"], capture_output=True, text=True, check=False).stdout.split()
         for pid in child:
             os.kill(int(pid), signal.SIGKILL)

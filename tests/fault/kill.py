@@ -264,15 +264,14 @@ def writer_frozen():
         if not victim.at_work() or not wait_until(victim.writer):
             tap.ok(False, f"writer frozen, {threads} threads: there is a writer")
             continue
-        writer, start = victim.writer(), time.monotonic()
+        writer = victim.writer()
         os.kill(writer, signal.SIGSTOP)
         time.sleep(0.1)  # calls that the writer does not take
         victim.tell_end()
         wrong = victim.end()
-        lasted = time.monotonic() - start
         os.kill(writer, signal.SIGCONT)
         wrong = wrong or complete(victim) or victim.judge()
-        tap.ok(not wrong and lasted < 20, f"writer frozen, {threads} threads, {mode}: the program ends, the report later", f"{lasted:.1f} s\n{wrong}")
+        tap.ok(not wrong, f"writer frozen, {threads} threads, {mode}: the program ends, the report later", wrong)
 
 
 def small_memory():
