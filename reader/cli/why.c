@@ -210,7 +210,9 @@ static bool range_check(const struct why *w, struct stats_database *d)
  * CPU samples only. */
 static bool calls_check(struct stats_database *d)
 {
-	if (sql_needs_met(&d->sql, "COMPOSITE_EVENTS !OSRT_API !CUPTI_ACTIVITY_KIND_RUNTIME") <= 0)
+	if (sql_needs_met(&d->sql,
+		    "COMPOSITE_EVENTS !OSRT_API !CUPTI_ACTIVITY_KIND_RUNTIME "
+		    "!LIBTRACE_FUNCTION_CALL") <= 0)
 		return true;
 	cli_error("'%s' has CPU samples but no recorded calls, between which the critical path "
 		  "runs: record with -t osrt or cuda, too",

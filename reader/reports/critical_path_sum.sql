@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Critical Path Summary
 -- columns: Time (%), Total Time (ns), Segments, Max (ns), PID, TID, Rank, Stream, Cause text, Sure text, At text
--- needs: OSRT_API CUPTI_ACTIVITY_KIND_RUNTIME MPI_P2P_EVENTS MPI_COLLECTIVES_EVENTS
+-- needs: OSRT_API CUPTI_ACTIVITY_KIND_RUNTIME MPI_P2P_EVENTS MPI_COLLECTIVES_EVENTS LIBTRACE_FUNCTION_CALL
 -- data: recorded calls
 -- before: gpu_work openmp mpi mpi_waits path
 -- arguments: range=GLOB rows=N memory=MIB

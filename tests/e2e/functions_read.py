@@ -161,6 +161,23 @@ def page():
            "the page has a track of functions for each thread", (timeline["tracks"], names))
     details = next((each for each in timeline["details"]["lists"] if "library" in each["labels"]), {"rows": []})
     tap.ok(len(details["rows"]) == len(report.events("--kind", "function_call")), "and details of the calls", details["rows"][:3])
+    wanted = collections.defaultdict(lambda: [0, 0])
+    for (_, *functions), (ns, count) in own_times(report).items():
+        item = wanted[tuple(functions)]
+        item[0] += ns
+        item[1] += count
+    shown = paths_of(next((g for g in data["reports"][0]["flames"] if g["name"] == "functions"), {"nodes": [], "texts": []}))
+    tap.ok(shown == {path: tuple(item) for path, item in wanted.items()}, "and a flame graph of them: each path has its own time and its number of calls", (shown, wanted))
+
+
+def paths_of(graph):
+    """Return own time and calls of each node that has calls, by the texts from the outermost one inward."""
+    texts, paths, found = dict(graph["texts"]), [()], {}
+    for parent, symbol, kind, ns, count in graph["nodes"]:
+        paths.append(paths[parent] if kind == 1 else (*paths[parent], texts[symbol]))  # kind 1: the process
+        if count:
+            found[paths[-1]] = (ns, count)
+    return found
 
 
 def comparison():

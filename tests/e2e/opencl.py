@@ -256,6 +256,20 @@ def pyopencl():
     times_are_right(report)
 
 
+def looked_up():
+    """Functions that the program asks the loader for, by both functions that look up: PoCL gives the first two, and the third is the loader's."""
+    command = [app("opencl_lookups"), "clCreateSubDevicesEXT", "clNoSuchFunctionKHR"]
+    plain = run(command, env=environment())
+    out, report = record(command, "-t", "opencl")
+    tap.ok(plain.status == 0 and out == plain.out and out.count(b"0 0 1 0") == 3, "functions of extensions: output is unchanged", f"{plain!r}\n{out!r}")
+    found = collections.Counter(c["function"] for c in report.events("--kind", "function_call"))
+    tap.ok(found["clGetPlatformInfo"] == 1 + 3 and found["clIcdGetPlatformIDsKHR"] == 3, "functions of extensions: their calls are recorded", str(found))
+    tap.ok(found["clGetExtensionFunctionAddressForPlatform"] == 8 and found["clGetExtensionFunctionAddress"] == 4, "functions of extensions: so are the lookups", str(found))
+    given = sum(r["functions"]["looked_up"] for r in report.receipts() if "functions" in r)
+    # Each lookup that finds a function counts. ocl-icd finds its own functions of extensions for both of its lookups.
+    tap.ok(given == out.count(b": found") * 2, "functions of extensions: the receipt counts the lookups", f"{given} {out!r}")
+
+
 def missing():
     if platform.machine() != "x86_64":
         return "functions of libraries are tried on x86-64 only"
@@ -269,4 +283,4 @@ reason = missing()
 if reason:
     print("1..0 # SKIP", reason)
     sys.exit(0)
-main(program, many, killed, pyopencl)
+main(program, looked_up, many, killed, pyopencl)

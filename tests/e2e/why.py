@@ -251,6 +251,12 @@ def recorded_functions():
     ran = trace("run", "-o", path, "--functions", "libfunctions.so:f_*", "--", app("functions"))
     causes = {c["Cause"] for c in json.loads(trace("why", "--json", path).out or b'{"causes": []}')["causes"]}
     tap.ok(ran.status == 0 and "computing in f_call (libfunctions.so)" in causes, "calls of a library that were recorded are causes", (ran, causes))
+    ran = trace("run", "-f", "true", "-o", path, "-t", "none", "--functions", "libfunctions.so:f_*", "--", app("functions"))
+    said = trace("why", "--json", path)
+    why = json.loads(said.out) if said.status == 0 else {"causes": [], "ns": 0}
+    of_calls = sum(c["Total Time (ns)"] for c in why["causes"] if c["Cause"].startswith("computing in f_"))
+    process = json.loads(trace("query", "-f", "json", path, 'SELECT "end" - start AS ns FROM LIBTRACE_PROCESS').out)[0]["ns"]
+    tap.ok(ran.status == 0 and 0 < of_calls < why["ns"] == process, "a report of nothing but such calls: the path is that of the process, part of it in them", (ran, said, process))
 
 
 def stream_events():

@@ -3,8 +3,8 @@
  * page_flame.c - the flame graphs of a page, as trees of functions.
  *
  * Merges the callchains of SQL (reports/shared/flame.sql, flame_wall.sql) from the outermost frame
- * inward. Memory is bounded by NODES_MAX; calls of frames that are too deep or rare count for
- * their caller's node.
+ * inward, and the calls of recorded functions by which is in which. Memory is bounded by NODES_MAX;
+ * calls of frames that are too deep or rare count for their caller's node.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -95,6 +95,70 @@ static int frame_add(void *user, const struct sql_value *v, int count)
 	if (!f->error && v[F_SYMBOL].type == SQL_INTEGER)
 		f->at = child(f, f->at, v[F_SYMBOL].integer, NODE_FUNCTION);
 	return f->error;
+}
+
+/* ---- functions of libraries ---- */
+
+#define NESTED_MAX 1024u /* calls within so many others count for the innermost of these */
+
+/* The calls of functions that are open where the walk through a thread's calls has arrived. */
+struct nested_calls {
+	struct flame *flame;
+	int64_t thread;
+	uint32_t count;
+	struct open_call {
+		int64_t end_ns;
+		uint32_t node;
+	} open[NESTED_MAX];
+};
+
+enum { C_THREAD, C_START, C_END, C_FUNCTION, C_FIELDS };
+
+/* Add a call: its time is that of its function, below the call that it is in, which loses it. */
+static int function_add(void *user, const struct sql_value *v, int count)
+{
+	struct nested_calls *n = user;
+	struct flame *f = n->flame;
+	if (count != C_FIELDS)
+		return 0;
+	int64_t start = v[C_START].integer, end = v[C_END].integer;
+	if (n->thread != v[C_THREAD].integer)
+		n->count = 0;
+	n->thread = v[C_THREAD].integer;
+	while (n->count && n->open[n->count - 1].end_ns <= start)
+		n->count--;
+	if (n->count == NESTED_MAX)
+		return 0;
+	const struct open_call *around = n->count ? &n->open[n->count - 1] : NULL;
+	if (around && end > around->end_ns)
+		end = around->end_ns;
+	uint32_t parent = around ? around->node : child(f, 0, n->thread >> 24, NODE_PROCESS);
+	uint32_t node = f->error ? 0 : child(f, parent, v[C_FUNCTION].integer, NODE_FUNCTION);
+	if (f->error)
+		return f->error;
+	f->nodes[node].self_ns += (uint64_t)(end - start);
+	f->nodes[node].count++;
+	if (around)
+		f->nodes[parent].self_ns -= (uint64_t)(end - start);
+	n->open[n->count++] = (struct open_call){end, node};
+	return 0;
+}
+
+/* Read the calls into the tree. */
+static int functions_read(struct flame *f, struct sql *s)
+{
+	static const char calls[] =
+		"SELECT globalTid, start, start + duration, functionId FROM LIBTRACE_FUNCTION_CALL "
+		"WHERE duration >= 0 AND typeof(start + duration + globalTid + functionId) = "
+		"'integer' ORDER BY globalTid, start, level";
+	struct nested_calls *n = calloc(1, sizeof(*n));
+	const struct sql_visitor visitor = {n, NULL, function_add};
+	if (!n)
+		return -ENOMEM;
+	n->flame = f;
+	int error = sql_run(s, calls, &visitor);
+	free(n);
+	return error;
 }
 
 static uint64_t weight_of(const struct node *n, bool by_count)
@@ -213,17 +277,26 @@ static int wall_prepare(struct sql *s)
 	return error ? error : 1;
 }
 
-static int graph_print(FILE *out, struct sql *s, const char *name, const char *from, bool *any)
+/* Read the callchains of a view into the tree. */
+static int frames_read(struct flame *f, struct sql *s, const char *view)
 {
 	char statement[160];
-	struct flame f = {.count = 1, .item = -1, .process = -1};
-	const struct sql_visitor visitor = {&f, NULL, frame_add};
+	const struct sql_visitor visitor = {f, NULL, frame_add};
 	snprintf(statement, sizeof(statement),
-		"SELECT item, process, ns, count, symbol, kind FROM %s", from);
+		"SELECT item, process, ns, count, symbol, kind FROM %s", view);
+	int error = sql_run(s, statement, &visitor);
+	if (!error)
+		chain_end(f);
+	return error;
+}
+
+/* Print a graph, unless it has no frame. `view`: NULL = the functions of libraries. */
+static int graph_print(FILE *out, struct sql *s, const char *name, const char *view, bool *any)
+{
+	struct flame f = {.count = 1, .item = -1, .process = -1};
 	f.nodes = calloc(NODES_MAX, sizeof(*f.nodes));
-	int error = f.nodes ? sql_run(s, statement, &visitor) : -ENOMEM;
+	int error = !f.nodes ? -ENOMEM : view ? frames_read(&f, s, view) : functions_read(&f, s);
 	if (!error && f.count > 1) {
-		chain_end(&f);
 		fprintf(out, "%s{\"name\": \"%s\", ", *any ? ",\n" : "\n", name);
 		*any = true;
 		error = tree_print(out, &f, s);
@@ -236,18 +309,19 @@ static int graph_print(FILE *out, struct sql *s, const char *name, const char *f
 int page_flame(FILE *out, struct sql *s)
 {
 	static const struct {
-		const char *name, *from;
+		const char *name, *view;
 		bool needs_account;
 	} graphs[] = {{"wall", "PAGE_WALL_FRAMES", true},
 		{"offcpu", "PAGE_WALL_FRAMES WHERE NOT is_running", true},
-		{"cpu", "PAGE_SAMPLES_FRAMES", false}, {"calls", "PAGE_CALLS_FRAMES", false}};
+		{"cpu", "PAGE_SAMPLES_FRAMES", false}, {"functions", NULL, false},
+		{"calls", "PAGE_CALLS_FRAMES", false}};
 	bool any = false;
 	int error = sql_run(s, report_shared("flame"), NULL), has = error ? 0 : wall_prepare(s);
 	error = has < 0 ? has : error;
 	fputs(",\n\"flames\": [", out);
 	for (size_t i = 0; !error && i < sizeof(graphs) / sizeof(graphs[0]); i++)
 		if (has || !graphs[i].needs_account)
-			error = graph_print(out, s, graphs[i].name, graphs[i].from, &any);
+			error = graph_print(out, s, graphs[i].name, graphs[i].view, &any);
 	fputs("]", out);
 	return error;
 }

@@ -15,6 +15,7 @@ const GRAPHS = {
 	wall: { title: 'wall time of threads', noun: 'event' },
 	offcpu: { title: 'off-CPU time of threads', noun: 'wait' },
 	cpu: { title: 'on-CPU samples', noun: 'sample' },
+	functions: { title: 'functions of libraries', noun: 'call' },
 	calls: { title: 'recorded calls', noun: 'call' },
 };
 const KINDS = {
