@@ -43,7 +43,7 @@
 
 #define SPOOL_MAGIC 0x316c6f6f70536c54ull /* "TlSpool1" */
 #ifndef SPOOL_VERSION                     /* tests build a writer of another version */
-#define SPOOL_VERSION 18u
+#define SPOOL_VERSION 19u
 #endif
 #define RECORD_BYTES 32u
 #define CHUNK_BYTES 65536u /* 2048 records, which share the 40 ns or so of a chunk switch */
@@ -705,6 +705,8 @@ struct thread_time_counts {
 	uint64_t counters_refused; /* threads for which the kernel refused to count them */
 };
 
+#define FUNCTION_USER_PATTERNS_MAX 256u /* of --functions */
+
 /* Counts of the source of library functions; written by the process. */
 struct function_counts {
 	uint32_t is_on;
@@ -720,6 +722,8 @@ struct function_counts {
 	/* Commands of OpenCL: enqueued while they were recorded; with a record; without one, since
 	 * there was no room for them. The others had not ended when they were last looked at. */
 	uint64_t opencl_enqueued, opencl_recorded, opencl_no_room;
+	/* A bit for each pattern of the user, in their order, that some recorded function matches. */
+	uint64_t matched_patterns[FUNCTION_USER_PATTERNS_MAX / 64];
 };
 
 /* Counts of the source of standard output and error; written by the process. */

@@ -372,8 +372,39 @@ def no_such_function():
               str(receipt(report)))
     result = trace("info", report.path)
     tap.ok(b"0 matched" in result.out, "info says so, too", result.out.decode()[-600:])
+    path = os.path.join(folder(), "r.rep")
+    said = trace("run", "-o", path, "--functions", "libnone.so:*,lib*.so:f_ints,libfunctions.so:nothing(int a, _)", "--", "sh", "-c", f"{app('functions')}; :").err.decode()
+    notes = [line for line in said.splitlines() if "matches no function" in line]
+    tap.ok(len(notes) == 2 and "'libnone.so:*'" in notes[0] and "'libfunctions.so:nothing(int a, _)'" in notes[1], "trace run names the patterns that no function of any process matches", said)
+    tap.ok(b"matches no function" not in trace("run", "-f", "true", "-o", path, "--functions", "libfunctions.so:f_*", "--", app("functions")).err, "and none that one does")
     _, report = record([app("functions")])
     tap.ok(not calls(report) and not receipt(report), "nothing is recorded, or counted, unless it was asked for")
+
+
+STATIC = """
+__attribute__((noinline)) int f_linked(int i) { __asm__ volatile(""); return i; }
+__attribute__((noinline)) int f_other(int i) { __asm__ volatile(""); return i; }
+int main(void) { return f_linked(0) + f_other(0); }
+"""
+
+
+def linked_statically():
+    """Functions of the program's own file are not recorded: the receipt counts those that a pattern names, with one for an example."""
+    place = folder()
+    program, path = build(place, "static", STATIC), os.path.join(place, "r.rep")
+    trace("run", "-o", path, "--functions", "libfunctions.so:f_link*", "--", program)
+    process = Report(path).info()["processes"][0]
+    said = trace("info", path).out.decode()
+    tap.ok((process.get("static_functions"), process.get("static_example")) == (1, "f_linked") and "linked statically: 1 function of the names to record, such as f_linked," in said,
+           "functions that are linked statically are in the receipt", (process, said))
+    for pattern in ("libfunctions.so:f_nothing*", "static:f_link*", "libfunctions.so:*", "libfunctions.so:f_*"):
+        trace("run", "-f", "true", "-o", path, "--functions", pattern, "--", program)
+        tap.ok("static_functions" not in Report(path).info()["processes"][0] and Report(path).check().status == 0, f"{pattern} names no such function, or any function")
+    with open(program, "r+b") as file:
+        file.seek(0x28)  # e_shoff
+        file.write(b"\xf8\xff\xff\xff\xff\xff\xff\x7f")
+    trace("run", "-f", "true", "-o", path, "--functions", "libfunctions.so:f_link*", "--", program)
+    tap.ok("static_functions" not in Report(path).info()["processes"][0], "a file whose sections are nowhere has none")
 
 
 # Kills a program that waits in a call. The program has said that it is ready before it calls, so its sleep is looked for, too.
@@ -522,4 +553,4 @@ def every_function():
 if platform.machine() != "x86_64":
     print("1..0 # SKIP functions of libraries are tried on x86-64 only")
     sys.exit(0)
-main(lazy, bound_at_start, hard_cases, little_stack, addresses, looked_up, same_address, no_exports, lookup_interrupted, by_caller, no_such_function, ends, callchains, arguments, options, real_libraries, every_function)
+main(lazy, bound_at_start, hard_cases, little_stack, addresses, looked_up, same_address, no_exports, lookup_interrupted, by_caller, no_such_function, linked_statically, ends, callchains, arguments, options, real_libraries, every_function)

@@ -12,6 +12,7 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import _made_database as made  # noqa: E402
+from _documented_tables import filled, tables_of  # noqa: E402
 from lib import Report, clean_env, folder, main, run, tap, trace  # noqa: E402
 
 PLACE = folder()
@@ -307,6 +308,8 @@ def traced(command, source, table, name, statuses=(0,), steady=True):
     tap.ok(said.status == plain.status and (said.out == plain.out or not steady) and Report(path).check().status == 0, f"{name} runs as without the tracer", (said, plain))
     database = os.path.join(PLACE, name + ".sqlite")
     trace("export", "-t", "sqlite", "-o", database, path)
+    tables = filled(database) - {"OSRT_API"}  # waits for children are always recorded
+    tap.ok(table in tables and tables <= tables_of(source), f"{name}: the tables with rows are those that the list of documented tables has for {source}", tables)
     with sqlite3.connect(database) as d:
         return d.execute(f'SELECT s.value, t.eventClass, t."end" >= t.start, t.globalTid IS NOT NULL FROM {table} AS t JOIN StringIds AS s ON s.id = t.nameId '
                          "ORDER BY t.start").fetchall()

@@ -10,20 +10,11 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import _made_database as made  # noqa: E402
-from lib import SRC, folder, main, tap, trace  # noqa: E402
+import libdevice as device  # noqa: E402
+from _documented_tables import filled, rows, sources_of, tables_of, text_of  # noqa: E402
+from lib import app, clean_env, folder, main, tap, trace  # noqa: E402
 
 PLACE = folder()
-
-
-def text_of(path):
-    with open(os.path.join(SRC, path), encoding="utf-8") as file:
-        return file.read()
-
-
-def rows():
-    """Return the rows of the list: kind, name of the table, and the other texts."""
-    found = re.findall(r"^(WRITTEN|READ|ABSENT)\((\w+),((?:[^()\"]|\"[^\"]*\")*)\)", text_of("reader/export/sqlite/documented_tables.def"), re.M)
-    return [(kind, name, re.findall(r'"([^"]*)"', rest)) for kind, name, rest in found]
 
 
 def listed():
@@ -82,4 +73,48 @@ def names_of_numbers():
     tap.ok(found == [(0, "Unknown"), (1, "FramePointer"), (2, "UnwindTable")], "UnwindMethodType names the numbers of nsys", (found, ran, exported))
 
 
-main(listed, written, read, names_of_numbers)
+# What fills the tables of a source: options of `trace run`, and the command. A program of the simulated device is named by its file.
+ROUNDS = {"osrt": [(["-t", "osrt", "--osrt-backtrace-threshold", "0"], [app("callchain")])],
+          "nvtx": [(["-t", "nvtx"], [app("user_events")])],
+          "--log-events": [(["-t", "none", "--log-events", r"^loss (?<loss>\d+)$"], ["sh", "-c", "echo loss 7"])],
+          "streams": [(["-t", "none", "--streams", "process-tree"], ["sh", "-c", "echo out; echo error >&2"])],
+          "cpu": [(["-t", "none", "--sample", "process-tree"], [app("sampled"), "split", "200"])],
+          "sched": [(["-t", "none", "--cpuctxsw", "process-tree"], [app("accounted"), "alone", "200"])],
+          "openmp": [*((["-t", "openmp"], [app("openmp_regions"), what]) for what in ("constructs", "tasks")), (["-t", "openmp"], [app("openmp_gomp")])],
+          "cuda": [(["-t", "cuda", "--cuda-backtrace", "all:0"], name) for name in ("pipeline", "other_calls", "graph")],
+          "cublas": [(["-t", "cublas"], "call_libraries")], "cudnn": [(["-t", "cudnn"], "call_libraries")]}
+# Rows of the list whose text says that they need more than a program of the source.
+NEED_MORE = r"newer runtimes|where the driver|compat|as in nsys since"
+
+
+def recorded(options, command):
+    """Return the documented tables that have rows in the export of a report; None if the command does not run here."""
+    is_cuda = isinstance(command, str)
+    if is_cuda and device.missing(command) or not is_cuda and os.path.isabs(command[0]) and not os.path.exists(command[0]):
+        return None
+    path, database = (os.path.join(PLACE, "filled." + suffix) for suffix in ("rep", "sqlite"))
+    environment = device.env() if is_cuda else clean_env(OMP_CANCELLATION="true")
+    ran = trace("run", "-f", "true", "-o", path, *options, "--", *([device.app(command)] if is_cuda else command), env=environment)
+    made = trace("export", "-t", "sqlite", "-f", "true", "-o", database, path)
+    tap.ok(ran.status in (0, 7) and made.status == 0,  # 7: a program that found its own times unlikely
+            f"{' '.join(options)} {command}: recorded and exported", (ran, made))
+    return filled(database) if made.status == 0 else set()
+
+
+def by_source():
+    """A report of each source: the tables that have rows are those that the list names for it. Those of Vulkan and OpenGL are compared in graphics.py."""
+    needing_more = {name for kind, name, texts in rows() if kind == "WRITTEN" and re.search(NEED_MORE, texts[0])}
+    named = set().union(*(sources_of(texts) for kind, _, texts in rows() if kind == "WRITTEN"))
+    for source, rounds in ROUNDS.items():
+        found = [recorded(*each) for each in rounds]
+        ran = [each for each in found if each is not None]
+        extra = set().union(*ran) - tables_of(source)
+        tap.ok(source in named and not extra, f"{source}: no table is filled that the list has for other sources only", extra)
+        if None in found or (source == "sched" and not ran[0] & tables_of(source) - tables_of()):
+            tap.skip(f"{source}: each of its tables", "its programs are not built, or recording is not permitted")
+            continue
+        missing = tables_of(source) - tables_of() - needing_more - set().union(*ran)
+        tap.ok(not missing, f"{source}: each table that the list has for it is filled", missing)
+
+
+main(listed, written, read, names_of_numbers, by_source)

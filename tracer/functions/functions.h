@@ -32,7 +32,7 @@ struct link_map; /* declared in <link.h> */
 #define FUNCTION_STUB_BYTES 16u
 /* Patterns that are not the user's: of libraries.def, of hooks. */
 #define OWN_PATTERNS_MAX (4u * LIBRARY_ROWS + 2u * CALL_HOOK_SOURCES)
-#define FUNCTION_PATTERNS_MAX (256u + OWN_PATTERNS_MAX)
+#define FUNCTION_PATTERNS_MAX (FUNCTION_USER_PATTERNS_MAX + OWN_PATTERNS_MAX)
 #define FUNCTION_PATTERNS_BYTES 16384u
 #define FUNCTION_ARGUMENTS_BYTES_MAX 4096u /* of a call, on the stack */
 

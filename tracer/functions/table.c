@@ -400,6 +400,20 @@ static uint32_t hook_of(uint64_t real, const char *name, const char *library)
 	return function_is_recorded(name, library) ? hook : hook | FUNCTION_HOOK_ONLY;
 }
 
+/* Note which patterns of the user, the first ones, match a function. */
+static void matched_note(const char *name, const char *library)
+{
+	const char *base = text_base_name(library);
+	for (uint32_t i = 0; i < FUNCTION_USER_PATTERNS_MAX; i++) {
+		const struct function_pattern *p = &function_tables->patterns[i];
+		if (i == function_tables->pattern_count || p->row)
+			return;
+		if (text_matches(base, p->library, p->library_end) &&
+			text_matches(name, p->function, p->function_end))
+			function_counts.matched_patterns[i / 64] |= UINT64_C(1) << i % 64;
+	}
+}
+
 /* Modules are patched with the loader's lock held, functions are looked up without it. */
 static uint32_t stubs_lock;
 
@@ -421,6 +435,7 @@ static void *stub_make(uint64_t real, const char *name, const char *library, uin
 		.copied = copied_of(prototype),
 		.hook = hook};
 	function_counts.functions++;
+	matched_note(name, library);
 	__atomic_store_n(place, (uint16_t)(number + 1), __ATOMIC_RELEASE);
 	return stub_at(number);
 }

@@ -182,8 +182,9 @@ static void switches_fill(Libtrace__SwitchReceipt *r, const struct switch_counts
 	r->off = (char *)(uintptr_t)c->off;
 }
 
-/* Copy the source's counts. */
-static void functions_fill(Libtrace__FunctionReceipt *r, const struct function_counts *counts)
+/* Copy the source's counts. `matched` has room for all patterns, and must stay valid. */
+static void functions_fill(
+	Libtrace__FunctionReceipt *r, const struct function_counts *counts, uint32_t *matched)
 {
 	const struct function_counts c = *counts;
 	libtrace__function_receipt__init(r);
@@ -201,6 +202,10 @@ static void functions_fill(Libtrace__FunctionReceipt *r, const struct function_c
 	FILL(opencl_no_room);
 	FILL(looked_up);
 #undef FILL
+	r->matched_patterns = matched;
+	for (uint32_t i = 0; i < FUNCTION_USER_PATTERNS_MAX; i++)
+		if (c.matched_patterns[i / 64] >> i % 64 & 1)
+			matched[r->n_matched_patterns++] = i;
 }
 
 static void streams_fill(Libtrace__StreamReceipt *r, const struct stream_counts *counts)
@@ -217,6 +222,7 @@ static void streams_fill(Libtrace__StreamReceipt *r, const struct stream_counts 
 void receipt_put(struct writer *w, struct spool *spool, uint64_t unaccounted)
 {
 	Libtrace__FunctionReceipt functions;
+	uint32_t matched[FUNCTION_USER_PATTERNS_MAX];
 	Libtrace__StreamReceipt streams;
 	Libtrace__ThreadTimeReceipt thread_time;
 	Libtrace__SwitchReceipt switches;
@@ -265,7 +271,7 @@ void receipt_put(struct writer *w, struct spool *spool, uint64_t unaccounted)
 		receipt.switches = &switches;
 	}
 	if (h->function.is_on) {
-		functions_fill(&functions, &h->function);
+		functions_fill(&functions, &h->function, matched);
 		receipt.functions = &functions;
 	}
 	if (h->streams.is_on) {

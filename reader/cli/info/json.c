@@ -108,6 +108,7 @@ static void print_functions(FILE *out, const Libtrace__FunctionReceipt *f)
 	number_member(out, "opencl_enqueued", f->opencl_enqueued);
 	number_member(out, "opencl_recorded", f->opencl_recorded);
 	number_member(out, "opencl_no_room", f->opencl_no_room);
+	number_member(out, "matched_patterns", f->n_matched_patterns);
 	fputs("}", out);
 }
 
@@ -204,6 +205,10 @@ static void print_process(FILE *out, const struct process *p)
 		fprintf(out, ", \"exit_status\": %d", f->exit_status);
 	if (f->has_term_signal)
 		fprintf(out, ", \"term_signal\": %u", f->term_signal);
+	if (f->has_static_functions) {
+		number_member(out, "static_functions", f->static_functions);
+		text_member(out, "static_example", f->static_example);
+	}
 	text_member(out, "traced", (unsigned)f->traced < 3 ? traced[f->traced] : NULL);
 	text_member(out, "reason", f->reason);
 	if (f->has_imported_from) {

@@ -235,6 +235,18 @@ static void print_functions(FILE *out, const Libtrace__FunctionReceipt *f, unsig
 	fputs("\n", out);
 }
 
+/* Print which functions cannot be recorded because they are in the program itself. */
+static void print_static(FILE *out, const Libtrace__Process *f, unsigned indent)
+{
+	fprintf(out, "%*slinked statically: %" PRIu64 " function%s of the names to record",
+		(int)indent, "", f->static_functions, f->static_functions == 1 ? "" : "s");
+	if (f->static_example && *f->static_example) {
+		fputs(", such as ", out);
+		print_text(out, f->static_example, strlen(f->static_example));
+	}
+	fputs(", in the program's own file; their calls are not recorded\n", out);
+}
+
 static void print_streams(FILE *out, const Libtrace__StreamReceipt *s, unsigned indent)
 {
 	fprintf(out, "%*sstandard output: %" PRIu64 " bytes, standard error: %" PRIu64 " bytes",
@@ -327,6 +339,8 @@ static void print_process(FILE *out, const struct process *p, unsigned depth, bo
 			p->receipt->functions->opencl_recorded <
 				p->receipt->functions->opencl_enqueued))
 		print_functions(out, p->receipt->functions, indent + 4);
+	if (f->static_functions)
+		print_static(out, f, indent + 4);
 	if (p->receipt && p->receipt->streams && verbose)
 		print_streams(out, p->receipt->streams, indent + 4);
 }

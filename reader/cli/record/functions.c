@@ -12,10 +12,10 @@
 #include <string.h>
 
 #include "common/schema/prototype.h"
+#include "common/spool.h"
 #include "reader/cli/base/message.h"
 
-#define PATTERNS_MAX 256u
-#define LIST_BYTES_MAX 16384u /* both as in tracer/functions/functions.h */
+#define LIST_BYTES_MAX 16384u /* as in tracer/functions/functions.h */
 
 /* Return true if the pattern is LIBRARY:FUNCTION, and what follows, in parentheses, a prototype. */
 static bool pattern_is_right(const char *pattern)
@@ -38,17 +38,15 @@ static int pattern_add(FILE *to, const char *pattern, const char *where, unsigne
 			where, pattern);
 		return -EINVAL;
 	}
-	if (++*count > PATTERNS_MAX) {
-		cli_error("%s: more than %u patterns", where, PATTERNS_MAX);
+	if (++*count > FUNCTION_USER_PATTERNS_MAX) {
+		cli_error("%s: more than %u patterns", where, FUNCTION_USER_PATTERNS_MAX);
 		return -EINVAL;
 	}
 	fprintf(to, "%s%s", *count > 1 ? "," : "", pattern);
 	return 0;
 }
 
-/* Return the length of the pattern that `text` begins with: up to a comma or blank, except within
- * parentheses, before which there may be blanks. */
-static size_t pattern_length(const char *text)
+size_t function_pattern_length(const char *text)
 {
 	size_t length = strcspn(text, "(, \t\r\n"), blanks = strspn(text + length, " \t");
 	if (text[length + blanks] != '(')
@@ -72,7 +70,7 @@ static int patterns_add(FILE *to, char *text, const char *where, unsigned *count
 {
 	int error = 0;
 	for (char *s = text + strspn(text, ", \t\r\n"); !error && *s;) {
-		char *end = s + pattern_length(s), after = *end;
+		char *end = s + function_pattern_length(s), after = *end;
 		*end = 0;
 		pattern_join(s);
 		error = pattern_add(to, s, where, count);

@@ -26,6 +26,7 @@
 #include "common/tree.h"
 #include "reader/base/print.h"
 #include "reader/cli/commands.h"
+#include "reader/cli/record/functions_unseen.h"
 #include "reader/cli/record/gpu_facts.h"
 #include "reader/cli/info/info.h"
 #include "reader/cli/record/launch.h"
@@ -365,7 +366,9 @@ static void end_summary_print(const struct run *r)
 	if (info_gather(&i, l->output, true))
 		return;
 	verdict_message(&i, l->output);
+	functions_note_unmatched(l->functions, &i);
 	program_end_add(l->output, &i, r->program, r->status);
+	functions_add_static(l->output, l->functions, launch_value(l, OPT_run_trace), &i);
 	if (i.c.events[KIND_CUDA_SETUP] && !r->writer_status)
 		gpu_facts_add(l->output);
 	info_release(&i);
