@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 600
+# alone: it installs by files in the folder of the build
 """Check `make install`: the installed files work, have no file name of another package, and are gone after `make uninstall`."""
 
 import json

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 900
+# alone: it makes a release in the folder of the build
 """Run the files of a release (make release) on older and newer systems: Ubuntu 13.04 to 24.04, Debian 10 to 13, with their own C libraries; read
 reports on Alpine.
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 1800
+# alone: it makes a release in the folder of the build
 """Check the packages that `make dist` builds: the same bytes each time, and everything in them works.
 
 They are built from the objects of this build. With TORTURE=1 they are built once more from nothing, in another folder, which must give the same
