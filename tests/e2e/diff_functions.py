@@ -383,6 +383,40 @@ def sees_through_noise_of_the_machine():
     functions.statistics.PERMUTATIONS = usual
 
 
+def runs_in_turn_cancel_drift():
+    """Check runs on a machine whose speed wanders between the rounds: which of two functions changed shows in the differences of neighboring runs."""
+    chance = numpy.random.default_rng(13)
+
+    def sides(factor, are_in_turn, rounds=10):
+        speed, both = 0.0, ([], [])
+        for number in range(rounds):
+            speed += chance.normal(0, 0.25)
+            for place, side in enumerate(chance.permutation(2)):
+                wanders = speed + chance.normal(0, 0.03)
+                times = [int(1e9 * factors * numpy.exp(wanders) * chance.lognormal(0, 0.02)) for factors in (factor if side else 1, 1)]
+                items = {profile.Key("function", "app", "", f"f{i} (app)"): profile.Item(1000, cpu_ns=ns) for i, ns in enumerate(times)}
+                facts = {"began": str(1_000_000 * (2 * number + place + 1))} if are_in_turn else {}
+                both[side].append(profile.Profile("run", items, facts=facts, samples=2000))
+        return both
+
+    def named(factor, are_in_turn, alpha=0.005):
+        judged = functions.judge(*sides(factor, are_in_turn), (), {}, functions.Limits(alpha, 0.01, 1))
+        return {(j.key.name, j.result) for j in judged if j.result in ("worse", "better")}
+
+    usual, functions.statistics.PERMUTATIONS = functions.statistics.PERMUTATIONS, 2000
+    found = [sum(named(1.15, are_in_turn) == {("f0 (app)", "worse")} for _ in range(60)) for are_in_turn in (True, False)]
+    tap.ok(found[0] >= 54 and found[0] - found[1] >= 20, "15 % is named where the machine drifts by more, if the runs were recorded in turn, and less often otherwise", found)
+    alarms = sum(bool(named(1, True, 0.05)) for _ in range(150))
+    tap.ok(alarms <= 14, "false alarms of runs in turn: at most 5 % of families and what chance adds (99 %)", alarms)
+    functions.statistics.PERMUTATIONS = usual
+    base, other = sides(1, True, 4)
+    pairs = functions.in_turn(base, other)
+    tap.ok(pairs == [(n, n) for n in range(4)], "runs that were recorded one after the other are pairs", pairs)
+    for p in other:
+        p.facts["began"] = str(int(p.facts["began"]) + 10**9)
+    tap.ok(functions.in_turn(base, other) == [] and functions.in_turn(*sides(1, False)) == [], "runs of one side after those of the other are not, nor runs whose start is unknown")
+
+
 def plans_the_samples():
     """Check that the planned number of samples finds a change in about 90 of 100 comparisons, and a third of it does not."""
     chance = numpy.random.default_rng(7)
@@ -504,5 +538,5 @@ def ranges_have_their_processor_time():
 
 lib.main(names_the_slower_function, refuses_too_few_samples, compares_what_all_runs_have, compares_databases_of_nsys, aligns_functions, bounds_the_items,
          tells_threads_apart, prints_all_formats, compares_nights, shows_the_history_of_processor_time, holds_its_error_rate,
-         sees_through_noise_of_the_machine, plans_the_samples, tests_the_time_of_a_program_first, reads_hostile_samples, names_a_function_of_reports,
+         sees_through_noise_of_the_machine, runs_in_turn_cancel_drift, plans_the_samples, tests_the_time_of_a_program_first, reads_hostile_samples, names_a_function_of_reports,
          ranges_have_their_processor_time)

@@ -21,9 +21,10 @@ The programs are in tests/apps, and have no annotations. Cases, with 10 runs of 
 Without an argument: those before "15", whose runs take up to a second of processor time, at 250 samples per second.
 
 Recording 100 tries anew would take hours of processor time. So each case records a pool of runs once (in rounds of random order,
-beside --busy processes that never sleep), and each try draws its runs from the pool without replacement; a null comparison draws both sides from the
-runs of the unchanged program (RUNS of each, or half of the pool). Tries share runs, so the figures have more chance in them than 100 independent tries. --pool DIR keeps the reports and
-records only those that it lacks; --most N records and uses only the first N of each side.
+beside --busy processes that never sleep), and each try draws rounds from the pool without replacement. Both runs of a round are used, as if the sides had
+been recorded in turn (`trace diff --run`). A null comparison draws runs of the unchanged program only (RUNS of each side, or half of the pool); of two runs
+that are neighbors in time, chance decides which is on which side. Tries share runs, so the figures have more chance in them than 100 independent tries.
+--pool DIR keeps the reports and records only those that it lacks; --most N records and uses only the first N of each side.
 
 - A change is found if the verdict is "worse" and an item of its place (NAMED) is among what is worse. It is named first if the first item of the report is
   of its place, and named alone if no function of another place is worse. Items of the whole process may be worse, too: they contain the place.
@@ -48,7 +49,7 @@ TRACE = os.path.join(BUILD, "bin/trace")
 os.environ["LIBTRACE_COMMAND"] = TRACE
 sys.path.insert(0, os.path.join(SRC, "reader/python"))
 
-from trace_tools import compare, convert, functions, profile  # noqa: E402
+from trace_tools import compare, convert, fingerprint, functions, profile  # noqa: E402
 
 APPS = os.path.join(BUILD, "tests/apps")
 # base, slow: the words of each side's command. options: of `trace run`. named: {kind: pattern} of items that are the place of the change.
@@ -122,8 +123,9 @@ def read(folder, side, most):
 
 
 def fresh(profiles):
-    """Return copies of the profiles, since compare() changes them, without the arguments, in which the sides differ."""
-    return [profile.Profile(p.path, {k: profile.Item(**vars(i)) for k, i in p.items.items()}, set(p.summed), {}, list(p.problems), p.samples) for p in profiles]
+    """Return copies of the profiles, since compare() changes them, without their facts (the sides differ in their arguments) but the time of their start."""
+    return [profile.Profile(p.path, {k: profile.Item(**vars(i)) for k, i in p.items.items()}, set(p.summed), {fingerprint.BEGAN: p.facts[fingerprint.BEGAN]},
+                            list(p.problems), p.samples) for p in profiles]
 
 
 def compared(base, other):
@@ -143,7 +145,8 @@ def tries(case, base, slow, count, chance):
     found = first = alone = 0
     instead = collections.Counter()
     for _ in range(count):
-        verdict, worse = compared(chance.sample(base, case.runs), chance.sample(slow, case.runs))
+        rounds = chance.sample(range(min(len(base), len(slow))), case.runs)
+        verdict, worse = compared([base[r] for r in rounds], [slow[r] for r in rounds])
         is_found = verdict == compare.WORSE and any(is_place(case, item) for item in worse)
         is_first = is_found and is_place(case, worse[0])
         found += is_found
@@ -159,8 +162,9 @@ def nulls(case, base, count, chance):
     alarms, named = 0, collections.Counter()
     runs = min(case.runs, len(base) // 2)
     for _ in range(count):
-        drawn = chance.sample(base, 2 * runs)
-        verdict, worse = compared(drawn[:runs], drawn[runs:])
+        drawn = sorted(chance.sample(range(len(base)), 2 * runs))
+        pairs = [chance.sample(pair, 2) for pair in zip(drawn[::2], drawn[1::2])]
+        verdict, worse = compared(*([base[pair[side]] for pair in pairs] for side in (0, 1)))
         alarms += verdict != compare.OK
         named.update([" ".join(worse[0])] if worse else [])
     return alarms, named

@@ -57,8 +57,9 @@ REFUSING = {
 REFUSING_EACH = re.compile(
     r"(cpu_power_limit_(long|short)|nvidia_gpu)_\d+|gpu_\d+_(name|power_limit|max_clocks|application_clocks|ecc|mig)"
 )
-# Facts that always differ a little: kept in the store, not reported as differences.
-RESTLESS = {"load"}
+# Facts that always differ: kept in the store, not reported as differences.
+BEGAN = "began"  # ns since 1970: which runs were recorded in turn
+RESTLESS = {"load", BEGAN}
 # Options of nsys that are compared, and their facts.
 NSYS_OPTIONS = {
     "OS_RUNTIME_OPTIONS:DURATION_THRESHOLD_NS": "option osrt_threshold",
@@ -112,6 +113,11 @@ def read(db: Database, profile: Profile) -> None:
             facts[option] = text
         elif name in NSYS_OPTIONS and not ours:
             facts[NSYS_OPTIONS[name]] = value
+    for (utc_ns,) in db.rows(
+        "TARGET_INFO_SESSION_START_TIME", "SELECT max(utcEpochNs) FROM TARGET_INFO_SESSION_START_TIME"
+    ):
+        if utc_ns:
+            facts[BEGAN] = str(utc_ns)
     arguments = [value or "" for name, value in capture if name.startswith("PROCESS_0:ARGUMENT_")]
     if arguments:
         facts["arguments"] = " ".join(redact(arguments))

@@ -15,7 +15,9 @@ are named at NAMING_ALPHA, but not those that only the machine may have changed.
 Neighbours, clock rates and the memory's speed change all functions of a run by about the same factor, which hides a
 change of a few percent. So the ratio of each function to the other functions of its program is tested too, in the same
 family: that factor cancels in it. A ratio does not show which of its two parts changed. The function's own time does:
-it must have changed in the same direction, at OWN_ALPHA, and by at least half as much as the ratio did.
+it must have changed in the same direction, at OWN_ALPHA, and by at least half as much as the ratio did. If the runs
+of both sides were recorded in turn, the differences of neighboring runs are tested for that, in which what slows the
+machine for minutes cancels, too.
 """
 
 from __future__ import annotations
@@ -38,6 +40,7 @@ CPU, SAMPLES = "processor time (ns)", "samples"
 TOO_FEW = "too few samples"  # begins `why`
 NAMING_ALPHA = 0.05
 OWN_ALPHA = 0.1  # of the function's own time, one-sided, if its ratio to the other functions changed
+LEAST_PAIRS = 5  # of runs that were recorded in turn, of which the differences are tested
 FEW = 3  # functions of a program; for more, the test of all of them together is better than Shaffer's correction
 PARTS = 1e9  # ratios are tested in parts of this, since the test adds 1 to them
 LEAST_SAMPLES = 50  # of a function, in all runs; a function with fewer is not compared
@@ -296,11 +299,23 @@ def shifts(sides: tuple[Reals, Reals]) -> Reals:
     return numpy.where(known, numpy.log(numpy.where(known, after, 1) / numpy.where(known, before, 1)), numpy.nan)
 
 
+def in_turn(base: list[Profile], other: list[Profile]) -> list[tuple[int, int]]:
+    """Return the pairs of runs (indices of a base run and of another) that were recorded one after the other, if the
+    runs of both sides were recorded in turn; else nothing.
+    """
+    began = [[int(p.facts.get(fingerprint.BEGAN, 0)) for p in side] for side in (base, other)]
+    order = sorted((ns, side, run) for side in (0, 1) for run, ns in enumerate(began[side]))
+    pairs = [(first[1:], second[1:]) for first, second in zip(order[::2], order[1::2])]
+    if len({ns for ns, *_ in order}) < len(order) or any(first[0] == second[0] for first, second in pairs):
+        return []
+    return [(first[1], second[1]) if first[0] == 0 else (second[1], first[1]) for first, second in pairs]
+
+
 def changed_beside_others(
-    values: tuple[Reals, Reals], beside: tuple[Reals, Reals], p: Reals, limits: Limits
+    values: tuple[Reals, Reals], beside: tuple[Reals, Reals], p: Reals, limits: Limits, pairs: list[tuple[int, int]]
 ) -> set[int]:
     """Return the functions that changed more than the others of their program, and changed themselves. beside: what
-    beside_others() returned; p: the p-values of these ratios.
+    beside_others() returned; p: the p-values of these ratios; pairs: what in_turn() returned.
     """
     own, apart = shifts(values), shifts(beside)
     is_candidate = (p <= limits.alpha) & (own * apart > 0) & (abs(own) >= 0.5 * abs(apart))
@@ -308,7 +323,11 @@ def changed_beside_others(
     for is_direction in (apart > 0, apart < 0):
         columns = [int(i) for i in numpy.flatnonzero(is_candidate & is_direction)]
         if columns:
-            own_p = corrected(values, columns, 2 * OWN_ALPHA, limits.seed)
+            if len(pairs) >= LEAST_PAIRS:
+                before, after = (values[side][[pair[side] for pair in pairs]][:, columns] for side in (0, 1))
+                own_p = statistics.test_pairs(before, after, numpy.random.default_rng(limits.seed))
+            else:
+                own_p = corrected(values, columns, 2 * OWN_ALPHA, limits.seed)
             found |= {i for i, q in zip(columns, own_p) if q <= 2 * OWN_ALPHA}  # q is two-sided
     return found
 
@@ -383,7 +402,7 @@ def judge(
     own_p, beside_p = numpy.split(corrected(tested, list(range(2 * len(judged))), limits.alpha, limits.seed), 2)
     between = statistics.noise_between(values[0], nights, numpy.mean) if len(nights) > 1 else numpy.zeros(len(judged))
     named = naming(judged, values, moved, limits.seed) - carried_along(values, beside, beside_p)
-    apart = changed_beside_others(values, beside, beside_p, limits)
+    apart = changed_beside_others(values, beside, beside_p, limits, in_turn(base, other))
     for i, j in enumerate(judged):
         j.p = float(min(own_p[i], beside_p[i]) if i in apart else own_p[i])
         decide(j, own_p[i] <= limits.alpha or i in named, i in apart, limits.min_effect, float(between[i]))

@@ -84,6 +84,25 @@ def test_family(base: Reals, other: Reals, alpha: float, rng: numpy.random.Gener
     return Family(p, bool(best_p <= alpha))
 
 
+def test_pairs(base: Reals, other: Reals, rng: numpy.random.Generator) -> Reals:
+    """Return the corrected p-values of the metrics of runs that were recorded in turn, two-sided. base, other: arrays
+    of runs x metrics; a row of each is a pair, whose sides are exchanged. What is slower for some minutes cancels.
+    """
+    apart = numpy.log1p(other) - numpy.log1p(base)
+    spread = numpy.maximum(1.4826 * numpy.median(numpy.abs(apart), axis=0), 1e-12)
+    cut = numpy.clip(apart / spread, -CUT, CUT)
+    cut /= numpy.maximum(numpy.sqrt((cut**2).sum(axis=0)), 1e-12)
+    pairs = len(cut)
+    complete = 2**pairs <= PERMUTATIONS
+    if complete:
+        rows = numpy.array(list(itertools.product((-1.0, 1.0), repeat=pairs)))
+    else:
+        rows = rng.choice((-1.0, 1.0), (PERMUTATIONS, pairs))
+    largest = numpy.sort(numpy.abs(rows @ cut).max(axis=1))
+    counts: Reals = len(rows) - numpy.searchsorted(largest, numpy.abs(cut.sum(axis=0)) - 1e-9).astype(float)
+    return counts / len(rows) if complete else (counts + 1) / (len(rows) + 1)
+
+
 def least_runs(alpha: float) -> int | None:
     """Return the least number of runs a side with which a metric whose sides do not overlap can be found; None if no
     number is enough.
@@ -148,6 +167,13 @@ def noise_between(base: Reals, groups: Sequence[int], middle: Callable[..., Real
     low, high = medians.min(axis=0), medians.max(axis=0)
     with numpy.errstate(divide="ignore", invalid="ignore"):
         return numpy.where(high > 0, numpy.where(low > 0, high / low - 1, numpy.inf), 0)
+
+
+def stands_out(base: Reals, other: Reals) -> bool:
+    """Return whether the closest runs of the two sides are farther apart than any two runs of one side."""
+    low, high = (base, other) if base.max() < other.min() else (other, base)
+    gap = high.min() - low.max()
+    return bool(gap > 0 and gap >= numpy.ptp(low) and gap >= numpy.ptp(high))
 
 
 def is_exact(base: Reals, other: Reals) -> bool:
