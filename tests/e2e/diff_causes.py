@@ -109,6 +109,8 @@ def runs_of(**more):
         items[profile.Key("process", "app", "", "app")] = profile.Item(1, spent, float(spent), cpu_ns=spent)
         for name, part in (("solve (app)", spent - 500_000_000), ("load (app)", 500_000_000)):
             items[profile.Key("function", "app", "", name)] = profile.Item(200, cpu_ns=part, code=dict(code_of) if name.startswith("solve") else {"hash": "x"})
+        for path, count in zip((":a", ":b"), more.get("recorded", ())):
+            items[profile.Key("library", "app", path, "solve (app)")] = profile.Item(count, count * 1_000_000, 1e6)
         items[profile.Key("kernel", "app", "", "gemm")] = profile.Item(calls, calls * 1_000_000, more.get("kernel_ns", 1e6) * chance.lognormvariate(0, 0.001), code=more.get("kernel", {}))
         items[profile.Key("thread", "app", "", "a")] = profile.Item(1, spent, cpu_ns=spent)
         items[profile.Key("thread", "app", "", "b")] = profile.Item(1, 1000, cpu_ns=1000)
@@ -138,6 +140,10 @@ def causes_are_named():
     tap.ok("calls +20 %" in found.get("gemm", ""), "more launches", found)
     found, _ = causes_of({"kernel": {"hash": "a"}}, {"kernel": {"hash": "a"}, "calls": 60, "kernel_ns": 1.3e6})
     tap.ok(found.get("gemm") == "same code, more work; calls +20 %", "more launches of the same code", found)
+    for recorded, wanted in (((50, 65), "same code, more work; calls +15 %"), ((50, 50), "same code: more work, or slower")):
+        _, c = causes_of({"code": {"hash": "a"}, "recorded": (50, 50)}, {"code": {"hash": "a"}, "ns": 1.2e9, "recorded": recorded})
+        found = [f.cause for f in c.of("worse") if f.key.kind == "function"]
+        tap.ok(found == [wanted], f"a sampled function whose calls were recorded, too, in two ranges: 100 and {sum(recorded)}", found)
 
 
 def clocks_are_named():

@@ -3,6 +3,7 @@
 """Check the metrics of a comparison that tell the machine's part from the program's: waits for a CPU and for events, page faults, bytes of calls. The runs
 are generated with fixed seeds; one is recorded.
 """
+import math
 import os
 import sqlite3
 
@@ -108,6 +109,22 @@ def page_faults_and_bytes_are_compared():
     tap.ok(c.verdict == compare.OK, "nights of older versions, which have no bytes of calls, are no reason for a verdict", c.reason)
 
 
+def causes_do_not_make_the_test_stricter():
+    """Check that metrics which decide nothing leave the corrected p-values of the others as they are."""
+    def without_causes(sides):
+        for item in (i for side in sides for p in side for i in p.items.values()):
+            for metric in (samples.DELAY, samples.BLOCKED, samples.LOADS, samples.STEAL):
+                item.more.pop(metric, None)
+        return sides
+
+    with_all = compare.compare(profiles(1), profiles(2), compare.Options())
+    fewer = compare.compare(*without_causes((profiles(1), profiles(2))), compare.Options())
+    causes = [f for f in with_all.findings if f.metric in (samples.DELAY, samples.BLOCKED) and not math.isnan(f.p)]
+    p = [{(f.key, f.metric): f.p for f in c.findings if compare.direction(f) != compare.NO_DIRECTION and not math.isnan(f.p)} for c in (with_all, fewer)]
+    tap.ok(len(causes) == 2 and p[0] and p[0] == p[1] and with_all.tested == fewer.tested, "what only names causes is tested apart, and does not make the test of the rest stricter",
+           (len(causes), p, with_all.tested, fewer.tested))
+
+
 def user_and_system_time_are_apart():
     c, changed = compared({}, {"system": 0.5})
     tap.ok(c.verdict == compare.WORSE and changed == {samples.SYSTEM: "worse", samples.USER: "better"}, "time in the kernel instead of the program", f"{c.reason} {changed}")
@@ -202,4 +219,4 @@ def a_recorded_run_has_them():
     tap.ok(sum(i.bytes for k, i in found.items.items() if k.name == "write") == 2, "and the bytes that it wrote", [(k, i) for k, i in found.items.items() if k.kind == "call"])
 
 
-lib.main(the_machines_share_is_told_apart, time_that_a_hypervisor_takes_is_told_apart, page_faults_and_bytes_are_compared, user_and_system_time_are_apart, instructions_are_compared_where_they_are_counted, a_store_keeps_the_metrics, older_stores_are_extended_and_newer_ones_refused, a_recorded_run_has_them)
+lib.main(the_machines_share_is_told_apart, time_that_a_hypervisor_takes_is_told_apart, page_faults_and_bytes_are_compared, causes_do_not_make_the_test_stricter, user_and_system_time_are_apart, instructions_are_compared_where_they_are_counted, a_store_keeps_the_metrics, older_stores_are_extended_and_newer_ones_refused, a_recorded_run_has_them)

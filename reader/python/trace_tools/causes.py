@@ -151,11 +151,23 @@ def clock_text(comparison: Comparison, finding: Finding) -> list[str]:
 
 
 def calls_text(comparison: Comparison, finding: Finding) -> list[str]:
-    """Return how the number of calls of an item changed, if that is known exactly."""
-    for f in comparison.findings:
-        if f.key == finding.key and f.metric == "count" and f is not finding and f.exact and f.base not in (0, f.other):
-            return [f"calls {100 * (f.other / f.base - 1):+.3g} %"]
+    """Return how the number of calls of an item changed, if that is known exactly. That of a function with CPU samples
+    is known if its calls were recorded, too (--functions).
+    """
+    found = [f for f in comparison.findings if f.metric == "count" and f is not finding and is_called(f, finding)]
+    before, after = (sum(getattr(f, side) for f in found) for side in ("base", "other"))
+    if all(f.exact or f.base == f.other for f in found) and before not in (0, after):
+        return [f"calls {100 * (after / before - 1):+.3g} %"]
     return []
+
+
+def is_called(calls: Finding, finding: Finding) -> bool:
+    """Return whether a count is that of the calls of an item."""
+    key = calls.key
+    if finding.key.kind != "function":
+        return key == finding.key
+    is_same = key.kind == "library" and key.program == finding.key.program
+    return is_same and functions.lasting_name(key.name) == finding.key.name
 
 
 def instructions_text(comparison: Comparison, finding: Finding) -> list[str]:

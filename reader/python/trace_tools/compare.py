@@ -72,6 +72,7 @@ class Finding:
     floor: float = math.nan
     exact: bool = False
     impact_ns: float = 0.0
+    stands_out: bool = True  # whether it may be shown where there are too few runs for a test
     samples: tuple[int, int] | None = None  # of a function, in all runs of each side
     cause: str = ""  # in words, of what got worse or better
 
@@ -225,12 +226,15 @@ class Table:
         return [i for i, f in enumerate(self.findings) if not f.why]
 
 
+NO_DIRECTION = ("changed", "changed")
+
+
 def direction(finding: Finding) -> tuple[str, str]:
     """Return the result of an increase, and that of a decrease, of the metric."""
     if finding.metric == COUNT and finding.key.kind == "range":
-        return "changed", "changed"  # an additional range is only an additional annotation
+        return NO_DIRECTION  # an additional range is only an additional annotation
     if finding.metric in (DELAY, BLOCKED, STEAL, LOADS):
-        return "changed", "changed"  # causes of other changes; the machine's part in them is unknown
+        return NO_DIRECTION  # causes of other changes; the machine's part in them is unknown
     return "worse", "better"
 
 
@@ -322,6 +326,7 @@ def compare_functions(comparison: Comparison, nights: Sequence[int]) -> None:
     for j in functions.judge(c.base, c.other, nights, moved, limits):
         f = Finding(j.key, j.metric, j.base, j.other, j.result, j.why, j.presence(), j.formerly, j.lines)
         f.p, f.ratio, f.interval, f.floor, f.samples = j.p, j.ratio, j.interval, j.floor, j.samples
+        f.stands_out = min(len(c.base), len(c.other)) < 2 or max(f.ratio, 1 / f.ratio if f.ratio else 0) - 1 > f.floor
         f.impact_ns = abs(j.other - j.base) if j.metric == functions.CPU else 0.0
         c.findings.append(f)
         c.functions += not math.isnan(j.ratio)
@@ -340,35 +345,45 @@ def rank(f: Finding, largest_ns: float) -> tuple[int, float, float]:
 
 
 def test(comparison: Comparison, table: Table, nights: Sequence[int]) -> bool:
-    """Test all metrics that vary over the runs; the others are equal, if there are enough runs. nights: the number of
-    base runs of each group that was recorded together, or empty.
+    """Test all metrics that vary over the runs; the others are equal, if there are enough runs. What only names causes
+    is a family of its own, so that it does not make the test of what decides stricter. nights: the number of base runs
+    of each group that was recorded together, or empty.
     """
+    causal = [i for i in table.testable() if direction(table.findings[i]) == NO_DIRECTION]
+    decisive = [i for i in table.testable() if direction(table.findings[i]) != NO_DIRECTION]
+    comparison.tested = len(decisive)
+    constant = [f for f, varies in zip(table.findings, table.varies) if not f.why and not varies]
+    for f in constant:
+        f.result, f.ratio = "equal", 1.0
+    reachable = [test_metrics(comparison, table, family, nights) for family in (decisive, causal)]
+    decidable = reachable[0] if any(table.varies[i] for i in decisive) else reachable[1]
+    if not decidable and min(len(comparison.base), len(comparison.other)) < statistics.EXACT_RUNS:
+        for f in constant:
+            f.result, f.why = "untested", "too few runs"
+    if not decidable:
+        for f, sides in zip(table.findings, table.columns):
+            f.stands_out = statistics.stands_out(*sides)
+    return decidable
+
+
+def test_metrics(comparison: Comparison, table: Table, family: list[int], nights: Sequence[int]) -> bool:
+    """Test metrics as one family. Return whether one whose sides do not overlap would have been found."""
     options, rng = comparison.options, numpy.random.default_rng(comparison.options.seed)
-    columns = []
-    for i in table.testable():
-        if table.varies[i]:
-            columns.append(i)
-        else:
-            table.findings[i].result, table.findings[i].ratio = "equal", 1.0
-    comparison.tested = len(table.testable())
+    columns = [i for i in family if table.varies[i]]
     if not columns:
         return True
-    constant = [table.findings[i] for i in table.testable() if not table.varies[i]]
     base, other = (numpy.column_stack([table.columns[i][side] for i in columns]) for side in (0, 1))
-    family = statistics.test_family(base, other, options.alpha, rng)
+    tested = statistics.test_family(base, other, options.alpha, rng)
     floors = statistics.noise_floors(base, rng)
     if len(nights) > 1:
         floors = numpy.fmax(floors, statistics.noise_between(base, nights))
     for n, i in enumerate(columns):
         f = table.findings[i]
-        judge(f, *table.columns[i], family.p[n], floors[n], options, rng)
-        if f.result in ("equal", "untested") and not family.reachable:
+        judge(f, *table.columns[i], tested.p[n], floors[n], options, rng)
+        if f.result in ("equal", "untested") and not tested.reachable:
             f.result, f.why = "untested", "too few runs"
         f.impact_ns = impact(f, comparison.other if f.other >= f.base else comparison.base)
-    if not family.reachable and min(len(base), len(other)) < statistics.EXACT_RUNS:
-        for f in constant:
-            f.result, f.why = "untested", "too few runs"
-    return family.reachable
+    return tested.reachable
 
 
 def runs_advice(alpha: float) -> str:

@@ -76,15 +76,39 @@ def row(f: Finding) -> tuple[str, ...]:
     )
 
 
+ORDER = {"worse": 0, "better": 1, "changed": 2}
+
+
+def unseen(comparison: Comparison) -> list[Finding]:
+    """Return the differences that are too small, compared with the spread of the runs, to be shown where there are too
+    few runs for a test.
+    """
+    if comparison.decidable:
+        return []
+    return [
+        f
+        for f in comparison.findings
+        if f.result not in ORDER and not f.presence and not f.stands_out and f.base != f.other
+    ]
+
+
+def unseen_lines(comparison: Comparison) -> list[str]:
+    """Return the line about the differences that are not shown."""
+    found = unseen(comparison)
+    runs = min(len(comparison.base), len(comparison.other))
+    what = "1 metric differs" if len(found) == 1 else f"{len(found):,} metrics differ"
+    return [f"{what} by less than could be seen with {runs} runs a side; --all lists all"] if found else []
+
+
 def chosen(comparison: Comparison, everything: bool) -> tuple[list[Finding], int]:
     """Return the findings to print: changed items, then new, vanished and renamed ones; with too few runs to decide,
-    all differences.
+    all differences that stand out from the spread of the runs.
     """
-    order = {"worse": 0, "better": 1, "changed": 2}
-    changed = sorted(comparison.of("worse", "better", "changed"), key=lambda f: order[f.result])
-    rest = [f for f in comparison.findings if f.result not in order]
+    changed = sorted(comparison.of("worse", "better", "changed"), key=lambda f: ORDER[f.result])
+    rest = [f for f in comparison.findings if f.result not in ORDER]
     if not comparison.decidable:
-        rest = [f for f in rest if everything or f.base != f.other]
+        hidden = set() if everything else set(map(id, unseen(comparison)))
+        rest = [f for f in rest if everything or (f.base != f.other and id(f) not in hidden)]
     elif not everything:
         rest = [f for f in rest if f.presence]
     found = changed + rest
@@ -145,6 +169,7 @@ def head(comparison: Comparison) -> list[str]:
         lines.append(
             "smaller changes than these cannot be detected: " + "; ".join(floor_text(f, least) for f in floors)
         )
+    lines += unseen_lines(comparison)
     planned = sequential.plan_text(comparison, sequential.SEE)
     if planned and comparison.verdict != WORSE:
         lines.append(planned)
