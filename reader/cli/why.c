@@ -21,10 +21,11 @@
 #include "reader/cli/database/rows.h"
 #include "reader/cli/database/stats.h"
 
+#define ROWS_USUAL 30u /* of a table */
+
 struct why {
 	struct stats_form form;
 	const char *range; /* pattern of NVTX ranges; NULL = the whole run */
-	const char *rows;  /* the most rows to print; NULL = all */
 	char *arguments;   /* of the reports: range, rows and memory */
 	bool path;         /* print the segments instead of the sums */
 	bool json;         /* print an object for each file */
@@ -272,17 +273,21 @@ static int compare(const struct options *o)
 	return python_become("why", &a);
 }
 
-/* Write the arguments of the reports, NAME=VALUE with colons between them. */
-static bool arguments_make(const struct options *o, char **ret_text)
+/* Write the arguments of the reports, NAME=VALUE with colons between them. The rows of a table are
+ * counted, so all of them are computed. */
+static bool arguments_make(const struct options *o, bool is_table, char **ret_text)
 {
 	static const struct {
 		const char *name;
 		int option;
 	} arguments[] = {
-		{"range", OPT_why_range}, {"rows", OPT_why_rows}, {"memory", OPT_why_memory}};
+		{"range", OPT_why_range}, {"memory", OPT_why_memory}, {"rows", OPT_why_rows}};
+	const char *rows = o->value[OPT_why_rows];
+	const size_t count = sizeof(arguments) / sizeof(arguments[0]) -
+		(is_table || !rows || !strcmp(rows, "all"));
 	size_t bytes = 0;
 	FILE *out = open_memstream(ret_text, &bytes);
-	for (size_t i = 0; out && i < sizeof(arguments) / sizeof(arguments[0]); i++)
+	for (size_t i = 0; out && i < count; i++)
 		if (o->value[arguments[i].option])
 			fprintf(out, "%s%s=%s", ftell(out) ? ":" : "", arguments[i].name,
 				o->value[arguments[i].option]);
@@ -301,7 +306,7 @@ static int page_write(const struct options *o)
 		return STATUS_FAILED;
 	}
 	r.value[OPT_report_html] = "";
-	if (!arguments_make(o, &arguments)) {
+	if (!arguments_make(o, false, &arguments)) {
 		cli_error("out of memory");
 		return STATUS_FAILED;
 	}
@@ -326,7 +331,6 @@ int command_why(const struct options *o)
 				.no_wait = o->value[OPT_why_no_wait],
 				.window = {.all = true}},
 		.range = o->value[OPT_why_range],
-		.rows = o->value[OPT_why_rows],
 		.path = o->value[OPT_why_path],
 		.json = o->value[OPT_why_json],
 		.no_symbols = o->value[OPT_why_no_symbols]};
@@ -346,7 +350,11 @@ int command_why(const struct options *o)
 	}
 	if (!stats_window_options(NULL, unit, &w.form.window, &w.form.time))
 		return STATUS_FAILED;
-	if (!arguments_make(o, &w.arguments)) {
+	const bool is_table = !w.form.format || !strcmp(w.form.format, "table");
+	const char *rows = o->value[OPT_why_rows];
+	if (is_table) /* not a number: all */
+		w.form.rows_most = rows ? strtoull(rows, NULL, 10) : ROWS_USUAL;
+	if (!arguments_make(o, is_table, &w.arguments)) {
 		cli_error("out of memory");
 		return STATUS_FAILED;
 	}

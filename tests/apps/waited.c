@@ -3,8 +3,8 @@
  * waited.c - programs whose critical path is known: each stage is a function that sleeps, so that
  * the names of the stages on the path can be compared.
  *
- * Usage: waited join|lock|rwlock|condition|barrier|child|pipe|relay|reused|full|stdio|silent|
- *        timeout|semaphore
+ * Usage: waited join|lock|rwlock|condition|held|taken|barrier|child|pipe|relay|pair|poll|select|
+ *        epoll|reused|full|stdio|silent|timeout|semaphore
  */
 #include "app.h"
 
@@ -13,7 +13,9 @@
 #include <pthread.h>
 #include <semaphore.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/select.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -140,6 +142,59 @@ static void condition_wait(void)
 	pthread_join(thread, NULL);
 }
 
+static void *signals_and_holds(void *unused)
+{
+	second();
+	pthread_mutex_lock(&mutex);
+	ready = 1;
+	pthread_cond_signal(&condition);
+	third();
+	pthread_mutex_unlock(&mutex);
+	return unused;
+}
+
+/* Who waits for a condition also waits for the mutex, which is held for a stage after the signal.
+ */
+static void held_mutex(void)
+{
+	pthread_t thread = thread_of(signals_and_holds, NULL);
+	pthread_mutex_lock(&mutex);
+	while (!ready)
+		pthread_cond_wait(&condition, &mutex);
+	first();
+	pthread_mutex_unlock(&mutex);
+	pthread_join(thread, NULL);
+}
+
+static void *waits_and_holds(void *unused)
+{
+	pthread_mutex_lock(&mutex);
+	pthread_barrier_wait(&barrier);
+	while (!ready)
+		pthread_cond_wait(&condition, &mutex);
+	third();
+	pthread_mutex_unlock(&mutex);
+	return unused;
+}
+
+/* A thread holds a mutex that it got by a wait for a condition; the main thread waits for it. */
+static void taken_mutex(void)
+{
+	pthread_barrier_init(&barrier, NULL, 2);
+	pthread_t thread = thread_of(waits_and_holds, NULL);
+	pthread_barrier_wait(&barrier);
+	pthread_mutex_lock(&mutex);
+	second();
+	ready = 1;
+	pthread_cond_signal(&condition);
+	pthread_mutex_unlock(&mutex);
+	aside();
+	pthread_mutex_lock(&mutex);
+	first();
+	pthread_mutex_unlock(&mutex);
+	pthread_join(thread, NULL);
+}
+
 static void *meets(void *stage)
 {
 	runs(stage);
@@ -206,6 +261,47 @@ static void pipes(int count)
 	first();
 	for (int i = 0; i < count; i++)
 		waitpid(pids[i], NULL, 0);
+}
+
+/* A pair of sockets in place of a pipe: the parent sends a byte, and gets it back. */
+static void socket_pair(void)
+{
+	int ends[2];
+	char byte = 'x';
+	check(!socketpair(AF_UNIX, SOCK_STREAM, 0, ends), "a pair of sockets");
+	pid_t pid = passes_on(ends[1], ends[1], third);
+	second();
+	check(send(ends[0], &byte, 1, 0) == 1, "the byte is sent");
+	check(recv(ends[0], &byte, 1, 0) == 1, "the byte comes back");
+	first();
+	waitpid(pid, NULL, 0);
+}
+
+/* The parent waits until it can read what a child writes. */
+static void ready_pipe(const char *how)
+{
+	int ends[2];
+	char byte;
+	check(!pipe(ends), "a pipe");
+	struct pollfd polled = {.fd = ends[0], .events = POLLIN};
+	struct epoll_event event = {.events = EPOLLIN};
+	fd_set set;
+	pid_t pid = passes_on(-1, ends[1], third);
+	FD_ZERO(&set);
+	FD_SET(ends[0], &set);
+	if (!strcmp(how, "poll")) {
+		check(poll(&polled, 1, -1) == 1, "the pipe can be read");
+	} else if (!strcmp(how, "select")) {
+		check(select(ends[0] + 1, &set, NULL, NULL, NULL) == 1, "the pipe can be read");
+	} else {
+		int all = epoll_create1(0);
+		check(!epoll_ctl(all, EPOLL_CTL_ADD, ends[0], &event), "epoll has the pipe");
+		check(epoll_wait(all, &event, 1, -1) == 1, "the pipe can be read");
+		close(all);
+	}
+	check(read(ends[0], &byte, 1) == 1, "the byte comes");
+	first();
+	waitpid(pid, NULL, 0);
 }
 
 /* A pipe that has the number of a file which was open before. */
@@ -298,12 +394,20 @@ int main(int argc, char **argv)
 		reader_and_writer();
 	else if (!strcmp(mode, "condition"))
 		condition_wait();
+	else if (!strcmp(mode, "held"))
+		held_mutex();
+	else if (!strcmp(mode, "taken"))
+		taken_mutex();
 	else if (!strcmp(mode, "barrier"))
 		barrier_wait();
 	else if (!strcmp(mode, "child"))
 		child();
 	else if (!strcmp(mode, "pipe") || !strcmp(mode, "relay"))
 		pipes(!strcmp(mode, "relay") ? 2 : 1);
+	else if (!strcmp(mode, "pair"))
+		socket_pair();
+	else if (!strcmp(mode, "poll") || !strcmp(mode, "select") || !strcmp(mode, "epoll"))
+		ready_pipe(mode);
 	else if (!strcmp(mode, "reused"))
 		reused_number();
 	else if (!strcmp(mode, "full"))

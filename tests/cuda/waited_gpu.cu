@@ -3,7 +3,7 @@
  * waited_gpu.cu - kernels whose critical path is known. On the simulated device a kernel takes a
  * time that depends on its threads, and does nothing.
  *
- * Usage: waited_gpu event|devices|graph|copy
+ * Usage: waited_gpu event|ordered|devices|graph|copy
  */
 #include "tests/cuda/did.h"
 
@@ -59,6 +59,18 @@ static void event(void)
 	wait_for(other, one);
 	launch(aside, 2, one);
 	launch(second, 10, other);
+	sync(other);
+}
+
+/* The default stream waits for a stream that blocks it, and that for the default stream. */
+static void ordered(void)
+{
+	cudaStream_t other;
+
+	CHECK(cudaStreamCreate(&other));
+	launch(third, 20, other);
+	launch(second, 10, NULL);
+	launch(first, 5, other);
 	sync(other);
 }
 
@@ -123,6 +135,8 @@ int main(int argc, char **argv)
 
 	if (!strcmp(mode, "event"))
 		event();
+	else if (!strcmp(mode, "ordered"))
+		ordered();
 	else if (!strcmp(mode, "devices"))
 		devices();
 	else if (!strcmp(mode, "graph"))

@@ -64,6 +64,15 @@ def locks():
 
 def conditions():
     known_path("condition", ["second", "third"], {"pthread_cond_wait": "exact"})
+    for mode, wait in (("held", "pthread_cond_wait"), ("taken", "pthread_mutex_lock")):
+        known_path(mode, ["second", "third", "first"], {wait: "exact"}, LIBTRACE_OSRT_LOCKS="all", threshold="0")
+
+
+def held_changed():
+    """A stage that a thread does under a mutex after it has signaled holds up who waits for the condition: what-if knows that."""
+    report = recorded([app("waited"), "held"], LIBTRACE_OSRT_LOCKS="all", threshold="0")
+    found = json.loads(trace("what-if", "--json", report.path, "at third x0.5").out or b"{}") if report else {}
+    tap.ok(found and abs(found["wall_ns"] - found["predicted_ns"] - found["changes"][0]["applies_to_ns"] / 2) < 1e6, "held: half of the stage under the mutex is saved", found)
 
 
 def barriers():
@@ -77,6 +86,10 @@ def children():
 def pipes():
     known_path("pipe", ["third", "first"], {"read": "exact"})
     known_path("relay", ["third", "second", "first"], {"read": "exact"})
+    known_path("pair", ["second", "third", "first"], {"recv": "exact"})
+    known_path("poll", ["third", "first"], {"poll": "likely"})
+    known_path("select", ["third", "first"], {"select": "likely"})
+    known_path("epoll", ["third", "first"], {"epoll_wait": "likely"})
     known_path("reused", ["third", "first"], {"read": "exact"})
     known_path("full", ["third", "second"], {"write": "exact"})
 
@@ -112,7 +125,7 @@ def windows():
     """The answer does not depend on how much is in memory, and what is not is in a file."""
     path = os.path.join(folder(), "windows.sqlite")
     run([sys.executable, os.path.join(SRC, "tests/bench/wait_database.py"), path, "50000"])
-    whole, none = (trace("why", "--path", "--memory", memory, path) for memory in ("512", "0"))
+    whole, none = (trace("why", "--path", "--rows", "all", "--memory", memory, path) for memory in ("512", "0"))
     tap.ok(whole.status == none.status == 0 and whole.out == none.out and len(none.out) > 1_000_000, "windows: the path is the same with no call in memory", (whole.err, none.err))
     for mode in ("relay", "lock", "barrier"):
         report = recorded([app("waited"), mode])
@@ -345,6 +358,18 @@ def ranges():
     tap.ok(refused.status == 2 and b"write ? for" in refused.err, "a range with a colon is refused with what to write instead", refused)
 
 
+def rows():
+    """A table has 30 rows and says how many are left, unless --rows says how many it has."""
+    path = os.path.join(folder(), "rows.sqlite")
+    run([sys.executable, os.path.join(SRC, "tests/bench/wait_database.py"), path, "2000"])
+    whole = json.loads(trace("why", "--path", "-f", "json", path).out)
+    for options, shown in (([], 30), (["--rows", "7"], 7), (["--rows", "all"], len(whole))):
+        out = trace("why", "--path", *options, path).out.decode()
+        printed = len(re.findall(r"^ +[0-9,]+  +[0-9,]+ ", out, re.M))
+        left = f"{len(whole) - shown} more; --rows all prints all of them" if shown < len(whole) else "prints all"
+        tap.ok(len(whole) > 40 and printed == shown and (left in out) == (shown < len(whole)), f"{options}: a table of {shown} rows", (printed, len(whole), out[-500:]))
+
+
 def samples():
     """Code without a symbol has the name of its module, whatever its addresses; samples alone are no path."""
     report = recorded([app("sampled"), "split", "200"], LIBTRACE_TRACE="osrt", LIBTRACE_SAMPLE="process-tree")
@@ -359,5 +384,5 @@ def samples():
     tap.ok(refused and refused.status == 2 and b"record with -t osrt" in refused.err and not refused.out, "samples without recorded calls: what to record", refused)
 
 
-main(samples, joins, locks, conditions, barriers, children, pipes, teams, many_tasks, windows, children_without_pid, interrupted, unseen_writes, timeouts, files, processors,
+main(samples, rows, joins, locks, conditions, held_changed, barriers, children, pipes, teams, many_tasks, windows, children_without_pid, interrupted, unseen_writes, timeouts, files, processors,
      functions, recorded_functions, stream_events, exported, semaphores, devices, ranges)

@@ -18,6 +18,7 @@ KERNEL_NS = {"kernel first": 5e6, "kernel second": 10e6, "kernel third": 20e6}  
 # Mode of waited_gpu.cu: kernels on the path, and how sure it is for which stream each call waited.
 MODES = {
     "event": (["third", "second"], {"cudaStreamSynchronize": "exact"}),
+    "ordered": (["third", "second", "first"], {"cudaStreamSynchronize": "exact"}),
     "devices": (["third", "second"], {"cudaStreamSynchronize": "exact", "cudaDeviceSynchronize": "exact"}),
     "graph": (["first", "third", "second"] * 2, {"cudaStreamSynchronize": "exact"}),
     "copy": (["third", "first"], {"cudaMemcpy": "exact", "cudaDeviceSynchronize": "exact"}),
@@ -39,9 +40,20 @@ def simulated():
         tap.ok(all(abs(s["Duration (ns)"] - KERNEL_NS.get(s["Cause"], 0)) < 10000 for s in kernels), f"{mode}: each is on it from its start to its end", kernels)
         wakes = {s["Cause"].rpartition(" ")[2]: s["Sure"] for s in segments if s["Cause"].startswith("waking up from cuda")}
         tap.ok({name: wakes.get(name) for name in sure} == sure, f"{mode}: what each call waited for is known", wakes)
+    orders()
     whole = device.recorded([device.app("waited_gpu"), "graph"], SIM_DEVICE="devices=2")
     graphs = [s["Duration (ns)"] for s in path_of(whole) if s["Cause"].startswith("CUDA graph ")] if whole else []
     tap.ok(len(graphs) == 2 and all(abs(ns - 35e6) < 20000 for ns in graphs), "graph, recorded whole: both launches are on the path", graphs)
+
+
+def orders():
+    """What-if knows which operations wait for other streams: what ends earlier lets them begin earlier, until something else holds them up."""
+    for mode, change, saved_ms in (("event", "kernel third x0.1", 15), ("event", "kernel first x3", 0), ("event", "kernel aside x8", 0),
+                                   ("ordered", "kernel third x0.5", 10), ("ordered", "kernel second x0.5", 5), ("ordered", "kernel * x0.5", 17.5)):
+        report = device.recorded([device.app("waited_gpu"), mode], SIM_DEVICE="devices=2")
+        found = json.loads(trace("what-if", "--json", report.path, change).out or b"{}") if report else {}
+        saved = (found["wall_ns"] - found["predicted_ns"]) / 1e6 if found else None
+        tap.ok(found and abs(saved - saved_ms) < 0.1, f"{mode}: {change} saves {saved_ms} ms", (saved, found))
 
 
 def window_of(path):

@@ -6,6 +6,7 @@
 #include "reader/cli/database/stats.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -166,8 +167,9 @@ int stats_sql_print(struct stats_database *d, const char *report, size_t bytes,
 {
 	size_t length = name_bytes(report, bytes);
 	struct frame frame = {&d->sql, report_find(report, length, false), out};
-	const struct sql_form sql_form = {
-		.format = table_format_named(form->format), .time = form->time};
+	const struct sql_form sql_form = {.format = table_format_named(form->format),
+		.time = form->time,
+		.rows_most = form->rows_most};
 	struct sql_outcome outcome;
 	char *arguments = length < bytes ? strndup(report + length + 1, bytes - length - 1) : NULL;
 	bool aligned = sql_form.format == TABLE_ALIGNED;
@@ -184,6 +186,9 @@ int stats_sql_print(struct stats_database *d, const char *report, size_t bytes,
 		fprintf(out, STATS_NO_MATCH, d->file);
 	else if (!error && aligned && !outcome.rows)
 		skipped_print(d, data, out);
+	if (!error && form->rows_most && outcome.rows > form->rows_most)
+		fprintf(out, "%" PRIu64 " more; --rows all prints all of them\n",
+			outcome.rows - form->rows_most);
 	if (!error && aligned)
 		fputc('\n', out);
 	if (!error && !aligned && outcome.skipped)

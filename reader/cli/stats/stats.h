@@ -26,6 +26,7 @@ struct stats_form {
 	struct cursor_filter filter; /* selects calls by pid, tid and name */
 	enum table_time time;
 	struct sql_window window; /* .all = no window */
+	uint64_t rows_most;       /* most rows of a table that stats_sql_print() prints; 0 = all */
 	const char *nvtx_window;  /* the NVTX range that is the window (window.h); NULL = none */
 	uint64_t *events;   /* receives the number of events by kind (SCHEMA_KINDS elements); NULL =
 			       not wanted */

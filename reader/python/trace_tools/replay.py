@@ -149,12 +149,16 @@ class Graph:
         self.ranges: list[Row] = []
         self.functions: list[Row] = []  # calls of functions of libraries
         self.holds: list[tuple[int, int, int, int]] = []  # track, lock, start and end of the time that it was held
+        self.orders: dict[int, list[Row]] = collections.defaultdict(list)  # what operations wait for in other streams
+        self.after: dict[int, list[tuple[Mark, float]]] = collections.defaultdict(list)  # the same, by id
         calls: list[Row] = []
         for row in rows:
             if row.kind == "track":
                 self.tracks.setdefault(row.track, Track(row))
             elif row.kind == "range":
                 self.ranges.append(row)
+            elif row.kind == "after":
+                self.orders[row.id].append(row)
             elif row.kind == "function":
                 self.functions.append(row)
             else:
@@ -364,24 +368,27 @@ class Graph:
                     self.wait(wait, post.track, post.start)
 
     def find_devices(self) -> None:
-        """A call that waits for the GPU, but did not, comes after what had been launched before."""
+        """A call that waits for the GPU comes after what its thread had launched before: of the stream that it waits
+        for, or of all of them.
+        """
         work: dict[int, dict[int, list[Row]]] = collections.defaultdict(lambda: collections.defaultdict(list))
         for call in self.calls("work"):
             if call.other is not None:
                 work[call.other][call.track].append(call)
         for call in self.calls("device"):
-            if call.other is not None:
-                continue
             for track, done in work[call.track].items():
+                if call.object is not None and self.tracks[track].row.object != call.object:
+                    continue
                 index = bisect.bisect_right(done, call.end, key=lambda w: w.end) - 1
                 while index >= 0 and (done[index].other_time or 0) > call.start:
                     index -= 1
-                if index >= 0:
-                    self.wait(call, track, done[index].end)
+                if index >= 0 and (track, done[index].end) != (call.other, call.other_time):
+                    self.wait(call, track, done[index].end, self.wakes.get("device", WAKE_NS))
 
     def find_launches(self) -> None:
         """An operation of a stream begins after its launch: after that has returned or, where it began earlier, as with
-        a copy that its call waits for, after the call has begun.
+        a copy that its call waits for, after the call has begun. It also begins after those of other streams that it
+        waits for by an event.
         """
         delays = [
             c.start - c.other_time for c in self.calls("work") if c.other_time is not None and c.start >= c.other_time
@@ -392,16 +399,25 @@ class Graph:
             before = None
             for call in track.calls if track.row.track < 0 else []:
                 launcher = self.tracks.get(call.other) if call.other is not None else None
-                if launcher and call.other_time is not None:
-                    at = call.other_time
-                    launch = calls.get((launcher.row.track, at))
-                    if call.start < at:
-                        at = min(launch.start if launch else at, call.start)
-                    waits = call.start - at if before is None or before <= at else usual
+                at = call.other_time if launcher else None
+                launch = calls.get((launcher.row.track, at)) if launcher and at is not None else None
+                if at is not None and call.start < at:
+                    at = min(launch.start if launch else at, call.start)
+                orders = [o for o in self.orders[call.id] if o.other_time is not None and o.other_time <= call.start]
+                last = max([o.other_time or 0 for o in orders], default=None)
+                ready = max([time for time in (before, last) if time is not None], default=None)
+                if launcher and at is not None:
+                    waits = call.start - at if ready is None or ready <= at else usual
                     self.launches[call.id] = call._replace(kind="latency", name=launch.name if launch else "")
                     self.waits[call.id].append((launcher.mark(at), float(waits)))
                     if before is None and self.goal:
                         track.start = self.goal.row.start  # it is there before its first operation
+                for order in orders:
+                    other = self.tracks.get(order.other) if order.other is not None else None
+                    if other and order.other_time is not None:
+                        is_last = order.other_time == ready and (at is None or at < ready)
+                        wake = float(call.start - order.other_time) if is_last else 0.0
+                        self.after[call.id].append((other.mark(order.other_time), wake))
                 before = call.end
 
     # ---- steps of a track ----
@@ -438,10 +454,13 @@ class Graph:
                 if lock in held:
                     held.remove(lock)
             elif call.kind == "work":
+                after = tuple(self.after.get(call.id, ()))
+                if after:
+                    steps.append(Step("wait", None, call.start, call.start, waits=after))
                 if waits:
                     launch = self.launches.get(call.id)
                     steps.append(Step("wait", launch, call.start, call.start, waits=waits))
-                else:
+                elif not after:
                     delay(None, before, call.start)
                 delay(call, call.start, call.end)
             elif call.kind == "condition" and held:
@@ -570,11 +589,13 @@ class Replay:
     def end_wait(self, player: Player, step: Step) -> None:
         begun = player.state.time
         self.pass_time(player, step.row, self.own_ns(player, step))
+        launched = step.row is not None and step.row.kind == "latency"
         for mark, wake in step.waits:
-            if step.row and step.row.kind == "latency":
+            if launched:
                 wake = self.scale(player.track, step.row, 0, round(wake))
             if mark.state and mark.state.time > begun and mark.state.time + wake > player.state.time:
-                player.state = State(mark.state.time + wake, mark.state.unknown, mark.state.wake + wake)
+                woken = mark.state.wake + (0 if launched else wake)
+                player.state = State(mark.state.time + wake, mark.state.unknown, woken)
 
     def use_lock(self, player: Player, step: Step, lock: tuple[int, int]) -> bool:
         """Acquire or release a lock. Returns whether the player goes on."""

@@ -16,6 +16,7 @@ QUERY = (
     "SELECT cause, place, sum(duration) AS ns, count(*) AS segments FROM LIBTRACE_CRITICAL_PATH "
     "GROUP BY cause, place ORDER BY ns DESC"
 )
+ROWS = 30  # causes in the table, unless --rows says how many
 NAMED = 3  # most causes in the sentence
 LEAST = 0.1  # of the difference: smaller ones are not in the sentence
 
@@ -116,7 +117,7 @@ def sentence(base: dict[str, Any], other: dict[str, Any], items: list[Item]) -> 
     )
 
 
-def print_text(text: str, items: list[Item], files: tuple[str, str], ranged: str | None) -> None:
+def print_text(text: str, items: list[Item], left: int, files: tuple[str, str], ranged: str | None) -> None:
     print(text)
     print()
     print(f"{'B - A (ns)':>18}  {'A (ns)':>16}  {'B (ns)':>16}  {'Segments A':>10}  {'Segments B':>10}  Cause")
@@ -125,6 +126,8 @@ def print_text(text: str, items: list[Item], files: tuple[str, str], ranged: str
             f"{i.difference():>+18,}  {i.base_ns:>16,}  {i.other_ns:>16,}  {i.base_segments:>10}  "
             f"{i.other_segments:>10}  {i.name()}"
         )
+    if left:
+        print(f"{left} more; --rows all prints all of them")
     print()
     for letter, file in zip("AB", files):
         how = (
@@ -139,7 +142,7 @@ def main(arguments: list[str]) -> int:
         p.add_argument(f"--{name}", required=True)
     for name in ("range", "symbol-path", "callchains", "memory"):
         p.add_argument(f"--{name}")
-    p.add_argument("--rows", type=int)
+    p.add_argument("--rows")
     for name in ("json", "no-symbols", "no-wait"):
         p.add_argument(f"--{name}", action="store_true")
     given = p.parse_args(arguments)
@@ -157,12 +160,14 @@ def main(arguments: list[str]) -> int:
     base, other = (path_of(file, options) for file in (given.base, given.other))
     items = compared(base, other)
     text = sentence(base, other, items)
-    items = items[: given.rows]
+    rows_most = None if given.rows == "all" or (given.json and not given.rows) else int(given.rows or ROWS)
+    left = len(items[rows_most:]) if rows_most is not None else 0
+    items = items[:rows_most]
     if given.json:
         rows = [
             {**i._asdict(), "difference_ns": i.difference(), "query": None if given.range else i.query()} for i in items
         ]
         print(json.dumps({"sentence": text, "base_ns": base["ns"], "other_ns": other["ns"], "causes": rows}))
     else:
-        print_text(text, items, (given.base, given.other), given.range)
+        print_text(text, items, left, (given.base, given.other), given.range)
     return 0

@@ -2,9 +2,10 @@
 -- The graph that `trace what-if` replays: tracks (threads, and streams with negative numbers) and all calls and operations on them, with what they wait
 -- for, also where that had happened before they began. Needs shared/path.sql.
 --
--- `kind`: track, or what a call does (PATH_NAMES.role), or work (an operation of a stream), or call; range (of NVTX), function (call of a function of a
+-- `kind`: track, or what a call does (PATH_NAMES.role), or work (an operation of a stream), or call; after: the operation `id` also waits for `other`, by an event or
+-- the order of the default stream; range (of NVTX), function (call of a function of a
 -- library): what is inside of it. `object`: number of what it uses: a lock,
--- barrier or condition within its process, or the pipe of a transfer. `other`, `otherTime`: the wait ends, or the track or operation begins, after
+-- barrier or condition within its process, the pipe of a transfer, or the stream of a track, or that a call waits for. `other`, `otherTime`: the wait ends, or the track or operation begins, after
 -- `other` was at that time.
 
 DROP TABLE IF EXISTS temp.GRAPH_CHAINS;
@@ -21,6 +22,11 @@ FROM (SELECT 0 AS source, f.id, min(f.stackDepth), s.value AS name
       FROM CUDA_CALLCHAINS AS f JOIN StringIds AS s ON s.id = f.symbol JOIN StringIds AS m ON m.id = f.module
       WHERE m.value NOT GLOB '*/libcuda*' AND m.value NOT GLOB '*/libcupti*' AND s.value NOT GLOB '0x*' GROUP BY f.id);
 
+-- Tracks of streams; `stream` is the same for the lanes of one.
+DROP TABLE IF EXISTS temp.GRAPH_STREAMS;
+CREATE TEMP TABLE GRAPH_STREAMS (track INTEGER PRIMARY KEY, start, stream);
+INSERT INTO GRAPH_STREAMS SELECT track, start, max(track) OVER (PARTITION BY process, context, stream) FROM PATH_STREAMS;
+
 DROP TABLE IF EXISTS temp.GRAPH_RANGES;
 CREATE TEMP TABLE GRAPH_RANGES AS SELECT id, coalesce(endGlobalTid, globalTid) AS track, start, "end", text FROM NVTX_RANGES WHERE "end" > start;
 
@@ -33,11 +39,14 @@ SELECT 'track' AS kind, NULL AS id, t.globalTid AS track, t.start, t."end", NULL
        t.parent AS other, t.parent_time AS otherTime, NULL AS sure, NULL AS place
 FROM PATH_THREADS AS t
 UNION ALL
-SELECT 'track', NULL, track, start, start, NULL, NULL, 0, NULL, NULL, NULL, NULL FROM PATH_STREAMS
+SELECT 'track', NULL, track, start, start, NULL, stream, 0, NULL, NULL, NULL, NULL FROM GRAPH_STREAMS
 UNION ALL
 SELECT CASE WHEN c.source = 15 THEN 'work' WHEN c.role IN ('copy', 'close', 'create', 'pair', 'open') THEN 'call' ELSE coalesce(c.role, 'call') END, c.number, c.track,
-       c.start, c."end", c.name, coalesce(c.pipe, c.object), c.value, c.other, c.other_time, c.how, p.place
+       c.start, c."end", c.name, coalesce(c.pipe, s.stream, c.object), c.value, c.other, c.other_time, c.how, p.place
 FROM traced_calls AS c LEFT JOIN GRAPH_CHAINS AS p ON p.source = (c.source = 1) AND p.id = c.chain
+     LEFT JOIN GRAPH_STREAMS AS s ON c.source = 1 AND s.track = c.object
+UNION ALL
+SELECT 'after', number, track, NULL, NULL, NULL, NULL, NULL, other, other_time, NULL, NULL FROM traced_orders
 UNION ALL
 SELECT 'range', id, track, start, "end", text, NULL, NULL, NULL, NULL, NULL, NULL FROM GRAPH_RANGES
 UNION ALL

@@ -3,12 +3,17 @@
  * events.c - waits of streams, and records of events. The order of the correlation ids of a process
  * is that of its calls: a wait is for the last record of its event before it, and that for the last
  * operation before the record in its stream.
+ *
+ * The default stream of a context (flag 3: null) waits for what was launched before in its blocking
+ * streams (flag 1), and they for what was launched before in the default stream.
  */
 #include "reader/sql/path/events.h"
 
 #ifdef HAVE_SQLITE
 
 #include <stdlib.h>
+
+#include "common/array.h"
 
 struct mark {
 	int64_t process, context, stream, event;
@@ -20,7 +25,16 @@ struct marks {
 	uint32_t count, capacity;
 };
 
+/* A stream that is, or waits for, the default stream of its context. */
+struct ordered_stream {
+	int64_t process, context, stream;
+	bool is_default;
+};
+
 struct path_events {
+	struct ordered_stream *streams; /* sorted; NULL = no default stream with operations */
+	uint32_t *tracks;               /* of these streams, those of default streams first */
+	uint32_t stream_count, stream_capacity, track_count, default_count;
 	struct marks waits;   /* sorted by process, context, stream, correlation id */
 	struct marks records; /* sorted by process, event, correlation id */
 };
@@ -74,6 +88,56 @@ static int marks_read(struct path_graph *g, struct marks *m, const char *text,
 		    : path_sort(g, &m->list, m->count, &m->capacity, sizeof(*m->list), order);
 }
 
+static int stream_row(void *user, sqlite3_stmt *in)
+{
+	struct path_events *e = user;
+	if (array_room(&e->streams, e->stream_count, &e->stream_capacity, sizeof(*e->streams)))
+		return SQLITE_NOMEM;
+	e->streams[e->stream_count++] =
+		(struct ordered_stream){sqlite3_column_int64(in, 0), sqlite3_column_int64(in, 1),
+			sqlite3_column_int64(in, 2), sqlite3_column_int(in, 3) != 0};
+	return SQLITE_OK;
+}
+
+static int stream_order(const void *one, const void *two)
+{
+	const struct ordered_stream *a = one, *b = two;
+	int order = number_order(a->process, b->process);
+	order = order ? order : number_order(a->context, b->context);
+	return order ? order : number_order(a->stream, b->stream);
+}
+
+/* Find the stream of a track among those that wait for default streams, or are one; NULL = it does
+ * neither. */
+static const struct ordered_stream *ordered_find(
+	const struct path_events *e, const struct path_track *t)
+{
+	const struct ordered_stream key = {t->process, t->context, t->stream, false};
+	return t->is_stream && e->stream_count
+		? bsearch(&key, e->streams, e->stream_count, sizeof(*e->streams), stream_order)
+		: NULL;
+}
+
+/* Collect the tracks of default streams, then those of streams that wait for them. */
+static int ordered_collect(struct path_graph *g)
+{
+	struct path_events *e = g->events;
+	qsort(e->streams, e->stream_count, sizeof(*e->streams), stream_order);
+	e->tracks = e->stream_count ? malloc(g->track_count * sizeof(*e->tracks)) : NULL;
+	if (e->stream_count && g->track_count && !e->tracks)
+		return SQLITE_NOMEM;
+	for (int is_default = 1; e->tracks && is_default >= 0; is_default--) {
+		for (uint32_t i = 0; i < g->track_count; i++) {
+			const struct ordered_stream *s = ordered_find(e, &g->tracks[i]);
+			if (s && s->is_default == is_default)
+				e->tracks[e->track_count++] = i;
+		}
+		if (is_default)
+			e->default_count = e->track_count;
+	}
+	return SQLITE_OK;
+}
+
 int path_events_read(struct path_graph *g)
 {
 	static const char waits[] =
@@ -83,17 +147,26 @@ int path_events_read(struct path_graph *g)
 	static const char records[] =
 		"SELECT globalPid >> 24, coalesce(contextId, 0), coalesce(streamId, 0), eventId, "
 		"correlationId FROM temp.CUPTI_ACTIVITY_KIND_CUDA_EVENT WHERE correlationId <> 0";
+	static const char streams[] =
+		"SELECT DISTINCT hwId << 32 | vmId << 24 | processId, coalesce(contextId, 0), "
+		"streamId, flag = 3 FROM temp.TARGET_INFO_CUDA_STREAM WHERE flag IN (1, 3)";
 	if (g->events)
 		return SQLITE_OK;
 	g->events = calloc(1, sizeof(*g->events));
 	if (!g->events)
 		return SQLITE_NOMEM;
 	int code = marks_read(g, &g->events->waits, waits, wait_order);
-	return code ? code : marks_read(g, &g->events->records, records, record_order);
+	code = code ? code : marks_read(g, &g->events->records, records, record_order);
+	code = code ? code : path_rows(g->connection, streams, g->events, stream_row);
+	return code ? code : ordered_collect(g);
 }
 
 void path_events_free(struct path_graph *g)
 {
+	if (g->events) {
+		free(g->events->streams);
+		free(g->events->tracks);
+	}
 	free(g->events);
 	g->events = NULL;
 }
@@ -151,28 +224,83 @@ static const struct path_call *waited_for(
 	return found;
 }
 
-const struct path_call *path_event_find(const struct path_graph *g, uint32_t track,
-	const struct path_call *c, const struct path_call *before, uint32_t *ret_track)
+/* Find the operation of the next event that an operation waits for, from the `*at`-th wait on,
+ * which is moved behind it; NULL = there is no further one. */
+static const struct path_call *event_next(const struct path_graph *g, const struct path_track *t,
+	const struct path_call *c, uint32_t *at, uint32_t *ret_track)
+{
+	const struct marks *waits = &g->events->waits;
+	while (*at < waits->count) {
+		const struct mark *wait = &waits->list[*at];
+		if (wait->process != t->process || wait->context != t->context ||
+			wait->stream != t->stream || wait->correlation >= c->object)
+			break;
+		++*at;
+		const struct path_call *work = waited_for(g, wait, ret_track);
+		if (work && work->end <= c->start)
+			return work;
+	}
+	return NULL;
+}
+
+/* Find the next operation that an operation waits for since one of both is in the default stream.
+ * What was launched before the one before it in its stream, that one has waited for. */
+static const struct path_call *ordered_next(const struct path_graph *g, const struct path_track *t,
+	struct path_event_search *search, uint32_t *ret_track)
+{
+	const struct path_events *e = g->events;
+	uint32_t *at = &search->ordered;
+	const struct ordered_stream *s = e->default_count ? ordered_find(e, t) : NULL;
+	if (s && s->is_default && *at < e->default_count)
+		*at = e->default_count;
+	const uint32_t end = !s ? 0 : s->is_default ? e->track_count : e->default_count;
+	while (*at < end) {
+		const uint32_t track = e->tracks[(*at)++];
+		const struct path_track *other = &g->tracks[track];
+		const bool fits = other->process == t->process && other->context == t->context;
+		const struct path_call *work =
+			fits ? launched_before(other, search->call->object) : NULL;
+		if (work && work->object > search->after && work->end <= search->call->start) {
+			*ret_track = track;
+			return work;
+		}
+	}
+	return NULL;
+}
+
+struct path_event_search path_event_begin(const struct path_graph *g, uint32_t track,
+	const struct path_call *c, const struct path_call *before)
 {
 	const struct path_track *t = &g->tracks[track];
-	const struct marks *waits = &g->events->waits;
 	const struct mark key = {.process = t->process,
 		.context = t->context,
 		.stream = t->stream,
 		.correlation = before ? before->object : 0};
-	const struct path_call *found = NULL;
-	for (uint32_t i = mark_find(waits, &key, wait_order); i < waits->count; i++) {
-		const struct mark *wait = &waits->list[i];
-		uint32_t other = PATH_NOWHERE;
-		if (wait->process != t->process || wait->context != t->context ||
-			wait->stream != t->stream || wait->correlation >= c->object)
-			break;
-		const struct path_call *work = waited_for(g, wait, &other);
-		if (work && work->end <= c->start && (!found || work->end > found->end)) {
+	return (struct path_event_search){.track = track,
+		.call = c,
+		.wait = mark_find(&g->events->waits, &key, wait_order),
+		.after = key.correlation};
+}
+
+const struct path_call *path_event_next(
+	const struct path_graph *g, struct path_event_search *s, uint32_t *ret_track)
+{
+	const struct path_track *t = &g->tracks[s->track];
+	const struct path_call *found = event_next(g, t, s->call, &s->wait, ret_track);
+	return found ? found : ordered_next(g, t, s, ret_track);
+}
+
+const struct path_call *path_event_find(const struct path_graph *g, uint32_t track,
+	const struct path_call *c, const struct path_call *before, uint32_t *ret_track)
+{
+	struct path_event_search s = path_event_begin(g, track, c, before);
+	const struct path_call *work, *found = NULL;
+	uint32_t other = PATH_NOWHERE;
+	while ((work = path_event_next(g, &s, &other)))
+		if (!found || work->end > found->end) {
 			found = work;
 			*ret_track = other;
 		}
-	}
 	return found;
 }
 

@@ -13,11 +13,12 @@
 #include <string.h>
 
 #include "common/array.h"
+#include "reader/sql/path/events.h"
 #include "reader/sql/path/functions.h"
 #include "reader/sql/path/sums.h"
 #include "reader/sql/virtual_table.h"
 
-enum table { THREADS, STREAMS, CALLS, SEGMENTS, SUMS, TABLES };
+enum table { THREADS, STREAMS, CALLS, ORDERS, SEGMENTS, SUMS, TABLES };
 
 struct goal {
 	int64_t number, start, end;
@@ -50,16 +51,18 @@ struct path_cursor {
 	struct path_sums sums;
 	uint32_t track, index; /* where a table of tracks or calls is; the row of a sum */
 	struct path_wait wait;
+	struct path_event_search search; /* of the operation that the table of orders is at */
 	bool ended;
 };
 
-static const char *const names[TABLES] = {
-	"traced_threads", "traced_streams", "traced_calls", "critical_path", "critical_path_sums"};
+static const char *const names[TABLES] = {"traced_threads", "traced_streams", "traced_calls",
+	"traced_orders", "critical_path", "critical_path_sums"};
 
 static const char *const declarations[TABLES] = {"CREATE TABLE x (track, start, \"end\")",
 	"CREATE TABLE x (track, start, process, device, context, stream)",
 	"CREATE TABLE x (number, source, track, start, \"end\", name, role, object, pipe, value, "
 	"chain, other, other_time, how)",
+	"CREATE TABLE x (number, track, other, other_time)",
 	"CREATE TABLE x (goal, number, track, start, \"end\", kind, span, wait, how, source, name, "
 	"chain, is_timeout, sample, ns)",
 	"CREATE TABLE x (track, kind, how, source, name, chain, is_timeout, wait_track, "
@@ -176,6 +179,39 @@ static int track_find(struct path_cursor *c)
 	return SQLITE_OK;
 }
 
+/* Begin the search for what the operation at `index` of the track waited for. */
+static void order_begin(struct path_cursor *c)
+{
+	const struct path_graph *g = graph_of(&c->base);
+	const struct path_track *t = &g->tracks[c->track];
+	const struct path_call *call = c->index < t->count ? &t->calls[c->index] : NULL;
+	uint32_t lane = c->track;
+	if (t->is_stream && call)
+		c->search = path_event_begin(
+			g, c->track, call, path_stream_before(g, c->track, call->start, &lane));
+}
+
+/* Stop at the next operation that an operation waited for. */
+static void order_find(struct path_cursor *c, bool begins)
+{
+	struct path_graph *g = graph_of(&c->base);
+	for (; c->track < g->track_count; c->track++, c->index = 0, begins = true) {
+		const struct path_track *t = &g->tracks[c->track];
+		for (; t->is_stream && c->index < t->count; c->index++, begins = true) {
+			spill_use(&g->spill, PATH_STEP_PAGES);
+			if (begins)
+				order_begin(c);
+			begins = false;
+			const struct path_call *work =
+				path_event_next(g, &c->search, &c->wait.track);
+			c->wait.time = work ? work->end : 0;
+			if (work)
+				return;
+		}
+	}
+	c->ended = true;
+}
+
 /* Keep the message of an error. Returns `code`. */
 static int path_failed(sqlite3_vtab_cursor *cursor, int code)
 {
@@ -214,9 +250,12 @@ static int path_filter(sqlite3_vtab_cursor *cursor, int number, const char *text
 		path_functions_free(g);
 		code = path_graph_read(g, t->connection);
 	}
-	if (!code && p->table == CALLS)
+	if (!code && (p->table == CALLS || p->table == ORDERS))
 		code = waits_ready(g);
-	if (!code)
+	c->ended = false;
+	if (!code && p->table == ORDERS)
+		order_find(c, true);
+	else if (!code)
 		code = p->table == SEGMENTS ? goals_begin(c)
 			: p->table == SUMS  ? sums_make(c)
 					    : track_find(c);
@@ -237,6 +276,9 @@ static int path_next(sqlite3_vtab_cursor *cursor)
 	case CALLS:
 		c->index++;
 		code = track_find(c);
+		break;
+	case ORDERS:
+		order_find(c, false);
 		break;
 	default:
 		c->track++;
@@ -298,11 +340,16 @@ static void track_column(sqlite3_context *out, const struct path_track *t, int c
 }
 
 /* The object of a call, as far as others can have the same: that of calls of descriptors is their
- * pipe. */
-static void object_result(
-	sqlite3_context *out, const struct path_graph *g, const struct path_call *c)
+ * pipe, that of calls which wait for a stream its track. */
+static void object_result(sqlite3_context *out, struct path_cursor *cursor)
 {
+	struct path_graph *g = graph_of(&cursor->base);
+	const struct path_call *c = &g->tracks[cursor->track].calls[cursor->index];
 	const struct path_name *name = path_name_of(g, c);
+	uint32_t stream = PATH_NOWHERE;
+	if (name->source == PATH_CUDA && name->role == ROLE_DEVICE &&
+		!path_synced_stream(g, cursor->track, c, &stream))
+		result_track(out, g, stream);
 	const bool has_object = name->role != ROLE_READ && name->role != ROLE_WRITE &&
 		name->role != ROLE_POLL && name->source == PATH_OSRT;
 	if (has_object && c->object)
@@ -339,7 +386,7 @@ static void call_column(struct path_cursor *c, sqlite3_context *out, int column)
 		result_text(out, path_role_text(name->role));
 		break;
 	case OBJECT:
-		object_result(out, g, call);
+		object_result(out, c);
 		break;
 	case PIPE:
 		if (pipe)
@@ -363,6 +410,18 @@ static void call_column(struct path_cursor *c, sqlite3_context *out, int column)
 	default:
 		result_text(out, hows[c->wait.how]);
 	}
+}
+
+static void order_column(const struct path_cursor *c, sqlite3_context *out, int column)
+{
+	enum { NUMBER, TRACK, OTHER };
+	const struct path_graph *g = graph_of(&c->base);
+	if (column == NUMBER)
+		result_number(out, g, &g->tracks[c->track].calls[c->index]);
+	else if (column == TRACK || column == OTHER)
+		result_track(out, g, column == TRACK ? c->track : c->wait.track);
+	else
+		sqlite3_result_int64(out, c->wait.time);
 }
 
 static void segment_column(struct path_cursor *c, sqlite3_context *out, int column)
@@ -501,6 +560,9 @@ static int path_column(sqlite3_vtab_cursor *cursor, sqlite3_context *out, int co
 	switch (table_of(cursor->pVtab)->table) {
 	case CALLS:
 		call_column(c, out, column);
+		break;
+	case ORDERS:
+		order_column(c, out, column);
 		break;
 	case SEGMENTS:
 		segment_column(c, out, column);

@@ -11,6 +11,8 @@
  *   traced_streams(COLUMNS)   track (below 0), start, process, device, context, stream
  *   traced_calls(COLUMNS)     calls and operations, and what they waited for: number, source,
  * track, start, end, name, role, object, pipe, value, chain, other (track), other_time, how
+ *   traced_orders(COLUMNS)  operations of other streams that an operation waited for, by an event
+ * or the order of the default stream: number, track, other (track), other_time (its end)
  *   critical_path(COLUMNS)    parts of segments of paths (parts.h): goal, number (of the segment,
  *                             counted from the end), track, start and end (of the segment), kind,
  *                             span (number of the call; NULL = none), wait (number of the call

@@ -12,7 +12,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define HOPS_MAX 64u /* copies of a descriptor, and generations of processes, that are followed */
+#define HOPS_MAX 64u   /* copies of a descriptor, and generations of processes, that are followed */
+#define CALLS_BACK 32u /* that are looked at for the mutex of a wait for a condition */
+#define CALLS_AHEAD 4u /* that are looked at for what a thread reads after it polled */
+#define WOKEN_NS 100000 /* a thread takes at most that to wake up, usually */
 #define ERROR_INTERRUPTED 4
 #define ERROR_TIMED_OUT 110
 
@@ -364,20 +367,23 @@ static int process_find(const struct wait_of *o, struct path_wait *ret_wait)
 	return SQLITE_OK;
 }
 
-/* Locks: the thread that got the lock last while this one waited, else the one that held it when
- * the wait began. It was released just before the wait ended. Where it is not known who held it, as
- * of locks of readers: the last recorded release before the wait ended. */
+/* Locks: the last recorded release before the wait ended. Where a thread got the lock after that,
+ * or no release is recorded: the thread that got the lock last while this one waited, else the one
+ * that held it when the wait began. It was released just before the wait ended. */
 static int lock_find(const struct wait_of *o, struct path_wait *ret_wait)
 {
 	const struct path_call *c = o->call;
-	const struct refs *wakes = NULL;
-	const uint8_t role = c->holder ? ROLE_LOCK : ROLE_UNLOCK;
-	int code = c->object ? wakes_of(o->g, role, &wakes) : SQLITE_OK;
+	const struct refs *unlocks = NULL, *locks = NULL;
+	int code = c->object ? wakes_of(o->g, ROLE_UNLOCK, &unlocks) : SQLITE_OK;
+	if (!code && c->object && c->holder)
+		code = wakes_of(o->g, ROLE_LOCK, &locks);
 	if (code)
 		return code;
-	const struct ref *r = wakes ? ref_last(wakes, c->object, c->start, c->end, o->track) : NULL;
-	if (!c->holder) {
-		ref_take(r, HOW_EXACT, ret_wait);
+	const struct ref *released =
+		unlocks ? ref_last(unlocks, c->object, c->start, c->end, o->track) : NULL;
+	const struct ref *r = locks ? ref_last(locks, c->object, c->start, c->end, o->track) : NULL;
+	if (!c->holder || (released && (!r || r->time <= released->time))) {
+		ref_take(released, HOW_EXACT, ret_wait);
 		return SQLITE_OK;
 	}
 	const uint32_t holder = r
@@ -407,6 +413,47 @@ static int object_find(const struct wait_of *o, struct path_wait *ret_wait)
 		return code;
 	ref_take(ref_last(wakes, c->object, c->start, c->end, o->track), HOW_EXACT, ret_wait);
 	return SQLITE_OK;
+}
+
+/* Return the mutex that a wait for a condition releases and takes again: the one that its thread
+ * locked last and has not unlocked; 0 = not known. */
+static uint32_t mutex_of(const struct wait_of *o)
+{
+	const struct path_call *calls = o->own->calls, *c = o->call;
+	uint32_t unlocked[CALLS_BACK], count = 0, back = 0;
+	if (c < calls || c >= calls + o->own->outer)
+		return 0;
+	while (c-- > calls && back++ < CALLS_BACK) {
+		const uint8_t role = path_name_of(o->g, c)->role;
+		uint32_t i = 0;
+		if (role == ROLE_UNLOCK)
+			unlocked[count++] = c->object;
+		if (role != ROLE_LOCK || c->error > 0)
+			continue;
+		while (i < count && unlocked[i] != c->object)
+			i++;
+		if (i == count)
+			return c->object;
+		unlocked[i] = unlocked[--count];
+	}
+	return 0;
+}
+
+/* Conditions: the last signal before the wait ended, or the release of the mutex after that, for
+ * which the thread waits, too. Who has just been woken up did not wait for others that had the
+ * mutex for a moment. */
+static int condition_find(const struct wait_of *o, struct path_wait *ret_wait)
+{
+	const struct path_call *c = o->call;
+	const struct refs *unlocks;
+	int code = object_find(o, ret_wait);
+	code = code ? code : wakes_of(o->g, ROLE_UNLOCK, &unlocks);
+	const uint32_t mutex = !code && ret_wait->how && unlocks->count ? mutex_of(o) : 0;
+	const struct ref *r =
+		mutex ? ref_last(unlocks, mutex, ret_wait->time, c->end, o->track) : NULL;
+	if (r && (r->track == ret_wait->track || c->end - ret_wait->time > WOKEN_NS))
+		ref_take(r, HOW_EXACT, ret_wait);
+	return code;
 }
 
 /* Interrupted by a signal when a child of the process had ended: that was SIGCHLD. */
@@ -439,10 +486,21 @@ static const struct ref *other_end(const struct wait_of *o)
 	return r;
 }
 
+/* Return the pipe that a thread reads right after a wait for any of several; 0 = not known. */
+static int64_t polled_pipe(const struct wait_of *o)
+{
+	const struct path_call *calls = o->own->calls, *c = o->call;
+	const bool is_outer = c >= calls && c < calls + o->own->outer;
+	for (uint32_t i = 0; is_outer && i < CALLS_AHEAD && ++c < calls + o->own->outer; i++)
+		if (path_name_of(o->g, c)->role == ROLE_READ)
+			return path_pipe_of(o->g, o->track, c);
+	return 0;
+}
+
 /* Reading, and waiting until something can be read: the last write of another thread to the pipe
- * before the call returned. If it is not known which pipe that is, the last write to something that
- * is not a file. Without a write, the last end of another process: that closes its descriptors,
- * after it has written what stdio held. */
+ * before the call returned, or to that which it reads next. If it is not known which pipe that is,
+ * the last write to something that is not a file. Without a write, the last end of another process:
+ * that closes its descriptors, after it has written what stdio held. */
 static int data_find(const struct wait_of *o, struct path_wait *ret_wait)
 {
 	const struct path_call *c = o->call;
@@ -457,6 +515,13 @@ static int data_find(const struct wait_of *o, struct path_wait *ret_wait)
 		if (reads && f.pipe &&
 			ref_take(ref_last(&w->pipe_writes, group, c->start, c->end, o->track),
 				HOW_EXACT, ret_wait))
+			return SQLITE_OK;
+		const int64_t polled = reads ? 0 : polled_pipe(o);
+		const uint32_t polled_group = polled ? map_get(&w->pipes, (uint64_t)polled, 0) : 0;
+		if (polled_group &&
+			ref_take(
+				ref_last(&w->pipe_writes, polled_group, c->start, c->end, o->track),
+				HOW_LIKELY, ret_wait))
 			return SQLITE_OK;
 		const struct ref *r = ref_last(&w->other_writes, 0, c->start, c->end, o->track);
 		if (!f.pipe)
@@ -559,22 +624,50 @@ static int works_collect(struct path_graph *g)
 	return works->complete ? SQLITE_OK : correlations_sort(g, works);
 }
 
+/* Find what a call waits for: a context, or a stream; NULL = not known. */
+static int synced_find(struct path_graph *g, uint32_t track, const struct path_call *c,
+	const struct correlated **ret_of)
+{
+	const int64_t process = g->tracks[track].process;
+	*ret_of = c->object ? correlated_find(&g->waits->syncs, process, c->object) : NULL;
+	int code = *ret_of ? SQLITE_OK : works_collect(g);
+	if (!*ret_of && !code && c->object)
+		*ret_of = correlated_find(&g->waits->works, process, c->object);
+	return code;
+}
+
+/* Return whether a call of a process waits for a stream. `of`: what it waits for, or NULL. */
+static bool is_synced(const struct path_track *t, int64_t process, const struct correlated *of)
+{
+	return t->is_stream && t->process == process && (!of || t->context == of->context) &&
+		(!of || !of->has_stream || t->stream == of->stream);
+}
+
+int path_synced_stream(
+	struct path_graph *g, uint32_t track, const struct path_call *c, uint32_t *ret_track)
+{
+	const struct correlated *of;
+	int code = synced_find(g, track, c, &of);
+	*ret_track = PATH_NOWHERE;
+	for (uint32_t i = 0; !code && of && of->has_stream && i < g->track_count; i++)
+		if (is_synced(&g->tracks[i], g->tracks[track].process, of)) {
+			*ret_track = i;
+			break;
+		}
+	return code;
+}
+
 /* Calls that wait for the device: the operation that ended last before the call did, of the stream
  * or context that it waits for. */
 static int device_find(const struct wait_of *o, struct path_wait *ret_wait)
 {
 	const struct path_graph *g = o->g;
 	const struct path_call *c = o->call;
-	const struct correlated *of =
-		c->object ? correlated_find(&g->waits->syncs, o->own->process, c->object) : NULL;
-	int code = of ? SQLITE_OK : works_collect(o->g);
-	if (!of && !code && c->object)
-		of = correlated_find(&g->waits->works, o->own->process, c->object);
+	const struct correlated *of;
+	int code = synced_find(o->g, o->track, c, &of);
 	for (uint32_t i = 0; !code && i < g->track_count; i++) {
 		const struct path_track *t = &g->tracks[i];
-		if (!t->is_stream || t->process != o->own->process ||
-			(of && t->context != of->context) ||
-			(of && of->has_stream && t->stream != of->stream))
+		if (!is_synced(t, o->own->process, of))
 			continue;
 		const struct path_call *work = path_ended_before(t, c->end);
 		if (work && work->end > c->start && (!ret_wait->how || work->end > ret_wait->time))
@@ -730,6 +823,7 @@ static int rule_apply(const struct wait_of *o, struct path_wait *ret_wait)
 	case ROLE_LOCK:
 		return lock_find(o, ret_wait);
 	case ROLE_CONDITION:
+		return condition_find(o, ret_wait);
 	case ROLE_SEMAPHORE:
 	case ROLE_BARRIER:
 		return object_find(o, ret_wait);
