@@ -235,6 +235,7 @@ function, pointers = ctypes.c_void_p(), None
 check(cuda.cuModuleGetFunction(ctypes.byref(function), module, b"big"))
 for _ in range(5):
     check(cuda.cuLaunchKernel(function, 100, 1, 1, 128, 1, 1, SHARED, None, None, None))
+check(cuda.cuCtxSynchronize())
 """
 
 
@@ -242,20 +243,24 @@ def kernels_have_the_hash_of_their_code():
     if device.missing():
         tap.skip("the code of kernels", device.missing())
         return
-    work, found = lib.folder(), {}
+    work, found, reports = lib.folder(), {}, {}
     for name, shared, image in (("old", 0, cuda_code.elf(900)), ("same", 0, cuda_code.elf(1200)), ("changed", 40000, cuda_code.elf(900, seed=1))):
         path, database = os.path.join(work, name), os.path.join(work, f"{name}.sqlite")
         with open(path, "wb") as file:
             file.write(image)
-        report = cuda_code.traced([sys.executable, "-c", cuda_code.LOADER + LAUNCHER.replace("SHARED", str(shared)), path])
+        report = cuda_code.traced([sys.executable, "-c", cuda_code.LOADER + LAUNCHER.replace("SHARED", str(shared)), path], SIM_DEVICE="kernel_ns=5000000")
         if not report:
             return
+        reports[name] = report.path
         convert.export(report.path, database)
         found[name] = next(i.code for k, i in profile.read(database, name).items.items() if k.kind == "kernel")
     hashes = [found[name].get("hash") for name in ("old", "same", "changed")]
     tap.ok(all(hashes) and hashes[0] == hashes[1] != hashes[2], "the hash of a kernel is that of its instructions, whatever else its module has", found)
     tap.ok(found["old"]["occupancy"] == "100 %" and found["changed"]["occupancy"] != "100 %", "kernels have their occupancy", found)
     named = causes_of({"kernel": found["old"]}, {"kernel": found["changed"], "kernel_ns": 1.3e6})[0].get("gemm")
+    for other, wanted in (("same", "same"), ("changed", "changed")):
+        rows = json.loads(lib.trace("why", "--json", reports["old"], "--", reports[other]).out or b'{"causes": []}')["causes"]
+        tap.ok([r["code"] for r in rows if r["cause"] == "kernel big"] == [wanted], f"trace why A -- B: code of the kernel on both paths: {wanted}", rows)
     tap.ok(named == f"its code changed; occupancy 100 % -> {found['changed']['occupancy']}", "both are named as causes", named)
 
 

@@ -318,6 +318,33 @@ def semaphores():
     known_path("semaphore", ["third", "second"], {"sem_wait": "exact"}, LIBTRACE_OSRT_LOCKS="all")
 
 
+def stages_only(name, command, expected, names=None):
+    """The path of a program has these stages; names: those of places that are lines."""
+    for _ in range(TRIES):
+        report = recorded(command, LIBTRACE_TRACE="osrt", LIBTRACE_OSRT_LOCKS="all", threshold="0")
+        segments = path_of(report) if report else []
+        found = [(names or {}).get(stage, stage) for stage in stages(segments)]
+        if found == expected:
+            break
+    tap.ok(segments and not gapless(segments) and found == expected, f"{name}: the stages on the path are {' '.join(expected)}",
+           [s for s in segments if s["Duration (ns)"] >= STAGE_NS])
+
+
+def python():
+    """Threads of Python: locks of the interpreter, and the GIL."""
+    with open(os.path.join(SRC, "tests/apps/waited.py"), encoding="ascii") as file:
+        lines = file.read().splitlines()
+    names = {f"waited.py:{n}": lines[n - 2].split()[1].partition("(")[0] for n, line in enumerate(lines, 1) if "usleep(" in line and lines[n - 2].startswith("def ")}
+    for mode, expected in (("queue", ["third", "second"]), ("event", ["third", "second", "first"]), ("gil", ["third_held", "first", "second"]), ("future", ["third", "first"])):
+        stages_only(f"Python, {mode}", [sys.executable, os.path.join(SRC, "tests/apps/waited.py"), mode], expected, names)
+
+
+def cxx():
+    """Threads of C++. libstdc++ waits for futures, semaphores and latches by system calls."""
+    for mode in ("condition", "future", "semaphore", "latch"):
+        stages_only(f"C++, {mode}", [app("waited_cxx"), mode], ["second()", "aside()", "third()", "first()"])
+
+
 def devices():
     """A program of the simulated device: it waits for kernels, which are on the path. This test has not run on a GPU."""
     reason = device.missing("pipeline")
@@ -385,4 +412,4 @@ def samples():
 
 
 main(samples, rows, joins, locks, conditions, held_changed, barriers, children, pipes, teams, many_tasks, windows, children_without_pid, interrupted, unseen_writes, timeouts, files, processors,
-     functions, recorded_functions, stream_events, exported, semaphores, devices, ranges)
+     functions, recorded_functions, stream_events, exported, semaphores, python, cxx, devices, ranges)

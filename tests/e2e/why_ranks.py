@@ -43,6 +43,7 @@ def known_path(name, launcher, variable, program, mode, expected, sure):
         if staged(segments) == expected:
             break
     tap.ok(segments and not gapless(segments), f"{name}, {mode}: the segments follow each other", gapless(segments))
+    tap.ok(segments and not [s for s in segments if s["Cause"].startswith("waking up from MPI_Init")], f"{name}, {mode}: MPI_Init takes its own time", segments)
     tap.ok(staged(segments) == expected, f"{name}, {mode}: the stages on the path are {' '.join(f'{stage} of rank {rank}' for stage, rank in expected)}", segments)
     wakes = {s["Cause"].rpartition(" ")[2]: s["Sure"] for s in segments if s["Cause"].startswith("waking up from MPI")}
     tap.ok({wait: wakes.get(wait) for wait in sure} == sure, f"{name}, {mode}: what ended the waits is as sure as it can be", wakes)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import collections
 import json
 import math
 import subprocess
@@ -10,13 +11,14 @@ from typing import Any, NamedTuple
 
 from . import Failure
 from .arguments import Parser
-from .convert import command
+from .convert import command, report
 
 QUERY = (
     "SELECT cause, place, sum(duration) AS ns, count(*) AS segments FROM LIBTRACE_CRITICAL_PATH "
     "GROUP BY cause, place ORDER BY ns DESC"
 )
 ROWS = 30  # causes in the table, unless --rows says how many
+KERNEL = "kernel "  # before its name, in a cause
 NAMED = 3  # most causes in the sentence
 LEAST = 0.1  # of the difference: smaller ones are not in the sentence
 
@@ -30,6 +32,7 @@ class Item(NamedTuple):
     other_ns: int
     base_segments: int
     other_segments: int
+    code: str  # "changed" or "same", of a kernel whose code is known in both runs; else ""
 
     def difference(self) -> int:
         return self.other_ns - self.base_ns
@@ -38,7 +41,10 @@ class Item(NamedTuple):
         return self.cause + (f" at {self.place}" if self.place else "")
 
     def change(self) -> str:
-        """Say how the cause changed."""
+        """Say how the cause changed, and whether a kernel has other code."""
+        return self.time_change() + (", code of the kernel changed" if self.code == "changed" else "")
+
+    def time_change(self) -> str:
         if not self.base_segments:
             return "appeared"
         if not self.other_segments:
@@ -87,11 +93,34 @@ def sums_of(path: dict[str, Any]) -> dict[tuple[str, str], tuple[int, int]]:
     return sums
 
 
+def codes_of(path: dict[str, Any]) -> dict[str, str]:
+    """Return the hash of the code of each kernel on a path, if that of all its launches is known, and the same."""
+    found: dict[str, set[str]] = collections.defaultdict(set)
+    if any(row["Cause"].startswith(KERNEL) for row in path["causes"]):
+        for row in report("cuda_kern_occupancy", path["file"]):
+            found[KERNEL + row["Name"]].add(row.get("Code", ""))
+    return {cause: next(iter(codes)) for cause, codes in found.items() if len(codes) == 1 and codes != {""}}
+
+
 def compared(base: dict[str, Any], other: dict[str, Any]) -> list[Item]:
     """Return the causes, those whose time changed most first."""
     one, two = sums_of(base), sums_of(other)
+    codes = (codes_of(base), codes_of(other))
+
+    def code(cause: str) -> str:
+        if cause not in codes[0] or cause not in codes[1]:
+            return ""
+        return "same" if codes[0][cause] == codes[1][cause] else "changed"
+
     items = [
-        Item(*key, one.get(key, (0, 0))[0], two.get(key, (0, 0))[0], one.get(key, (0, 0))[1], two.get(key, (0, 0))[1])
+        Item(
+            *key,
+            one.get(key, (0, 0))[0],
+            two.get(key, (0, 0))[0],
+            one.get(key, (0, 0))[1],
+            two.get(key, (0, 0))[1],
+            code(key[0]),
+        )
         for key in one.keys() | two.keys()
     ]
     return sorted(items, key=lambda i: (-abs(i.difference()), i.cause, i.place))
@@ -124,7 +153,7 @@ def print_text(text: str, items: list[Item], left: int, files: tuple[str, str], 
     for i in items:
         print(
             f"{i.difference():>+18,}  {i.base_ns:>16,}  {i.other_ns:>16,}  {i.base_segments:>10}  "
-            f"{i.other_segments:>10}  {i.name()}"
+            f"{i.other_segments:>10}  {i.name()}{' (code of the kernel changed)' if i.code == 'changed' else ''}"
         )
     if left:
         print(f"{left} more; --rows all prints all of them")

@@ -2,11 +2,10 @@
 -- The graph that `trace what-if` replays: tracks (threads, and streams with negative numbers) and all calls and operations on them, with what they wait
 -- for, also where that had happened before they began. Needs shared/path.sql.
 --
--- `kind`: track, or what a call does (PATH_NAMES.role), or work (an operation of a stream), or call; after: the operation `id` also waits for `other`, by an event or
--- the order of the default stream; range (of NVTX), function (call of a function of a
--- library): what is inside of it. `object`: number of what it uses: a lock,
--- barrier or condition within its process, the pipe of a transfer, or the stream of a track, or that a call waits for. `other`, `otherTime`: the wait ends, or the track or operation begins, after
--- `other` was at that time.
+-- `kind`: track, or what a call does (PATH_NAMES.role), or work (an operation of a stream), or call; after: the operation `id` also waits for
+-- `other`, by an event or the order of the default stream; range (of NVTX), function (call of a function of a library): what is inside of it.
+-- `object`: number of what it uses: a lock, barrier or condition within its process, the pipe of a transfer, or the stream of a track, or that a
+-- call waits for. `other`, `otherTime`: the wait ends, or the track or operation begins, after `other` was at that time.
 
 DROP TABLE IF EXISTS temp.GRAPH_CHAINS;
 CREATE TEMP TABLE GRAPH_CHAINS (source, id, place, PRIMARY KEY (source, id)) WITHOUT ROWID;

@@ -641,6 +641,14 @@ static void shared_destroy(void *table)
 	free(s);
 }
 
+/* Return whether a call has much to do when what it waited for has happened: the start and the end
+ * of MPI in a process. */
+static bool works_after_wait(const char *name)
+{
+	return !strcmp(name, "MPI_Init") || !strcmp(name, "MPI_Init_thread") ||
+		!strcmp(name, "MPI_Finalize");
+}
+
 /* SQL: path_cause(kind, track, name, is_timeout), the cause of a segment in words. */
 static void path_cause(sqlite3_context *out, int count, sqlite3_value **v)
 {
@@ -663,6 +671,8 @@ static void path_cause(sqlite3_context *out, int count, sqlite3_value **v)
 		result_text(out, is_first ? "start of process" : "start of thread");
 		return;
 	}
+	if (kind && name && !strcmp(kind, "wake") && works_after_wait(name))
+		kind = "span";
 	for (size_t i = 0; kind && i < sizeof(causes) / sizeof(causes[0]); i++) {
 		if (strcmp(kind, causes[i].kind))
 			continue;

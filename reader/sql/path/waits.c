@@ -230,13 +230,14 @@ static int calls_visit(struct path_graph *g, uint8_t role,
 	return SQLITE_OK;
 }
 
-/* A lock is got when the call ends. */
+/* A lock is got when the call ends. A system call for a futex returns how many it woke up. */
 static int wake_add(struct path_graph *g, uint32_t track, const struct path_call *c)
 {
 	const uint8_t role = path_name_of(g, c)->role;
-	return c->object ? ref_add(g, &g->waits->wakes[role], c->object,
-				   role == ROLE_LOCK ? c->end : c->start, track)
-			 : SQLITE_OK;
+	return c->object && (role != ROLE_WAIT || c->value > 0)
+		? ref_add(g, &g->waits->wakes[role], c->object,
+			  role == ROLE_LOCK ? c->end : c->start, track)
+		: SQLITE_OK;
 }
 
 /* Find the calls of a role that end waits, by their object. */
@@ -453,6 +454,21 @@ static int condition_find(const struct wait_of *o, struct path_wait *ret_wait)
 		mutex ? ref_last(unlocks, mutex, ret_wait->time, c->end, o->track) : NULL;
 	if (r && (r->track == ret_wait->track || c->end - ret_wait->time > WOKEN_NS))
 		ref_take(r, HOW_EXACT, ret_wait);
+	return code;
+}
+
+/* syscall(): one that waits for a futex ends by one of another thread that woke somebody up. The
+ * report has the number of the system call, but not the address. */
+static int futex_find(const struct wait_of *o, struct path_wait *ret_wait)
+{
+	const struct path_call *c = o->call;
+	const struct refs *wakes;
+	if (!c->object || c->value != 0 || strcmp(path_name_of(o->g, c)->text, "syscall") != 0)
+		return SQLITE_OK;
+	int code = wakes_of(o->g, ROLE_WAIT, &wakes);
+	if (!code)
+		ref_take(ref_last(wakes, c->object, c->start, c->end, o->track), HOW_LIKELY,
+			ret_wait);
 	return code;
 }
 
@@ -834,6 +850,8 @@ static int rule_apply(const struct wait_of *o, struct path_wait *ret_wait)
 		return room_find(o, ret_wait);
 	case ROLE_DEVICE:
 		return device_find(o, ret_wait);
+	case ROLE_WAIT:
+		return futex_find(o, ret_wait);
 	default:
 		return SQLITE_OK;
 	}
