@@ -722,7 +722,7 @@ struct function_counts {
 	/* Commands of OpenCL: enqueued while they were recorded; with a record; without one, since
 	 * there was no room for them. The others had not ended when they were last looked at. */
 	uint64_t opencl_enqueued, opencl_recorded, opencl_no_room;
-	/* A bit for each pattern of the user, in their order, that some recorded function matches. */
+	/* A bit for each pattern of the user, in their order, that some function matches. */
 	uint64_t matched_patterns[FUNCTION_USER_PATTERNS_MAX / 64];
 };
 

@@ -341,14 +341,13 @@ static void slot_patch(struct patched_module *m, const Elf64_Rela *r)
 		function_counts.unresolved++;
 }
 
-/* Count and note the imports of a wanted function's address, or replace them. */
-static void address_count(struct patched_module *m, const Elf64_Rela *r)
+/* Count and note an import of a wanted function's address, or replace it. */
+static __attribute__((noinline)) void address_count(struct patched_module *m, const Elf64_Rela *r)
 {
 	const uint64_t type = ELF64_R_TYPE(r->r_info);
 	const Elf64_Sym *symbol = &m->symbols[ELF64_R_SYM(r->r_info)];
 	if ((type != MACHINE_RELOCATE_GOT && type != MACHINE_RELOCATE_DATA) ||
-		ELF64_R_SYM(r->r_info) >= m->first_defined || symbol->st_shndx != SHN_UNDEF ||
-		ELF64_ST_TYPE(symbol->st_info) != STT_FUNC)
+		symbol->st_shndx != SHN_UNDEF || ELF64_ST_TYPE(symbol->st_info) != STT_FUNC)
 		return;
 	const char *name = m->strings + symbol->st_name;
 	if (type == MACHINE_RELOCATE_GOT)
@@ -367,12 +366,23 @@ static void address_count(struct patched_module *m, const Elf64_Rela *r)
 		function_counts.addresses++;
 }
 
+/* Likewise all of them. Most entries, seven times as many as there are slots in clang, are of
+ * symbols that the module defines. */
+static void addresses_count(struct patched_module *m)
+{
+	const uint64_t imports = m->first_defined;
+	const Elf64_Rela *end = m->others + m->other_count;
+	for (const Elf64_Rela *r = m->others + m->relative_count; r < end; r++)
+		if (ELF64_R_SYM(r->r_info) < imports)
+			address_count(m, r);
+}
+
 /* Load what these entries need into the cache, all at the same time: symbols, names, and what the
- * lookups of the names read are all over several files. */
+ * lookups of the wanted names read are all over several files. */
 static void slots_prefetch(const struct patched_module *m, const Elf64_Rela *r, uint32_t count)
 {
 	const Elf64_Sym *symbols[RTLD_BATCH];
-	uint32_t hashes[RTLD_BATCH], n = 0;
+	uint32_t hashes[RTLD_BATCH], n = 0, wanted = 0;
 	for (uint32_t i = 0; i < count; i++) {
 		uint32_t number = (uint32_t)ELF64_R_SYM(r[i].r_info);
 		uint64_t slot = m->map->l_addr + r[i].r_offset;
@@ -385,9 +395,12 @@ static void slots_prefetch(const struct patched_module *m, const Elf64_Rela *r, 
 		__builtin_prefetch(m->strings + symbols[i]->st_name);
 	if (function_scope_wants_none())
 		return;
-	for (uint32_t i = 0; i < n; i++)
-		hashes[i] = rtld_hash(m->strings + symbols[i]->st_name);
-	function_scope_prefetch(hashes, n);
+	for (uint32_t i = 0; i < n; i++) {
+		const char *name = m->strings + symbols[i]->st_name;
+		if (function_name_is_wanted(name))
+			hashes[wanted++] = rtld_hash(name);
+	}
+	function_scope_prefetch(hashes, wanted);
 }
 
 static void module_patch(const struct link_map *map)
@@ -406,8 +419,7 @@ static void module_patch(const struct link_map *map)
 		if (ELF64_R_TYPE(m.jumps[i].r_info) == MACHINE_RELOCATE_PLT)
 			slot_patch(&m, &m.jumps[i]);
 	}
-	for (uint64_t i = m.relative_count; i < m.other_count; i++)
-		address_count(&m, &m.others[i]);
+	addresses_count(&m);
 	if (m.is_open)
 		SYS3(SYS_mprotect, m.relro_begin, m.relro_end - m.relro_begin, PROT_READ);
 }
