@@ -56,9 +56,9 @@ def opened(pipe):
         return False
 
 
-def recorded(library, *command, when="always", env=None, wanted=()):
+def recorded(library, *command, when="always", env=None, wanted=(), note=None):
     """Record a command, and return the path of the report and the result of `trace run`. `cat PIPE` in the command waits until the processes that
-    sample have written the wanted numbers of records: what, number..."""
+    sample have written the wanted numbers of records: what, number...; then until the report says `note`."""
     path = os.path.join(lib.folder(), "r.rep")
     pipe = os.path.join(os.path.dirname(path), "pipe")
     if wanted:
@@ -67,6 +67,7 @@ def recorded(library, *command, when="always", env=None, wanted=()):
 
         def release():
             lib.wait_until(lambda: all(written(what, library) >= number for what, number in wanted))
+            lib.wait_until(lambda: not note or note.encode() in trace("info", "--no-wait", path).out, 60)
             lib.wait_until(lambda: opened(pipe))
 
         threading.Thread(target=release, daemon=True).start()
@@ -193,9 +194,8 @@ def hangs():
             ("hangs after two samples", {"hangs_after": 2}, 2, "NVML has not answered for 5 s"),
             ("crashes after two samples", {"crashes": 2}, 2, "NVML has crashed libtrace-host")):
         library = nvml(gpus=1, **numbers)
-        # A process that crashed is not waited for; one that hangs is asked for 5 s before the report says so.
-        path, result = recorded(library, "sh", "-c", "cat PIPE" + "; sleep 6" * ("crashes" not in numbers),
-                                wanted=(("host", 4), *[("gpus", 1 + bool(count) + count)] * ("crashes" not in numbers)))
+        # How much a process that crashed has written cannot be asked.
+        path, result = recorded(library, "cat", "PIPE", note=note, wanted=(("host", 4), *[("gpus", 1 + bool(count) + count)] * ("crashes" not in numbers)))
         info = json.loads(trace("info", "--json", path).out)
         tap.ok(result.status == 0 and is_complete(path) and len(rows(path, "gpu_sample")) == count and len(rows(path, "host_sample")) > 3,
                f"NVML {name}: everything else is recorded", (result, trace("check", path), len(rows(path, "gpu_sample")), len(rows(path, "host_sample"))))
