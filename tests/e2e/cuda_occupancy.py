@@ -117,4 +117,85 @@ def rules_of_launches():
     tap.ok([(row["Local/Trd (B)"], row["Instances"], row["Name"]) for row in found] == [(64, 100, "increment")], "kernel_spills names the kernel that uses local memory", found)
 
 
-main(equal_to_ncu, shared_memory_and_launches, rule, rules_of_launches)
+# Usage: default|nonblocking. 30 times a kernel in a stream of its own, and one in the default stream, or in one that waits for no other.
+TWO_STREAMS = """
+import ctypes, sys
+cuda = ctypes.CDLL("libcuda.so.1")
+module, function, context, own, other = (ctypes.c_void_p() for i in range(5))
+def check(result): result and sys.exit(str(result))
+check(cuda.cuInit(0))
+check(cuda.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0))
+check(cuda.cuCtxPushCurrent_v2(context))
+check(cuda.cuStreamCreate(ctypes.byref(own), 0))
+if sys.argv[1] == "nonblocking": check(cuda.cuStreamCreate(ctypes.byref(other), 1))
+ptx = b"//\\n.version 7.0\\n.target sm_75\\n.address_size 64\\n.visible .entry scale(.param .u64 values) { ret; }\\n"
+check(cuda.cuModuleLoadData(ctypes.byref(module), ptx))
+check(cuda.cuModuleGetFunction(ctypes.byref(function), module, b"scale"))
+values = ctypes.c_uint64(0)
+arguments = (ctypes.c_void_p * 1)(ctypes.cast(ctypes.byref(values), ctypes.c_void_p))
+for i in range(30):
+    for stream in (own, other): check(cuda.cuLaunchKernel(function, 1, 1, 1, 32, 1, 1, 0, stream, arguments, None))
+    check(cuda.cuCtxSynchronize())
+"""
+
+
+def covered(spans, start, end):
+    """Return how much of an interval the spans cover together."""
+    total, at = 0, start
+    for first, last in sorted(spans):
+        first, last = max(first, at), min(last, end)
+        total += max(0, last - first)
+        at = max(at, last)
+    return total
+
+
+def rule_of_queues():
+    """Check kernel_queue against a count of the time in which a launched kernel, whose stream was free, waited for another stream."""
+    if device.missing("driver_api"):
+        tap.skip("the rule kernel_queue", device.missing("driver_api"))
+        return
+    for kind in ("default", "nonblocking"):
+        report = recorded("kernel_ns=1000000", sys.executable, "-c", TWO_STREAMS, kind)
+        found, base = analyzed(report, "kernel_queue"), report + ".sqlite"
+        trace("export", "-t", "sqlite", "-o", base, report)
+        with sqlite3.connect(base) as c:
+            rows = c.execute("SELECT k.streamId, k.start, k.end, r.end FROM CUPTI_ACTIVITY_KIND_KERNEL AS k JOIN CUPTI_ACTIVITY_KIND_RUNTIME AS r USING (correlationId) ORDER BY k.start").fetchall()
+        waited, free = collections.Counter(), {}
+        for stream, start, end, launched in rows:
+            waited[stream] += covered([(s, e) for other, s, e, _ in rows if other != stream], max(launched, free.get(stream, 0)), start)
+            free[stream] = end
+        if kind == "default":
+            (worst, total), = waited.most_common(1)
+            tap.ok([(r["Stream ID"], r["Waited (ns)"], r["Instances"], r["Name"], r["Waited For"]) for r in found] == [(worst, total, 30, "scale", "scale")] and total > 15_000_000,
+                   "kernel_queue: kernels of the default stream wait for those of another", (found, waited))
+        else:
+            tap.ok(len(rows) == 60 and not found, "kernel_queue: a stream that waits for no other has no finding", found)
+
+
+def rule_of_graphs():
+    """Check graph_nodes: a chain of nodes is found, a graph whose nodes run side by side is not."""
+    if device.missing("graph"):
+        tap.skip("the rule graph_nodes", device.missing("graph"))
+        return
+    work, spool = folder(), spool_folder()
+    report, truth = os.path.join(work, "r.rep"), os.path.join(work, "truth")
+    done = run([device.app("graph"), "20"], env=device.env(device="kernel_ns=1000000", truth=truth, base=traced_env(report, spool, LIBTRACE_TRACE="cuda", LIBTRACE_CUDA_GRAPH="node")))
+    tap.ok(done.status == 0 and wait_spool_gone(spool), "graphs are recorded node by node", done)
+    found = analyzed(report, "graph_nodes")
+    nodes = collections.defaultdict(list)
+    for line in device.truth(truth, "kernel", "memcpy", "memset"):
+        if line.get("graph"):
+            nodes[line["graph"], line["correlation"]].append((line["start"], line["end"]))
+    chains = {}
+    for (graph, _), spans in nodes.items():
+        begin, end = min(s for s, _ in spans), max(e for _, e in spans)
+        twice = sum(e - s for s, e in spans) - covered(spans, begin, end)
+        total, shared, launches = chains.get(graph, (0, 0, 0))
+        chains[graph] = (total + end - begin, shared + twice, launches + 1)
+    wanted = {graph: (total, launches) for graph, (total, shared, launches) in chains.items() if shared <= 0.1 * total}
+    (total, launches), = wanted.values()
+    tap.ok(len(chains) == 2 and [(r["Launches"], r["Nodes"], r["Longest"]) for r in found] == [(launches, 3, "add_to")] and abs(found[0]["Total Time (ns)"] - total) <= 4 * launches,
+           "graph_nodes: the graph whose nodes follow each other, with its time and launches", (found, chains))
+
+
+main(equal_to_ncu, shared_memory_and_launches, rule, rules_of_launches, rule_of_queues, rule_of_graphs)
