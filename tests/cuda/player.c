@@ -64,6 +64,27 @@ static void op_fill(struct sim_op *op, const uint64_t *f, const char *name)
 		op->copy.target_kind = (uint8_t)f[3];
 		op->copy.async = true;
 		break;
+	case SIM_PEER_COPY:
+		op->copy.bytes = f[0];
+		op->copy.copy_kind = (uint8_t)f[1];
+		op->copy.source_kind = (uint8_t)f[2];
+		op->copy.target_kind = (uint8_t)f[3];
+		op->copy.async = true;
+		op->copy.source_device = (uint32_t)f[4];
+		op->copy.source_context = (uint32_t)f[5];
+		op->copy.target_device = (uint32_t)f[6];
+		op->copy.target_context = (uint32_t)f[7];
+		break;
+	case SIM_MEMORY:
+		op->memory.operation = (uint8_t)f[0];
+		op->memory.memory_kind = (uint8_t)f[1];
+		op->memory.address = f[2];
+		op->memory.bytes = f[3];
+		op->memory.pool_address = f[4];
+		op->memory.pool_bytes = f[5];
+		op->memory.pool_threshold_bytes = f[6];
+		op->memory.pool_used_bytes = f[7];
+		break;
 	case SIM_SET:
 		op->set.bytes = f[0];
 		op->set.value = (uint32_t)f[1];
