@@ -802,6 +802,63 @@ def metrics(machine: Machine, section: Section) -> None:
         section.fail(f"hardware metrics: exit status {status}, {kernels} kernels, {len(rows)} metrics")
 
 
+def metric_samples(machine: Machine, section: Section) -> None:
+    """Sample hardware metrics of the device. Samples must follow each other; without permission the report says so."""
+    report = os.path.join(machine.out, "metric-samples.rep")
+    wanted, hz = ("sim__duration.sum,sim__threads.sum", "2000") if machine.sim else ("basic", "10000")
+    argv = [TRACE, "run", "-f", "true", "-t", "cuda", "--gpu-metrics", wanted, "--gpu-metrics-frequency", hz]
+    status, _ = machine.run([*argv, "-o", report, "--", os.path.join(APPS, "launch_loop"), "20", "200"])
+    info = json_object(machine.run([TRACE, "info", "--json", report])[1])
+    lines = [d["text"] for d in info.get("diagnostics", []) if "hardware metric" in d["text"]]
+    text = machine.run([TRACE, "dump", "--json", "--kind", "cuda_metric_sample", report])[1]
+    found: dict[tuple[int, str], list[tuple[int, int]]] = {}
+    for row in map(json.loads, filter(None, text.splitlines())):
+        found.setdefault((row["device_id"], row["metric"]), []).append((row["start_ns"], row["duration_ns"]))
+    rows = []
+    for (number, name), spans in sorted(found.items()):
+        gap = max((b[0] - a[0] - a[1] for a, b in zip(spans, spans[1:])), default=0)
+        rows.append((name, number, len(spans), statistics.median(length for _, length in spans), gap))
+    section.add("### Samples of hardware metrics", "", *(f"- {line}" for line in lines), "")
+    section.table(("metric", "device", "samples", "median length (ns)", "largest gap (ns)"), rows)
+    section.data["metric samples"] = {"rows": rows, "diagnostics": lines}
+    refused = any("administrators" in line for line in lines)
+    if status != 0 or not (refused or (rows and all(count > 1 for _, _, count, _, _ in rows))):
+        section.fail(f"samples of hardware metrics: exit status {status}, {len(rows)} metrics")
+
+
+READERS = (
+    ["memory"],
+    ["memory", "--flame"],
+    ["stats", "-r", "cuda_memory_sum,cuda_memory_live,cuda_kern_occupancy,cuda_kern_exec_sum,cuda_graph_node_sum"],
+    ["analyze"],
+    ["export", "-t", "sqlite"],
+    ["export", "-t", "perfetto"],
+    ["export", "-t", "ncu"],
+)
+
+
+def readers(machine: Machine, section: Section) -> None:
+    """Read a report in every way that concerns the GPU: memory, occupancy, launches, graphs, rules, typed exports."""
+    report = os.path.join(machine.out, "readers.rep")
+    program = os.path.join(APPS, "graph")
+    argv = [TRACE, "run", "-f", "true", "-t", "cuda", "--cuda-graph", "node", "--cuda-backtrace", "all", "-o", report]
+    recorded, _ = machine.run([*argv, "--", program])
+    rows = []
+    for command in READERS:
+        out = ["-f", "true", "-o", os.path.join(machine.out, "exported")] if command[0] == "export" else []
+        status, output = machine.run([TRACE, *command, *out, report])
+        rows.append((" ".join(command), status, len(output)))
+    if os.path.exists(os.path.join(machine.out, "exported")):
+        os.unlink(os.path.join(machine.out, "exported"))
+    text = machine.run([TRACE, "stats", "-r", "cuda_memory_sum", "-f", "json", report])[1]
+    memory = json.loads(text) if text.strip() else []
+    section.add("### Readers", "", "Each command reads the report of graph, recorded node by node.", "")
+    section.table(("command", "exit status", "bytes printed"), rows)
+    section.data["readers"] = {"commands": rows, "memory": memory}
+    if recorded != 0 or any(status != 0 for _, status, _ in rows) or not any(r["Peak Bytes"] for r in memory):
+        section.fail(f"readers: recording ended with {recorded}; commands: {rows}")
+
+
 # ---- 5: recordings ----
 
 
@@ -870,6 +927,8 @@ def main() -> int:
         ("cost without launches", lambda: rest_cost(machine, with_cuda, section)),
         ("samples", lambda: samples(machine, section)),
         ("hardware metrics", lambda: metrics(machine, section)),
+        ("samples of hardware metrics", lambda: metric_samples(machine, section)),
+        ("readers", lambda: readers(machine, section)),
     )
     for name, step in steps:
         note(name)

@@ -41,6 +41,10 @@ def test_all_right():
     rows = data.get("metrics", {}).get("rows", [])
     tap.ok({r["Metric"] for r in rows} == {"sim__duration.sum", "sim__threads.sum"} and all(r["Kernels"] == data["metrics"]["kernels"] == 10 for r in rows),
            "hardware metrics of each kernel are counted", data.get("metrics"))
+    rows = data.get("metric samples", {}).get("rows", [])
+    tap.ok({row[0] for row in rows} == {"sim__duration.sum", "sim__threads.sum"} and all(abs(row[3] - 500_000) < 1000 and abs(row[4]) < 1000 for row in rows), "hardware metrics are sampled without gaps", rows)
+    read = data.get("readers", {})
+    tap.ok(len(read.get("commands", [])) == 7 and all(status == 0 for _, status, _ in read["commands"]) and any(r["Peak Bytes"] for r in read["memory"]), "every reader of GPU data reads a report", read)
     with tarfile.open(os.path.join(out, "buffers.tar.gz")) as archive:
         sizes = {member.name: member.size for member in archive.getmembers() if member.name.endswith(".bin")}
     tap.ok(len(sizes) >= 4 and all(sizes.values()), "recorded buffers are kept", sizes)
