@@ -2,7 +2,7 @@
 /*
  * cupti_profiler.h - the parts of CUPTI's profiler that libtrace uses: its host part
  * (cupti_profiler_host.h of CUDA 12.6 to 13.0, which is not valid C), and the range profiler
- * (cupti_range_profiler.h, cupti_target.h).
+ * (cupti_range_profiler.h, cupti_target.h) and periodic samples (cupti_pmsampling.h).
  *
  * Each function takes a struct that begins with its size, which says what members it has: up to the
  * last one here. All functions return a CUptiResult.
@@ -18,7 +18,7 @@
 
 /* ---- the host part: needs neither a GPU nor a driver ---- */
 
-enum profiler_type { PROFILER_RANGES = 0 };
+enum profiler_type { PROFILER_RANGES = 0, PROFILER_SAMPLES = 1 };
 enum { PROFILER_METRIC_TYPES = 3 }; /* counter, ratio, throughput */
 
 struct profiler_chips {
@@ -175,6 +175,77 @@ struct ranges_count {
 	const uint8_t *counters;
 	size_t bytes;
 	size_t count;
+};
+
+/* ---- periodic samples of a device (PM sampling): as the target part ---- */
+
+enum samples_trigger { SAMPLES_BY_CYCLES = 0, SAMPLES_BY_TIME = 1 };
+enum samples_stop { SAMPLES_STOP_FULL = 1, SAMPLES_STOP_END = 2 };
+
+/* For functions that take a sampler, and return nothing else. */
+struct samples_object {
+	size_t size;
+	void *reserved, *object;
+};
+
+struct samples_enable {
+	size_t size;
+	void *reserved;
+	size_t device;
+	void *object;
+};
+
+struct samples_config {
+	size_t size;
+	void *reserved, *object;
+	size_t config_bytes;
+	const uint8_t *config;
+	size_t buffer_bytes;
+	uint64_t interval; /* cycles or ns */
+	int trigger;       /* enum samples_trigger */
+	int keeps_latest;  /* of a full buffer; 0 = the oldest, and `overflow` */
+};
+
+struct samples_decode {
+	size_t size;
+	void *reserved, *object;
+	uint8_t *counters;
+	size_t bytes;
+	int stop; /* enum samples_stop */
+	uint8_t overflow;
+};
+
+struct samples_counters_size {
+	size_t size;
+	void *reserved, *object;
+	const char **names;
+	size_t count;
+	uint32_t samples_max;
+	size_t bytes;
+};
+
+struct samples_counters {
+	size_t size;
+	void *reserved, *object;
+	size_t bytes;
+	uint8_t *counters;
+};
+
+struct samples_count {
+	size_t size;
+	void *reserved;
+	const uint8_t *counters;
+	size_t bytes;
+	size_t total, populated, completed;
+};
+
+struct sample_info {
+	size_t size;
+	void *reserved, *object;
+	const uint8_t *counters;
+	size_t bytes;
+	size_t sample;
+	uint64_t start, end;
 };
 
 #endif

@@ -76,7 +76,12 @@ int command_gpu_metrics(const struct options *o)
 {
 	const char *chip = o->argc ? o->argv[0] : "", *metrics = o->value[OPT_gpu_metrics_metrics];
 	const char *cupti = o->value[OPT_gpu_metrics_cupti];
-	const char *arguments[] = {"metrics", cupti ? cupti : "", chip, metrics, NULL};
+	const char *arguments[] = {"metrics", cupti ? cupti : "", chip, metrics,
+		o->value[OPT_gpu_metrics_sampled] ? "sampled" : NULL, NULL};
+	if (!metrics && o->value[OPT_gpu_metrics_sampled]) {
+		cli_error("--sampled needs --metrics");
+		return STATUS_FAILED;
+	}
 	if (metrics && !*chip) {
 		cli_error("--metrics needs a chip, such as GH100");
 		return STATUS_FAILED;

@@ -103,10 +103,10 @@ static int passes_print(void *host)
 	return error;
 }
 
-static int host_start(const char *chip, void **ret_host)
+static int host_start(const char *chip, bool sampled, void **ret_host)
 {
 	struct profiler_host_start start = {.size = PROFILER_SIZE(profiler_host_start, host),
-		.profiler = PROFILER_RANGES,
+		.profiler = sampled ? PROFILER_SAMPLES : PROFILER_RANGES,
 		.chip = chip};
 	int error = cupti.start(&start);
 	*ret_host = start.host;
@@ -130,10 +130,10 @@ static int metrics_add(void *host, const char **names, size_t count)
 }
 
 /* Look up a metric of a chip. Return false, and print it, if it is unknown. */
-static bool metric_is_known(const char *chip, const char *name)
+static bool metric_is_known(const struct gpu_metrics_question *q, const char *name)
 {
 	void *host;
-	if (host_start(chip, &host))
+	if (host_start(q->chip, q->sampled, &host))
 		return false;
 	int error = metrics_add(host, &name, 1);
 	host_end(host);
@@ -142,8 +142,9 @@ static bool metric_is_known(const char *chip, const char *name)
 	return !error;
 }
 
-static int plan_print(void *host, const char *chip, const char *list)
+static int plan_print(void *host, const struct gpu_metrics_question *q)
 {
+	const char *list = q->metrics;
 	/* A set has at least 5 bytes of name, and its metrics less than 320. */
 	size_t room = 64 * strlen(list) + 2, count = 0;
 	char *text = malloc(room), *next = text;
@@ -152,7 +153,7 @@ static int plan_print(void *host, const char *chip, const char *list)
 	for (const char *name; names && next && (name = strsep(&next, ","));) {
 		if (!*name)
 			continue;
-		all_known &= metric_is_known(chip, name);
+		all_known &= metric_is_known(q, name);
 		names[count++] = name;
 	}
 	int error = all_known ? metrics_add(host, names, count) : 0;
@@ -166,10 +167,10 @@ bool gpu_metrics_print(const char *path, const struct gpu_metrics_question *ques
 	void *library = library_open(path), *host = NULL;
 	if (!library || !functions_find(library))
 		return false;
-	int error = question->chip ? host_start(question->chip, &host) : chips_print();
+	int error = question->chip ? host_start(question->chip, question->sampled, &host)
+				   : chips_print();
 	if (!error && question->chip) {
-		error = question->metrics ? plan_print(host, question->chip, question->metrics)
-					  : metrics_print(host);
+		error = question->metrics ? plan_print(host, question) : metrics_print(host);
 		host_end(host);
 	}
 	if (error)

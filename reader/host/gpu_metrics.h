@@ -12,6 +12,7 @@
 struct gpu_metrics_question {
 	const char *chip;    /* NULL = which chips are known */
 	const char *metrics; /* names, separated by commas; NULL = all metrics of the chip */
+	bool sampled;        /* as samples of the device, not by kernel */
 };
 
 /* Load the library `path`, and print "chip=NAME" for each chip that it knows; or "metric=NAME",

@@ -5,7 +5,7 @@
  *     libtrace-host nvml                        properties of GPUs as "name=value", one per line
  *     libtrace-host machine [LIBRARY...]        version of the C library, loadable libraries
  *     libtrace-host cuda [LIBCUPTI]             versions of driver and CUPTI
- *     libtrace-host metrics LIBCUPTI [CHIP [METRIC,...]]
+ *     libtrace-host metrics LIBCUPTI [CHIP [METRIC,... [sampled]]]
  *                                               hardware metrics of GPU chips (gpu_metrics.h)
  *     libtrace-host sample gpus|infiniband|host [NVML [ROOT]]
  *                                               samples of the machine, as records for the writer
@@ -107,11 +107,12 @@ static bool metrics_print(const char *path, const void *question)
 	return gpu_metrics_print(path, question);
 }
 
-/* metrics LIBCUPTI [CHIP [METRIC,...]]: empty texts are as if they were missing. */
+/* metrics LIBCUPTI [CHIP [METRIC,... [sampled]]]: empty texts are as if they were missing. */
 static int metrics(int argc, char **argv)
 {
 	const struct gpu_metrics_question question = {.chip = argc > 1 && *argv[1] ? argv[1] : NULL,
-		.metrics = argc > 2 ? argv[2] : NULL};
+		.metrics = argc > 2 ? argv[2] : NULL,
+		.sampled = argc > 3};
 	return !cupti_find(argv[0], metrics_print, &question) || fflush(stdout);
 }
 
@@ -191,7 +192,7 @@ int main(int argc, char **argv)
 		return nvml_print();
 	if (argc >= 2 && !strcmp(argv[1], "machine"))
 		return machine_print(argv + 2);
-	if (argc >= 3 && argc <= 5 && !strcmp(argv[1], "metrics"))
+	if (argc >= 3 && argc <= 6 && !strcmp(argv[1], "metrics"))
 		return metrics(argc - 2, argv + 2);
 	if (argc >= 3 && argc <= 5 && !strcmp(argv[1], "sample"))
 		return sample(argc - 2, argv + 2);
@@ -200,7 +201,7 @@ int main(int argc, char **argv)
 	if (argc == 3 && (!strcmp(argv[1], "debuginfo") || !strcmp(argv[1], "executable")))
 		return debuginfod(argv[1], argv[2]);
 	fputs("usage: libtrace-host nvml | machine [LIBRARY...] | cuda [LIBCUPTI] | "
-	      "metrics LIBCUPTI [CHIP [METRIC,...]] | "
+	      "metrics LIBCUPTI [CHIP [METRIC,... [sampled]]] | "
 	      "sample gpus|infiniband|host [NVML [ROOT]] | debuginfo BUILD-ID | "
 	      "executable BUILD-ID\n",
 		stderr);

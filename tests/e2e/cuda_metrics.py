@@ -139,6 +139,79 @@ def graphs():
     tap.ok(all(true_values(kernels).get(launch) == row for launch, row in values(report).items()), "and other launches have theirs", values(report))
 
 
+def samples_of(report):
+    """Return {device: {metric: [(start, end, value)]}}, times as in the device's log."""
+    origin, found = report.info()["session"]["start_ns"], {}
+    for e in report.events("--kind", "cuda_metric_sample"):
+        start = origin + e["start_ns"]
+        found.setdefault(e["device_id"], {}).setdefault(e["metric"], []).append((start, start + e["duration_ns"], e["value"]))
+    return found
+
+
+def sampled():
+    """Metrics in time: each sample counts what ran in its interval, on its device; samples follow each other."""
+    wanted, hz = f"{DURATION},{THREADS},{REGISTERS}", 2000
+    for program, arguments, options in (("driver_api", ["300"], ""), ("pipeline", [], "devices=2"), ("driver_api", ["300"], "samples_by_cycles=1")):
+        if device.missing(program):
+            tap.skip(f"samples of {program}", device.missing(program))
+            continue
+        report, kernels = recorded([device.app(program), *arguments], wanted, fault=options, LIBTRACE_GPU_METRICS_FREQUENCY=hz)
+        found, length = samples_of(report), 750_000 if "cycles" in options else 500_000
+        # REGISTERS takes a pass of its own, so it belongs to another run.
+        tap.ok(found and all(set(metrics) == {DURATION, THREADS} for metrics in found.values()) and set(found) == {k["device"] for k in kernels},
+               f"{program} {options}: metrics of one pass, of each device", {d: list(m) for d, m in found.items()})
+        for number, metrics in found.items():
+            own = [k for k in kernels if k["device"] == number]
+            first, last = metrics[DURATION][0][0], metrics[DURATION][-1][1]
+            gaps = [b[0] - a[1] for a, b in zip(metrics[DURATION], metrics[DURATION][1:])]
+            tap.ok(len(gaps) > 3 and all(abs(g) <= 1000 for g in gaps) and all(abs(e - s - length) <= 1000 for s, e, _ in metrics[DURATION]),
+                   f"{program} {options}: {len(gaps) + 1} samples of device {number} follow each other", (gaps[:20], metrics[DURATION][:3]))
+            far = [(s, e, v) for s, e, v in metrics[DURATION] if abs(v - sum(max(0, min(e, k["end"]) - max(s, k["start"])) for k in own)) > 2000 * (1 + len(own))]
+            ran = sum(max(0, min(last, k["end"]) - max(first, k["start"])) for k in own)
+            tap.ok(not far and abs(sum(v for *_, v in metrics[DURATION]) - ran) <= 2000, f"{program} {options}: each sample of device {number} has the time of its kernels", (far, ran))
+            threads = sum(true_values([k])[k["correlation"]][THREADS] for k in own if first <= k["start"] < last)
+            tap.ok(sum(v for *_, v in metrics[THREADS]) == threads > 0, f"{program} {options}: and all their threads", (sum(v for *_, v in metrics[THREADS]), threads))
+        tap.ok(report.info()["verdict"].startswith("complete") and not values(report), f"{program} {options}: nothing lost, nothing counted by kernel", report.info()["verdict"])
+    sampled_readers(report)
+
+
+def sampled_readers(report):
+    found = samples_of(report)[0]
+    for generation in ("2.9", "3.4", "3.24"):
+        database = report.path + generation
+        trace("export", "-t", "sqlite", "--compat", generation, "-o", database, report.path)
+        got = json.loads(trace("query", "-f", "json", database, "SELECT t.typeName, t.metricName AS name, m.value FROM GPU_METRICS AS m JOIN TARGET_INFO_GPU_METRICS AS t "
+                               "ON t.typeId = m.typeId AND t.metricId = m.metricId ORDER BY m.timestamp").out)
+        tap.ok(all([r["value"] for r in got if r["name"] == name] == [v for *_, v in found[name]] for name in found) and {r["typeName"] for r in got} == {"Hardware metrics of GPU 0"},
+               f"GPU_METRICS of schema {generation} has each sample", got[:5])
+    rows = {r["Metric"]: r for r in json.loads(trace("stats", "-r", "gpu_metric_sum", "-f", "json", report.path).out)}
+    tap.ok(all(rows[name]["Samples"] == len(found[name]) for name in found), "gpu_metric_sum sums them up", rows)
+    chrome = report.path + ".json"
+    trace("export", "-t", "chrome", "-o", chrome, report.path)
+    with open(chrome, encoding="utf-8") as file:
+        counters = [e for e in json.load(file)["traceEvents"] if e["ph"] == "C"]
+    tap.ok(all([e["args"]["value"] for e in counters if e["name"] == f"GPU 0, {name}"] == [v for *_, v in found[name]] for name in found), "timelines have a counter for each metric", counters[:3])
+
+
+def samples_refused():
+    """Without permission, without room, and when CUPTI fails."""
+    app, once = [device.app("driver_api"), "300"], {"LIBTRACE_GPU_METRICS_FREQUENCY": 2000}
+    report, kernels = recorded(app, fault="fail=cuptiPmSamplingEnable:0:35", **once)
+    tap.ok(len(notes(report)) == 1 and "only to administrators" in notes(report)[0] and not samples_of(report) and len(report.events("--kind", "cuda_kernel")) == len(kernels)
+           and report.info()["verdict"].startswith("complete"), "samples without permission: one line, and nothing else is lost", notes(report))
+    report, kernels = recorded(app, toolkit="cuda11", **once)
+    tap.ok(notes(report) == ["hardware metrics are not recorded: CUPTI is older than that of CUDA 12.6"], "samples by an old CUPTI: one line", notes(report))
+    report, kernels = recorded(app, fault="samples_max=2", **once)
+    said = [d["text"] for d in report.info()["diagnostics"] if "buffer was full" in d["text"]]
+    tap.ok(len(said) == 1 and samples_of(report) and not report.info()["verdict"].startswith("complete"), "a full buffer of the device: one line, and the verdict says that samples are missing", (said, report.info()["verdict"]))
+    for function in ("cuptiPmSamplingSetConfig", "cuptiPmSamplingStart"):
+        report, kernels = recorded(app, fault=f"fail={function}:0:999", **once)
+        tap.ok(len(report.events("--kind", "cuda_kernel")) == len(kernels) and len(notes(report)) == 1 and not samples_of(report), f"{function} fails: one line, and kernels are there", notes(report))
+    for function in ("cuptiPmSamplingDecodeData", "cuptiPmSamplingCounterDataGetSampleInfo"):
+        report, kernels = recorded(app, fault=f"fail={function}:1:999", **once)
+        tap.ok(len(report.events("--kind", "cuda_kernel")) == len(kernels) and not report.info()["verdict"].startswith("complete"), f"{function} fails: kernels are there, the verdict says that something is missing", report.info()["verdict"])
+
+
 def readers():
     """Statistics, Nsight Compute's form, and the cause of a slower kernel."""
     report, kernels = recorded([device.app("driver_api")])
@@ -159,4 +232,4 @@ def readers():
 if device.missing("driver_api"):
     tap.skip("hardware metrics", device.missing("driver_api"))
     tap.finish()
-main(each_kernel, many, groups, refused, threads, graphs, readers)
+main(each_kernel, many, groups, refused, threads, graphs, sampled, samples_refused, readers)

@@ -14,8 +14,8 @@ def asked(*arguments):
     return trace("gpu-metrics", "--cupti", CUPTI, *arguments)
 
 
-def passes(chip, metrics):
-    result = asked(chip, "--metrics", metrics)
+def passes(chip, metrics, *options):
+    result = asked(chip, "--metrics", metrics, *options)
     words = dict(line.split(": ") for line in result.out.decode().splitlines())
     return result.status, int(words.get("passes", 0)), int(words.get("bytes of the configuration", 0))
 
@@ -49,6 +49,18 @@ def sets():
         tap.ok(all(status == 0 and size > 0 and count <= 4 for status, count, size in found.values()), f"{chip} has the metrics of each set, in at most one pass each", found)
 
 
+def samples():
+    """By sampling, CUPTI schedules metrics in other passes than by kernel."""
+    for chip in ("TU102", "GA100", "GA102", "AD102", "GH100", "GB202"):
+        found = {name: passes(chip, name, "--sampled")[:2] for name in ("basic", "memory", "instructions")}
+        tap.ok(found["memory"] == (0, 1) and found["basic"] == (0, 2) and (found["instructions"] in ((0, 5), (0, 6)) or (chip, found["instructions"]) == ("GA100", (2, 0))),
+               f"{chip} samples the set memory in one pass, basic in two, instructions in five or six, or GA100 not all of these", found)
+    result = asked("GA100", "--metrics", "instructions", "--sampled")
+    tap.ok(result.status == 2 and b"GA100 has no metric" in result.err, "which metric cannot be sampled is said", result.err)
+    result = asked("GH100", "--sampled")
+    tap.ok(result.status == 2 and b"--sampled needs --metrics" in result.err, "--sampled needs metrics", result.err)
+
+
 def refusals():
     result = asked("XX100")
     tap.ok(result.status == 2 and b"does not know the metrics of 'XX100'" in result.err, "an unknown chip is refused", result.err)
@@ -61,4 +73,4 @@ def refusals():
 if not CUPTI:
     tap.skip("trace gpu-metrics", "no libcupti.so.13")
     tap.finish()
-lib.main(lists, plans, sets, refusals)
+lib.main(lists, plans, sets, samples, refusals)

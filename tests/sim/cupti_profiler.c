@@ -20,7 +20,7 @@
 
 #include "common/cuda/cupti_profiler.h"
 
-enum { NAMES_MAX = 8, CONTEXTS = 64, METRICS = 4 };
+enum { NAMES_MAX = 8, CONTEXTS = 64, METRICS = PROFILER_METRICS };
 
 static const char *const metrics[METRICS] = {
 	"sim__duration.sum", "sim__threads.sum", "sim__registers.max", "sim__wide.sum"};
@@ -30,16 +30,11 @@ struct host {
 	size_t count;
 };
 
-struct image {
-	uint64_t count;
-	double values[][METRICS];
-};
-
 struct ranges {
 	void *context;
 	uint32_t id;
 	bool started, submitted;
-	struct image *image;
+	struct profiler_image_of *image;
 	size_t most, dropped;
 };
 
@@ -73,7 +68,8 @@ CUPTI_EXPORT cuptiDeviceGetChipName(struct profiler_chip *p)
 CUPTI_EXPORT cuptiProfilerHostInitialize(struct profiler_host_start *p)
 {
 	CUPTI_MAY_FAIL();
-	if (strcmp(p->chip, "SIM100") || p->profiler != PROFILER_RANGES)
+	if (strcmp(p->chip, "SIM100") ||
+		(p->profiler != PROFILER_RANGES && p->profiler != PROFILER_SAMPLES))
 		return CUPTI_ERROR_INVALID_PARAMETER;
 	p->host = calloc(1, sizeof(struct host));
 	return p->host ? CUPTI_SUCCESS : CUPTI_ERROR_OUT_OF_MEMORY;
@@ -128,7 +124,7 @@ CUPTI_EXPORT cuptiProfilerHostGetNumOfPasses(struct profiler_passes *p)
 
 CUPTI_EXPORT cuptiProfilerHostEvaluateToGpuValues(struct profiler_evaluation *p)
 {
-	const struct image *image = (const void *)p->counters;
+	const struct profiler_image_of *image = (const void *)p->counters;
 
 	CUPTI_MAY_FAIL();
 	if (p->range >= image->count)
@@ -146,6 +142,7 @@ CUPTI_EXPORT cuptiProfilerHostEvaluateToGpuValues(struct profiler_evaluation *p)
 
 void cupti_profiler_op(const struct sim_op *op)
 {
+	cupti_samples_op(op);
 	if (op->kind != SIM_KERNEL)
 		return;
 	pthread_mutex_lock(&mutex);
@@ -197,7 +194,7 @@ CUPTI_EXPORT cuptiRangeProfilerDisable(struct ranges_object *p)
 
 CUPTI_EXPORT cuptiRangeProfilerGetCounterDataSize(struct ranges_counters_size *p)
 {
-	p->bytes = sizeof(struct image) + p->ranges_max * METRICS * sizeof(double);
+	p->bytes = sizeof(struct profiler_image_of) + p->ranges_max * METRICS * sizeof(double);
 	return p->nodes_max < p->ranges_max ? CUPTI_ERROR_INVALID_PARAMETER : CUPTI_SUCCESS;
 }
 
@@ -207,14 +204,15 @@ CUPTI_EXPORT cuptiRangeProfilerCounterDataImageInitialize(struct ranges_counters
 
 	if (r->started)
 		return CUPTI_ERROR_INVALID_OPERATION;
-	memset(p->counters, 0, sizeof(struct image));
+	memset(p->counters, 0, sizeof(struct profiler_image_of));
 	return CUPTI_SUCCESS;
 }
 
 CUPTI_EXPORT cuptiRangeProfilerSetConfig(struct ranges_config *p)
 {
 	struct ranges *r = p->object;
-	size_t room = (p->counters_bytes - sizeof(struct image)) / (METRICS * sizeof(double));
+	size_t room =
+		(p->counters_bytes - sizeof(struct profiler_image_of)) / (METRICS * sizeof(double));
 
 	if (r->started || p->range != PROFILER_EACH_KERNEL ||
 		p->replay != PROFILER_REPLAY_BY_USER || p->levels != 1 || p->pass)
@@ -261,6 +259,6 @@ CUPTI_EXPORT cuptiRangeProfilerDecodeData(struct ranges_decode *p)
 
 CUPTI_EXPORT cuptiRangeProfilerGetCounterDataInfo(struct ranges_count *p)
 {
-	p->count = ((const struct image *)(const void *)p->counters)->count;
+	p->count = ((const struct profiler_image_of *)(const void *)p->counters)->count;
 	return CUPTI_SUCCESS;
 }

@@ -60,6 +60,16 @@ void cupti_hand_back(uint8_t *buffer, size_t bytes, size_t valid_bytes);
 /* ---- profiler (cupti_profiler.c) ---- */
 /* Count a kernel for the range profiler of its context, if there is one. */
 void cupti_profiler_op(const struct sim_op *op);
+enum { PROFILER_METRICS = 4 };
+/* Values of ranges or samples, as a client allocates them. */
+struct profiler_image_of {
+	uint64_t count;
+	double values[][PROFILER_METRICS];
+};
+
+/* ---- samples of counters (cupti_samples.c) ---- */
+/* Count a kernel in the samples of its device, if it is sampled. */
+void cupti_samples_op(const struct sim_op *op);
 
 /* ---- recordings (cupti_replay.c) ---- */
 /* Deliver the recorded buffers of SIM_REPLAY to the client, once. */

@@ -11,6 +11,7 @@
 #endif
 
 #if defined(CUPTI_API_VERSION) && CUPTI_API_VERSION >= 130000
+#include <cupti_pmsampling.h>
 #include <cupti_profiler_target.h>
 #include <cupti_range_profiler.h>
 #include <cupti_target.h>
@@ -448,6 +449,32 @@ SAME(ranges_counters_size, nodes_max, CUpti_RangeProfiler_GetCounterDataSize_Par
 	maxNumRangeTreeNodes);
 WHOLE(ranges_counters, counters, CUpti_RangeProfiler_CounterDataImage_Initialize_Params);
 WHOLE(ranges_count, count, CUpti_RangeProfiler_GetCounterDataInfo_Params);
+
+VALUE(SAMPLES_BY_CYCLES, CUPTI_PM_SAMPLING_TRIGGER_MODE_GPU_SYSCLK_INTERVAL);
+VALUE(SAMPLES_BY_TIME, CUPTI_PM_SAMPLING_TRIGGER_MODE_GPU_TIME_INTERVAL);
+VALUE(SAMPLES_STOP_FULL, CUPTI_PM_SAMPLING_DECODE_STOP_REASON_COUNTER_DATA_FULL);
+VALUE(SAMPLES_STOP_END, CUPTI_PM_SAMPLING_DECODE_STOP_REASON_END_OF_RECORDS);
+WHOLE(samples_object, object, CUpti_PmSampling_Start_Params);
+WHOLE(samples_object, object, CUpti_PmSampling_Stop_Params);
+WHOLE(samples_object, object, CUpti_PmSampling_Disable_Params);
+WHOLE(samples_enable, object, CUpti_PmSampling_Enable_Params);
+SAME(samples_enable, device, CUpti_PmSampling_Enable_Params, deviceIndex);
+WHOLE(samples_config, keeps_latest, CUpti_PmSampling_SetConfig_Params);
+SAME(samples_config, config, CUpti_PmSampling_SetConfig_Params, pConfig);
+SAME(samples_config, buffer_bytes, CUpti_PmSampling_SetConfig_Params, hardwareBufferSize);
+SAME(samples_config, interval, CUpti_PmSampling_SetConfig_Params, samplingInterval);
+SAME(samples_config, trigger, CUpti_PmSampling_SetConfig_Params, triggerMode);
+WHOLE(samples_decode, overflow, CUpti_PmSampling_DecodeData_Params);
+SAME(samples_decode, counters, CUpti_PmSampling_DecodeData_Params, pCounterDataImage);
+SAME(samples_decode, stop, CUpti_PmSampling_DecodeData_Params, decodeStopReason);
+WHOLE(samples_counters_size, bytes, CUpti_PmSampling_GetCounterDataSize_Params);
+SAME(samples_counters_size, samples_max, CUpti_PmSampling_GetCounterDataSize_Params, maxSamples);
+WHOLE(samples_counters, counters, CUpti_PmSampling_CounterDataImage_Initialize_Params);
+WHOLE(samples_count, completed, CUpti_PmSampling_GetCounterDataInfo_Params);
+SAME(samples_count, populated, CUpti_PmSampling_GetCounterDataInfo_Params, numPopulatedSamples);
+WHOLE(sample_info, end, CUpti_PmSampling_CounterData_GetSampleInfo_Params);
+SAME(sample_info, sample, CUpti_PmSampling_CounterData_GetSampleInfo_Params, sampleIndex);
+SAME(sample_info, start, CUpti_PmSampling_CounterData_GetSampleInfo_Params, startTimestamp);
 
 int main(void)
 {

@@ -66,6 +66,7 @@ struct config {
 	bool cuda_cubins;            /* LIBTRACE_CUDA_CUBINS: keep the code of modules */
 	const char *gpu_metrics;     /* LIBTRACE_GPU_METRICS; NULL = none */
 	uint64_t gpu_metrics_pass;   /* LIBTRACE_GPU_METRICS_PASS, from 1 */
+	uint64_t gpu_metrics_hz;     /* LIBTRACE_GPU_METRICS_FREQUENCY; 0 = by kernel */
 	uint64_t cuda_flush_ns;      /* LIBTRACE_CUDA_FLUSH (ms) */
 	uint64_t cuda_buffers_bytes; /* LIBTRACE_CUDA_BUFFERS (MiB) */
 	const char *cupti;           /* LIBTRACE_CUPTI; NULL = search for it */

@@ -234,13 +234,14 @@ static void records_put(uint8_t *buffer, size_t valid, uint64_t now_ns)
 	session_count_drop(DROP_CUPTI);
 }
 
-bool cuda_device_row_put(uint32_t event, uint64_t start_ns, const uint64_t *values)
+bool cuda_device_row_put(
+	uint32_t event, uint64_t start_ns, uint64_t duration_ns, const uint64_t *values)
 {
 	if (!device_thread.lane || !bounded_lock_take_within(&device_lock, DECODE_WAIT_NS)) {
 		session_count_drop(DROP_CUPTI);
 		return false;
 	}
-	bool put = cuda_row_put(&device_thread, event, start_ns, 0, values);
+	bool put = cuda_row_put(&device_thread, event, start_ns, duration_ns, values);
 	bounded_lock_give(&device_lock);
 	return put;
 }

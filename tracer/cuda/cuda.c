@@ -75,7 +75,7 @@ void cuda_flush_all(bool is_last)
 		return;
 	if (is_last && __atomic_exchange_n(&cuda.ended, 1, __ATOMIC_ACQ_REL))
 		return;
-	cuda_metrics_flush();
+	cuda_metrics_flush(is_last);
 	if (is_last)
 		cuda_kinds_disable();
 	flush_note(cupti.ActivityFlushAll(CUPTI_FLUSH_FORCED));

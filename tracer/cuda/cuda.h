@@ -96,7 +96,8 @@ bool cuda_activity_forked(bool again);
 
 /* Write a row that belongs to no thread. Return false if it was dropped, which is counted.
  * thread.busy set. */
-bool cuda_device_row_put(uint32_t event, uint64_t start_ns, const uint64_t *values);
+bool cuda_device_row_put(
+	uint32_t event, uint64_t start_ns, uint64_t duration_ns, const uint64_t *values);
 
 /* CUPTI's callbacks, on threads of its own or within a flush: lend a buffer, and turn a
  * completed one into rows. */

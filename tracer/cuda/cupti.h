@@ -69,7 +69,17 @@ typedef void (*cupti_completed_fn)(
 	FUNCTION(RangeProfilerDecodeData, (struct ranges_decode *))                   \
 	FUNCTION(RangeProfilerGetCounterDataSize, (struct ranges_counters_size *))    \
 	FUNCTION(RangeProfilerCounterDataImageInitialize, (struct ranges_counters *)) \
-	FUNCTION(RangeProfilerGetCounterDataInfo, (struct ranges_count *))
+	FUNCTION(RangeProfilerGetCounterDataInfo, (struct ranges_count *))            \
+	FUNCTION(PmSamplingEnable, (struct samples_enable *))                         \
+	FUNCTION(PmSamplingDisable, (struct samples_object *))                        \
+	FUNCTION(PmSamplingSetConfig, (struct samples_config *))                      \
+	FUNCTION(PmSamplingStart, (struct samples_object *))                          \
+	FUNCTION(PmSamplingStop, (struct samples_object *))                           \
+	FUNCTION(PmSamplingDecodeData, (struct samples_decode *))                     \
+	FUNCTION(PmSamplingGetCounterDataSize, (struct samples_counters_size *))      \
+	FUNCTION(PmSamplingCounterDataImageInitialize, (struct samples_counters *))   \
+	FUNCTION(PmSamplingGetCounterDataInfo, (struct samples_count *))              \
+	FUNCTION(PmSamplingCounterDataGetSampleInfo, (struct sample_info *))
 
 struct cupti {
 	uint32_t version; /* 0 = not loaded */

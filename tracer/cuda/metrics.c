@@ -21,9 +21,9 @@
 #include "tracer/core/state.h"
 #include "tracer/cuda/cuda.h"
 #include "tracer/cuda/functions.h"
+#include "tracer/cuda/metric_samples.h"
 
-#define CONTEXTS_MAX 16u /* that exist at the same time */
-#define DEVICES_MAX 16u
+#define CONTEXTS_MAX 16u  /* that exist at the same time */
 #define LAUNCHES_MAX 256u /* of a batch: what a kill may lose */
 #define GRAPH_NODES_MAX 4096u
 #define RANGES_MAX (LAUNCHES_MAX + GRAPH_NODES_MAX)
@@ -49,7 +49,7 @@ struct context {
 };
 
 static struct context *contexts[CONTEXTS_MAX]; /* mapped when first needed, then kept */
-static struct metrics_plan *plans[DEVICES_MAX];
+static struct metrics_plan *plans[METRIC_DEVICES_MAX];
 static uint32_t metrics_lock;
 static uint32_t is_off; /* nothing is measured any more: the reason is in the report */
 
@@ -100,26 +100,28 @@ static const char *plan_make(uint32_t device, struct metrics_plan **plan)
 		return "CUPTI's profiler does not start";
 	if (!sys_mmap_table((void **)(void *)plan, sizeof(**plan)))
 		return "out of memory";
-	const char *why = metrics_plan_make(
-		chip.name, session.config.gpu_metrics, pass ? pass - 1 : 0, *plan);
+	const char *why = metrics_plan_make(chip.name,
+		session.config.gpu_metrics_hz ? PROFILER_SAMPLES : PROFILER_RANGES,
+		session.config.gpu_metrics, pass ? pass - 1 : 0, *plan);
 	if (!why)
 		plan_note(*plan);
 	return why;
 }
 
 /* Return the plan for the context's device, or NULL: then nothing is measured any more. */
-static const struct metrics_plan *plan_of(void *context)
+static const struct metrics_plan *plan_of(void *context, uint32_t *ret_device)
 {
-	uint32_t device = DEVICES_MAX;
+	uint32_t device = METRIC_DEVICES_MAX;
 	const char *why = NULL;
 	if (!cupti_has_profiler())
 		why = "CUPTI is older than that of CUDA 12.6";
-	else if (cupti.GetDeviceId(context, &device) != CUPTI_OK || device >= DEVICES_MAX)
+	else if (cupti.GetDeviceId(context, &device) != CUPTI_OK || device >= METRIC_DEVICES_MAX)
 		why = "the device is not known";
 	else if (!plans[device])
 		why = plan_make(device, &plans[device]);
 	if (why)
 		give_up(why, CUPTI_OK);
+	*ret_device = device;
 	return why || !plans[device]->host ? NULL : plans[device];
 }
 
@@ -195,16 +197,24 @@ static void context_begin(void *handle)
 {
 	struct ranges_enable enable = {
 		.size = PROFILER_SIZE(ranges_enable, object), .context = handle};
-	const struct metrics_plan *plan = plan_of(handle);
-	struct context *c = plan ? context_free() : NULL;
+	uint32_t device, result;
+	const struct metrics_plan *plan = plan_of(handle, &device);
 	if (!plan)
 		return;
+	if (session.config.gpu_metrics_hz) {
+		const char *why =
+			metric_samples_begin(device, plan, session.config.gpu_metrics_hz, &result);
+		if (why)
+			give_up(why, result);
+		return;
+	}
+	struct context *c = context_free();
 	if (!c) {
 		session_count_drop(DROP_CUPTI);
 		give_up("there are too many contexts", CUPTI_OK);
 		return;
 	}
-	uint32_t result = cupti.RangeProfilerEnable(&enable);
+	result = cupti.RangeProfilerEnable(&enable);
 	if (result != CUPTI_OK) {
 		give_up("CUPTI's profiler refuses the context", result);
 		return;
@@ -246,7 +256,7 @@ static void values_put(const struct context *c, uint32_t launch, uint32_t range)
 		row[COLUMN_CUDA_METRIC_METRIC] = names_ref_of(c->plan->names[i]);
 		row[COLUMN_CUDA_METRIC_TYPE] = PAYLOAD_DOUBLE;
 		bytes_copy(&row[COLUMN_CUDA_METRIC_VALUE], &values[i], sizeof(values[i]));
-		cuda_device_row_put(NUMBER_CUDA_METRIC, c->launches[launch].ns, row);
+		cuda_device_row_put(NUMBER_CUDA_METRIC, c->launches[launch].ns, 0, row);
 	}
 }
 
@@ -325,6 +335,8 @@ static void state_leave(const struct muted *muted)
 			batch_end(contexts[i]);
 			profiler_end(contexts[i]);
 		}
+	if (!is_wanted())
+		metric_samples_end();
 	bounded_lock_give(&metrics_lock);
 	muted_leave(muted);
 }
@@ -350,6 +362,8 @@ void cuda_metrics_context(void *context, bool is_created)
 	} else if (!is_created && c) {
 		batch_end(c);
 		profiler_end(c);
+	} else if (!is_created) {
+		metric_samples_take();
 	}
 	state_leave(&muted);
 }
@@ -417,17 +431,32 @@ static void launch_leave(const struct cupti_callback *call, bool is_graph)
 	state_leave(&muted);
 }
 
+/* Fetch samples. Launches may be frequent, so a thread that does not get the lock leaves it. */
+static void launch_look(void)
+{
+	struct muted muted;
+	if (state_enter(&muted)) {
+		metric_samples_look();
+		state_leave(&muted);
+	}
+}
+
 void cuda_metrics_launch(const struct cupti_callback *call, bool is_graph)
 {
 	if (!is_wanted())
 		return;
+	if (session.config.gpu_metrics_hz) {
+		if (call->site == CUPTI_EXIT)
+			launch_look();
+		return;
+	}
 	if (call->site == CUPTI_ENTER)
 		launch_enter(call->context_id, is_graph);
 	else
 		launch_leave(call, is_graph);
 }
 
-void cuda_metrics_flush(void)
+void cuda_metrics_flush(bool is_last)
 {
 	struct muted muted;
 	if (!is_wanted() || !state_enter(&muted))
@@ -435,6 +464,10 @@ void cuda_metrics_flush(void)
 	for (uint32_t i = 0; i < CONTEXTS_MAX && contexts[i]; i++)
 		if (contexts[i]->handle)
 			batch_renew(contexts[i]);
+	if (is_last)
+		metric_samples_end();
+	else
+		metric_samples_take();
 	state_leave(&muted);
 }
 
@@ -444,4 +477,5 @@ void cuda_metrics_forked(void)
 	metrics_lock = LOCK_FREE;
 	for (uint32_t i = 0; i < CONTEXTS_MAX && contexts[i]; i++)
 		contexts[i]->handle = NULL;
+	metric_samples_forked();
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * metrics.h - hardware metrics of kernels, by CUPTI's range profiler (LIBTRACE_GPU_METRICS).
+ * metrics.h - hardware metrics of kernels, by CUPTI's range profiler (LIBTRACE_GPU_METRICS), or of
+ * devices in time (metric_samples.h).
  *
  * The device counts for each kernel by itself, so kernels no longer run at the same time. What
  * does not fit one pass is left to other runs of the program: the metrics are divided into groups
@@ -22,6 +23,8 @@
 /* The metrics of one pass, for one chip. */
 struct metrics_plan {
 	void *host; /* evaluates the counters; NULL = no plan */
+	const char *chip;
+	int profiler; /* enum profiler_type */
 	char text[4096];
 	const char *names[METRICS_MAX];
 	uint32_t count;
@@ -30,12 +33,12 @@ struct metrics_plan {
 	size_t config_bytes;
 };
 
-/* Make the plan for a chip of the group number `pass` (modulo their number) of a comma-separated
- * list of metrics and sets (common/cuda/gpu_metric_sets.h). Return NULL or, if there is no plan,
- * why. Unknown metrics, and those that need more than one pass, are named in diagnostics and left
- * out. Muted (core/muted.h). */
-const char *metrics_plan_make(
-	const char *chip, const char *wanted, uint64_t pass, struct metrics_plan *ret_plan);
+/* Make the plan of a profiler (enum profiler_type) for a chip, of the group number `pass` (modulo
+ * their number) of a comma-separated list of metrics and sets (common/cuda/gpu_metric_sets.h).
+ * Return NULL or, if there is no plan, why. Unknown metrics, and those that need more than one
+ * pass, are named in diagnostics and left out. Muted (core/muted.h). */
+const char *metrics_plan_make(const char *chip, int profiler, const char *wanted, uint64_t pass,
+	struct metrics_plan *ret_plan);
 
 /* A context was created, or is about to be destroyed: its kernels are measured in between. */
 void cuda_metrics_context(void *context, bool is_created);
@@ -43,8 +46,9 @@ void cuda_metrics_context(void *context, bool is_created);
 /* A call that launches kernels begins or returns: only the outermost of nested ones. */
 void cuda_metrics_launch(const struct cupti_callback *call, bool is_graph);
 
-/* Record the values of all launches so far. thread.busy not set. */
-void cuda_metrics_flush(void);
+/* Record the values of all launches and samples so far; `is_last`: end samples. thread.busy not
+ * set. */
+void cuda_metrics_flush(bool is_last);
 
 /* Forget the parent's contexts in a forked child, where nothing is measured. */
 void cuda_metrics_forked(void);

@@ -40,11 +40,11 @@ static bool names_divide(struct metrics_plan *p)
 
 /* ---- CUPTI ---- */
 
-static void *host_start(const char *chip)
+static void *host_start(const struct metrics_plan *p)
 {
 	struct profiler_host_start start = {.size = PROFILER_SIZE(profiler_host_start, host),
-		.profiler = PROFILER_RANGES,
-		.chip = chip};
+		.profiler = p->profiler,
+		.chip = p->chip};
 	return cupti.ProfilerHostInitialize(&start) == CUPTI_OK ? start.host : NULL;
 }
 
@@ -79,10 +79,10 @@ static uint8_t *config_make(void *host, const char **names, size_t count, size_t
 }
 
 /* Return the number of passes that the metrics need together, 0 = they cannot be collected. */
-static size_t passes_of(const char *chip, const char **names, size_t count)
+static size_t passes_of(const struct metrics_plan *p, const char **names, size_t count)
 {
 	struct profiler_passes passes = {.size = PROFILER_SIZE(profiler_passes, count)};
-	void *host = host_start(chip);
+	void *host = host_start(p);
 	if (!host)
 		return 0;
 	passes.data = config_make(host, names, count, &passes.bytes);
@@ -96,13 +96,13 @@ static size_t passes_of(const char *chip, const char **names, size_t count)
 
 /* ---- the plan ---- */
 
-static void left_out_note(const char *chip, const char *name, size_t passes)
+static void left_out_note(const struct metrics_plan *p, const char *name, size_t passes)
 {
 	char text[320];
 	size_t at = text_append(text, sizeof(text), 0, "hardware metric '");
 	at = text_append(text, sizeof(text), at, name);
 	at = text_append(text, sizeof(text), at, "' is not recorded: ");
-	at = text_append(text, sizeof(text), at, chip);
+	at = text_append(text, sizeof(text), at, p->chip);
 	if (passes) {
 		at = text_append(text, sizeof(text), at, " needs ");
 		at = text_append_number(text, sizeof(text), at, passes, 10);
@@ -113,34 +113,34 @@ static void left_out_note(const char *chip, const char *name, size_t passes)
 	diagnostic_line(text);
 }
 
-static void names_check(struct metrics_plan *p, const char *chip)
+static void names_check(struct metrics_plan *p)
 {
 	uint32_t kept = 0;
 	for (uint32_t i = 0; i < p->count; i++) {
-		size_t passes = passes_of(chip, &p->names[i], 1);
+		size_t passes = passes_of(p, &p->names[i], 1);
 		if (passes == 1)
 			p->names[kept++] = p->names[i];
 		else
-			left_out_note(chip, p->names[i], passes);
+			left_out_note(p, p->names[i], passes);
 	}
 	p->count = kept;
 }
 
 /* Return the end of the group that begins at the metric number `begin`. */
-static uint32_t group_end(struct metrics_plan *p, const char *chip, uint32_t begin)
+static uint32_t group_end(struct metrics_plan *p, uint32_t begin)
 {
 	uint32_t end = begin + 1;
-	while (end < p->count && passes_of(chip, p->names + begin, end + 1 - begin) == 1)
+	while (end < p->count && passes_of(p, p->names + begin, end + 1 - begin) == 1)
 		end++;
 	return end;
 }
 
 /* Keep only the metrics of one group. */
-static void group_keep(struct metrics_plan *p, const char *chip, uint64_t pass)
+static void group_keep(struct metrics_plan *p, uint64_t pass)
 {
 	uint32_t ends[METRICS_MAX];
 	for (uint32_t begin = 0; begin < p->count; begin = ends[p->groups++])
-		ends[p->groups] = group_end(p, chip, begin);
+		ends[p->groups] = group_end(p, begin);
 	if (!p->groups)
 		return;
 	p->group = (uint32_t)(pass % p->groups);
@@ -150,18 +150,18 @@ static void group_keep(struct metrics_plan *p, const char *chip, uint64_t pass)
 		p->names[i] = p->names[begin + i];
 }
 
-const char *metrics_plan_make(
-	const char *chip, const char *wanted, uint64_t pass, struct metrics_plan *ret_plan)
+const char *metrics_plan_make(const char *chip, int profiler, const char *wanted, uint64_t pass,
+	struct metrics_plan *ret_plan)
 {
 	struct metrics_plan *p = ret_plan;
-	*p = (struct metrics_plan){.host = NULL};
+	*p = (struct metrics_plan){.chip = chip, .profiler = profiler};
 	if (!gpu_metric_sets_expand(wanted, p->text, sizeof(p->text)) || !names_divide(p))
 		return "LIBTRACE_GPU_METRICS names too many";
-	void *host = host_start(chip);
+	void *host = host_start(p);
 	if (!host)
 		return "CUPTI does not know the chip";
-	names_check(p, chip);
-	group_keep(p, chip, pass);
+	names_check(p);
+	group_keep(p, pass);
 	p->config = p->count ? config_make(host, p->names, p->count, &p->config_bytes) : NULL;
 	if (p->config) {
 		p->host = host;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* machine_samples.c - samples of GPUs and network interfaces as tables of nsys. */
+/* machine_samples.c - samples of GPUs, of their hardware metrics, and of network interfaces as
+ * tables of nsys. */
 #include "reader/export/generic/machine_samples.h"
 
 #include <stdarg.h>
@@ -27,6 +28,23 @@ static const char gpu_names_sql[] =
 static const char gpu_values_sql[] = "INSERT INTO GPU_METRICS (%s, typeId, metricId, value) "
 				     "SELECT %s, " TYPE ", %u, \"%s\" FROM LIBTRACE_GPU_SAMPLE "
 				     "WHERE reported >> %u & 1 ORDER BY timestamp;";
+
+/* Hardware metrics are numbered by their names, from 0, in types of their own. */
+#define METRIC_TYPE "(s.globalTid >> 48 << 48 | 256 | (s.deviceId & 0xff))"
+
+static const char metric_names_sql[] =
+	"CREATE TEMP TABLE metric AS SELECT row_number() OVER (ORDER BY value) - 1 AS id, value, "
+	"id AS nameId FROM StringIds WHERE id IN (SELECT metricId FROM "
+	"LIBTRACE_CUDA_METRIC_SAMPLE);"
+	"INSERT INTO TARGET_INFO_GPU_METRICS (typeId, sourceId, typeName, metricId, metricName) "
+	"SELECT DISTINCT " METRIC_TYPE ", 2, 'Hardware metrics of GPU ' || s.deviceId, m.id, "
+	"m.value FROM LIBTRACE_CUDA_METRIC_SAMPLE AS s JOIN temp.metric AS m "
+	"ON m.nameId = s.metricId ORDER BY 1, 4;";
+
+static const char metric_values_sql[] =
+	"INSERT INTO GPU_METRICS (%s, typeId, metricId, value) SELECT %s, " METRIC_TYPE
+	", m.id, s.value FROM LIBTRACE_CUDA_METRIC_SAMPLE AS s JOIN temp.metric AS m "
+	"ON m.nameId = s.metricId ORDER BY s.start, 2, 3; DROP TABLE temp.metric;";
 
 /* Interfaces are numbered in order of their reports and names. Ethernet has list 1 of metrics,
  * InfiniBand list 2. */
@@ -107,14 +125,10 @@ static void sql_name(uint32_t kind, uint32_t field, char *ret_name, size_t bytes
 
 static int gpus_write(struct sqlite_export *x)
 {
-	static const enum nsys_table tables[] = {NSYS_TARGET_INFO_GPU_METRICS, NSYS_GPU_METRICS};
 	const bool newest = x->database.generation == NSYS_3_24;
-	int error = tables_create(x, tables, COUNT(tables));
-	if (!error)
-		error = database_table(&x->database, "LIBTRACE_GPU_DEVICE",
-			"timestamp INTEGER NOT NULL, globalTid INTEGER, gpu INTEGER, nameId "
-			"INTEGER, "
-			"uuidId INTEGER, busId INTEGER");
+	int error = database_table(&x->database, "LIBTRACE_GPU_DEVICE",
+		"timestamp INTEGER NOT NULL, globalTid INTEGER, gpu INTEGER, nameId INTEGER, "
+		"uuidId INTEGER, busId INTEGER");
 	for (uint32_t i = 0; !error && i < COUNT(gpu_metrics); i++) {
 		char name[48];
 		const uint32_t bit = gpu_metrics[i].field - FIELD_GPU_SAMPLE_UTILIZATION;
@@ -126,6 +140,15 @@ static int gpus_write(struct sqlite_export *x)
 				newest ? "timestamp, timestamp" : "timestamp", i, name, bit);
 	}
 	return error;
+}
+
+static int metrics_write(struct sqlite_export *x)
+{
+	const bool newest = x->database.generation == NSYS_3_24;
+	int error = run(x, metric_names_sql);
+	return error ? error
+		     : run(x, metric_values_sql, newest ? "rawTimestamp, timestamp" : "timestamp",
+			       newest ? "s.start, s.start" : "s.start");
 }
 
 static int nics_write(struct sqlite_export *x)
@@ -150,7 +173,14 @@ static int nics_write(struct sqlite_export *x)
 
 int machine_samples_write(struct sqlite_export *x)
 {
-	int error = x->own.facts[KIND_GPU_SAMPLE].rows ? gpus_write(x) : 0;
+	static const enum nsys_table tables[] = {NSYS_TARGET_INFO_GPU_METRICS, NSYS_GPU_METRICS};
+	const bool has_gpus = x->own.facts[KIND_GPU_SAMPLE].rows,
+		   has_metrics = x->own.facts[KIND_CUDA_METRIC_SAMPLE].rows;
+	int error = has_gpus || has_metrics ? tables_create(x, tables, COUNT(tables)) : 0;
+	if (!error && has_gpus)
+		error = gpus_write(x);
+	if (!error && has_metrics)
+		error = metrics_write(x);
 	return error || !x->own.facts[KIND_NIC_SAMPLE].rows ? error : nics_write(x);
 }
 #else

@@ -300,6 +300,10 @@ static struct track *track_of(
 		key.id = value_at(
 			row, (int)schema_column_index(row->event, FIELD_CUDA_MEMORY_MEMORY_KIND));
 		break;
+	case TRACK_METRIC:
+		key.device = (uint32_t)value_at(row, k->device);
+		key.domain = (uint32_t)value_at(row, (int)k->name);
+		break;
 	case TRACK_MACHINE:
 		key.domain = row->event->number == KIND_NIC_SAMPLE
 			? (uint32_t)value_at(row, (int)k->name)
@@ -354,6 +358,7 @@ static bool counter_value(struct timeline *t, struct timeline_item *i)
 	i->is_real = v.kind == TIMELINE_REAL || (v.kind == TIMELINE_UINT && v.number > INT64_MAX);
 	i->real = v.kind == TIMELINE_UINT ? (double)v.number : v.real;
 	i->integer = (int64_t)v.number;
+	i->duration_ns = 0;
 	t->no_value += v.kind == TIMELINE_NOTHING || v.kind == TIMELINE_JSON;
 	return v.kind != TIMELINE_NOTHING && v.kind != TIMELINE_JSON;
 }

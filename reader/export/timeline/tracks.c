@@ -83,7 +83,7 @@ static struct track *track_new_or_same(struct tracks *l, const struct track_key 
 struct track *track_find(struct tracks *l, const struct track_key *key)
 {
 	const uint32_t index = key->kind == TRACK_STREAM || key->kind == TRACK_WAITS ? key->context
-		: key->kind == TRACK_DEVICE_MEMORY                                   ? key->device
+		: key->kind == TRACK_DEVICE_MEMORY || key->kind == TRACK_METRIC      ? key->device
 										     : key->tid;
 	const uint64_t a = (uint64_t)key->process->id << 36 | (uint64_t)key->kind << 32 | index;
 	const uint64_t b = key->id << 32 | key->domain;
@@ -233,6 +233,9 @@ void track_name(const struct track *track, char *out, size_t bytes)
 	case TRACK_DEVICE_MEMORY:
 		used = snprintf(
 			out, bytes, "GPU %u, %s memory in use", k->device, memory_kind(k->id));
+		break;
+	case TRACK_METRIC:
+		used = snprintf(out, bytes, "GPU %u, %.200s", k->device, track->domain);
 		break;
 	case TRACK_MACHINE:
 		used = machine_name(track, out, bytes);

@@ -34,6 +34,7 @@ enum track_kind {
 	TRACK_NCCL,           /* events of NCCL of a process, by kind */
 	TRACK_NVTX_COUNTER,
 	TRACK_DEVICE_MEMORY, /* memory in use by a process on a device, by kind */
+	TRACK_METRIC,        /* a hardware metric of a device */
 	TRACK_MACHINE        /* a value of samples of the machine: track_metric() is its id */
 };
 
@@ -60,7 +61,7 @@ static inline uint64_t track_metric(uint32_t kind, uint32_t field, uint64_t devi
 static inline bool track_is_counter(const struct track_key *key)
 {
 	return key->kind == TRACK_NVTX_COUNTER || key->kind == TRACK_DEVICE_MEMORY ||
-		key->kind == TRACK_MACHINE;
+		key->kind == TRACK_METRIC || key->kind == TRACK_MACHINE;
 }
 
 struct track {
