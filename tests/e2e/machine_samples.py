@@ -156,6 +156,12 @@ def views(path, samples):
     texts = {number: text for number, _, text, _ in timeline["names"]}
     track = {row[0] for row in timeline["tracks"] if row[3] == "machine" and (row[4], row[5]) == (0, 1)}
     got = [texts[row.name] for row in sorted(_page.level_rows(timeline["levels"][0])) if row.track in track]
+    hosts = [h for h in rows(path, "host_sample") if h["reported"] & 1]
+    loads = [(h["time_ns"], f"up to {(h['busy_permille'] + 124) // 125 * 12.5} % busy") for h in hosts]
+    cpus = {row[0] for row in timeline["tracks"] if row[3] == "machine" and (row[4], row[5]) == (0, 3)}
+    drawn = [texts[row.name] for row in sorted(_page.level_rows(timeline["levels"][0])) if row.track in cpus]
+    wanted = [text for n, (time, text) in enumerate(loads) if not n or loads[n - 1][1] != text or time - loads[n - 1][0] > 3 * PERIOD_NS]
+    tap.ok(len(cpus) == 1 and len(loads) > 1 and drawn == wanted, "the page has a track of the load of the CPUs", (drawn, loads))
     states = ["up to 100 % busy" + (", throttled by power" if s["throttle_reasons"] else "") for s in samples[0]]
     tap.ok(len(track) == 1 and got == [s for n, s in enumerate(states) if not n or states[n - 1] != s], "the page has a track for each GPU, with the times in which it was throttled", got)
     chrome = path + ".json"
@@ -448,6 +454,15 @@ def real_network():
     # A rate is rounded to 1 byte/ms.
     tap.ok(table and all(abs(total - exact[name]) <= sum(s["duration_ns"] for s in found if s["name"] == name) / 1e6 for name, total in table),
            "NET_NIC_METRIC: rates by interface", (table, exact))
+    (content,) = _page.write(path + ".html", path).content["reports"]
+    timeline = content["timeline"]
+    texts = {number: text for number, _, text, _ in timeline["names"]}
+    tracks = {row[0] for row in timeline["tracks"] if row[3] == "machine" and row[5] == 2}
+    drawn = sorted(texts[row.name] for row in _page.level_rows(timeline["levels"][0]) if row.track in tracks)
+    rates = [(s["name"] + f" port {s['port']}" * bool(s["port"]), 1e6 * (s["rx_bytes"] + s["tx_bytes"]) / s["duration_ns"]) for s in found]
+    limits = ((1e3, "less than 1 MB/s"), (1e5, "1 to 100 MB/s"), (1e6, "0.1 to 1 GB/s"), (float("inf"), "1 GB/s or more"))
+    wanted = sorted(f"{name}: " + ("nothing" if not rate else next(text for limit, text in limits if rate < limit)) for name, rate in rates)
+    tap.ok(len(tracks) == len({s["name"] for s in found}) and drawn == wanted, "the page has a track for each interface, with its rates", (drawn, wanted))
     stats = json.loads(trace("stats", "-r", "nic_metric_sum", "-f", "json", path).out)
     tap.ok(any(r["Metric"] == "Eth: Bytes sent" and r["Interface"] in names and r["Total"] for r in stats), "nic_metric_sum: totals by interface", stats)
 

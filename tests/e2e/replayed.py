@@ -17,12 +17,14 @@ import os
 import shutil
 import sqlite3
 import statistics
+import subprocess
 import sys
+import threading
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import libdevice as device  # noqa: E402
-from lib import TORTURE, fixtures, folder, main, receipts_agree, Report, run, spool_folder, tap, trace, traced_env, wait_spool_gone  # noqa: E402
+from lib import TORTURE, TRACE, clean_env, fixtures, folder, main, receipts_agree, Report, run, spool_folder, tap, trace, traced_env, wait_spool_gone, wait_until, writer_of  # noqa: E402
 from sqlite_cuda import same, without_sqlite  # noqa: E402
 
 PREFIX = "CUPTI_ACTIVITY_KIND_"
@@ -150,7 +152,7 @@ class Capture:
         return lines
 
 
-def played(captures, speed, repeats=1, traced=True, at_once=False, **options):
+def played(captures, speed, repeats=1, traced=True, at_once=False, during=None, **options):
     """Play the processes of a capture at once. Return the report, and for each process the time of the report that stands for the capture's begin, the length of a
     repetition, the processor time of its threads, and its pid; and the capture's begin."""
     work, spool = folder(), spool_folder()
@@ -163,6 +165,8 @@ def played(captures, speed, repeats=1, traced=True, at_once=False, **options):
         commands.append(f"{device.app('player')} {program} {speed} {LEAD_NS} {repeats} {base}")
     base = traced_env(report, spool, LIBTRACE_TRACE="cuda", LIBTRACE_CUDA_TRIVIAL="record", **options) if traced else None
     env = device.env(device=f"devices={max(c.devices for c in captures)}", base=base)
+    if during:
+        threading.Thread(target=during, args=(spool,), daemon=True).start()
     done = run(["/bin/sh", "-c", "".join(f"{command} >{work}/out{n} & " for n, command in enumerate(commands)) + "for p in $(jobs -p); do wait $p || exit; done"], env=env, limit=550)
     sound = done.status == 0 and (not traced or (wait_spool_gone(spool) and not receipts_agree(Report(report))))
     tap.ok(sound, f"{'played' if traced else 'played untraced'} at {speed} times its speed, {repeats} times; nothing is lost", done)
@@ -340,17 +344,37 @@ def own_captures():
             analyses(name, path, compared(name, path, 1))
 
 
+def most_kib(pid):
+    """Return the most memory that a process has had, in KiB."""
+    with open(f"/proc/{pid}/status", encoding="ascii") as file:
+        return next((int(line.split()[1]) for line in file if line.startswith("VmHWM")), 0)
+
+
 def many_kernels():
-    """Check that nothing is lost of many repetitions at ten times the speed of the GPU, and report what a call costs."""
-    path, repeats = os.path.join(fixtures("nsys"), "nvtx_sampling-2023.3.1.sqlite"), 8192 if TORTURE else 24
+    """Check that nothing is lost of many repetitions at ten times the speed of the GPU, and report what a call costs, and the memory that the writer and a reader take."""
+    peaks = []
+
+    def watch(spool):
+        try:
+            wait_until(lambda: writer_of(spool))
+            while peaks.append(most_kib(writer_of(spool))) is None:
+                time.sleep(0.1)
+        except (OSError, TypeError, ValueError):
+            pass  # it has ended
+
+    path, repeats = os.path.join(fixtures("nsys"), "nvtx_sampling-2023.3.1.sqlite"), int(os.environ.get("REPEATS") or (8192 if TORTURE else 24))
     if not os.path.exists(path):
         tap.skip("many kernels", "no fixtures of nsys")
         return
     original = Capture(path)
-    report, ((zero, length, _, _), ), begin = played([original], 10, repeats)
+    report, ((zero, length, _, _), ), begin = played([original], 10, repeats, during=watch)
     calls, (plain, cost) = 24 * len(original.calls), (played([original], 10, 24, is_traced, at_once=True)[1][0][2] for is_traced in (False, True))
     print(f"# {calls} calls without waits between them: {plain / calls:.0f} ns of processor time each, {cost / calls:.0f} ns traced")
     kernels = [op for op in original.operations() if op[0] == KERNEL]
+    with subprocess.Popen([TRACE, "stats", "-r", "cuda_gpu_kern_sum,cuda_api_sum", report], env=clean_env(), stdout=subprocess.DEVNULL) as reader:
+        used = os.wait4(reader.pid, 0)[2].ru_maxrss
+        reader.returncode = 0
+    print(f"# {repeats * len(original.calls)} calls, {os.path.getsize(report) >> 20} MiB of report: the writer took at most {max(peaks, default=0) >> 10} MiB, statistics {used >> 10} MiB")
     if TORTURE:
         info = Report(report).info()
         tap.ok(f'"cuda_kernel": {repeats * len(kernels)}' in str(info).replace("'", '"'), f"{repeats * len(kernels)} kernels", info)
