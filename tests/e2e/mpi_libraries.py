@@ -134,7 +134,71 @@ def handles_are_used_again():
     tap.ok(len(calls) == 1 + 2 * len(CREATORS) and sizes == [1, *range(10, 10 + len(CREATORS))], "a handle that is used again is asked anew", (sizes, calls))
 
 
+# The binary interface of MPI 5, by its table of constants: handles are small numbers in pointers, a status begins with source and tag. One of two ranks.
+STANDARD = """
+#define FUNCTION(name, ...) int P##name(__VA_ARGS__); int name(__VA_ARGS__) __attribute__((alias("P" #name))); int P##name(__VA_ARGS__)
+typedef struct any *handle;
+typedef struct { int source, tag, error, internal[5]; } status;
+FUNCTION(MPI_Init, int *argc, char ***argv) { return 0; }
+FUNCTION(MPI_Initialized, int *is) { return *is = 1, 0; }
+FUNCTION(MPI_Finalized, int *is) { return *is = 0; }
+FUNCTION(MPI_Type_size, handle type, int *size) { return *size = type == (handle)0x209 ? 4 : 1, 0; }
+FUNCTION(MPI_Comm_size, handle comm, int *size) { return *size = 2, comm != (handle)0x101; }
+FUNCTION(MPI_Comm_rank, handle comm, int *rank) { return *rank = 0, comm != (handle)0x101; }
+FUNCTION(MPI_Comm_test_inter, handle comm, int *is) { return *is = 0; }
+FUNCTION(MPI_Comm_group, handle comm, handle *group) { return *group = (handle)0x4000, 0; }
+FUNCTION(MPI_Group_free, handle *group) { return *group = (handle)0x108, 0; }
+FUNCTION(MPI_Group_translate_ranks, handle group, int count, const int *ranks, handle to, int *result)
+{
+	for (int i = 0; i < count; i++)
+		result[i] = ranks[i];
+	return 0;
+}
+FUNCTION(MPI_Send, const void *data, int count, handle type, int to, int tag, handle comm) { return 0; }
+FUNCTION(MPI_Recv, void *data, int count, handle type, int from, int tag, handle comm, status *result)
+{
+	if (result)
+		result->source = 1, result->tag = 9;
+	return 0;
+}
+FUNCTION(MPI_Irecv, void *data, int count, handle type, int from, int tag, handle comm, handle *request) { return *request = (handle)0x5000, 0; }
+FUNCTION(MPI_Wait, handle *request, status *result) { return *request = (handle)0x180, 0; }
+FUNCTION(MPI_Allreduce, const void *data, void *result, int count, handle type, handle op, handle comm) { return 0; }
+"""
+STANDARD_CALLS = """
+typedef struct any *handle;
+int MPI_Init(void *, void *), MPI_Send(const void *, int, handle, int, int, handle), MPI_Recv(void *, int, handle, int, int, handle, void *), MPI_Wait(handle *, void *),
+	MPI_Irecv(void *, int, handle, int, int, handle, handle *), MPI_Allreduce(const void *, void *, int, handle, handle, handle);
+int main(void)
+{
+	handle world = (handle)0x101, integer = (handle)0x209, byte = (handle)0x247, request;
+	int data[8];
+	MPI_Init(0, 0);
+	MPI_Send(data, 8, integer, 1, 5, world);
+	MPI_Send(data, 8, integer, -3, 5, world); /* MPI_PROC_NULL */
+	MPI_Recv(data, 7, byte, -1, -2, world, 0); /* MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_STATUS_IGNORE */
+	MPI_Irecv(data, 6, byte, -1, -2, world, &request);
+	MPI_Wait(&request, 0);
+	MPI_Allreduce((void *)1, data, 2, integer, (handle)0x21, world); /* MPI_IN_PLACE, MPI_SUM */
+	return MPI_Allreduce(data + 2, data, 2, integer, (handle)0x21, world);
+}
+"""
+
+
+def standard():
+    """A library with the binary interface of MPI 5, whatever implementation is in it."""
+    place = folder()
+    made = build(place, "libmpi_abi.so.1", STANDARD, "-shared", "-fPIC", "-Wl,-soname,libmpi_abi.so.1")
+    calls_of(place, build(place, "standard", STANDARD_CALLS, made))
+    report = Report(os.path.join(place, "report.rep"))
+    rows = [(e["name"], e["class"], e["tag"], e["peer"], e["size"], e["received"]) for e in report.events("--kind", "mpi_call")]
+    tap.ok(rows == [("MPI_Init", 4, -1, -1, -1, -1), ("MPI_Send", 1, 5, 1, 32, -1), ("MPI_Send", 4, -1, -1, -1, -1), ("MPI_Recv", 1, 9, 1, 7, -1), ("MPI_Irecv", 1, -1, -1, 6, -1),
+                    ("MPI_Wait", 3, -1, -1, -1, -1), ("MPI_Allreduce", 2, -1, -1, 8, 8), ("MPI_Allreduce", 2, -1, -1, 16, 16)], "MPI 5's interface: messages, requests and collectives", rows)
+    of = [(e["rank"], e["size"], e["comm"], e["local_rank"]) for e in report.events("--kind", "mpi_communicator")]
+    tap.ok(of == [(0, 2, "0x101", 0)], "MPI 5's interface: MPI_COMM_WORLD", of)
+
+
 if platform.machine() != "x86_64":
     print("1..0 # SKIP functions of libraries are tried on x86-64 only")
     sys.exit(0)
-main(open_mpi_with_the_soname_of_mpich, stays_loaded, unknown, handles_are_used_again)
+main(open_mpi_with_the_soname_of_mpich, stays_loaded, unknown, handles_are_used_again, standard)

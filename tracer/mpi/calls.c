@@ -313,11 +313,12 @@ static void point_to_point(struct ended *e)
 	const int32_t *status = (const int32_t *)(uintptr_t)word(e, ROLE_STATUS);
 	if ((uintptr_t)status <= 1) /* ignored: see before() */
 		status = (const int32_t *)(const void *)e->scratch;
-	e->out.tag = number(e, ROLE_TAG);
+	int32_t tag = number(e, ROLE_TAG);
 	if (has(e, ROLE_STATUS)) {
 		peer = status[m->status_source];
-		e->out.tag = status[m->status_tag];
+		tag = status[m->status_tag];
 	}
+	e->out.tag = tag == m->any_tag ? -1 : tag;
 	e->out.peer = peer == m->any_source ? -1 : peer;
 	e->out.size = bytes < 0 ? -1 : bytes * number(e, ROLE_COUNT);
 	e->out.request = mpi_handle_at(word(e, ROLE_REQUEST));

@@ -35,7 +35,7 @@ struct mpi_library {
 	int (*translate)(uint64_t group, int count, const int *ranks, uint64_t to, int *ret_ranks);
 	uint64_t world, null, null_type; /* MPI_COMM_WORLD, MPI_COMM_NULL, MPI_DATATYPE_NULL */
 	enum mpi_implementation implementation;
-	int32_t any_source, proc_null;
+	int32_t any_source, any_tag, proc_null;
 	uint64_t in_place;
 	uint32_t status_source, status_tag; /* index of the int in MPI_Status */
 };
