@@ -15,6 +15,7 @@
 #include "reader/cli/base/output.h"
 #include "reader/cli/commands.h"
 #include "reader/cli/database/input.h"
+#include "reader/export/output.h"
 #include "reader/merge/merge.h"
 #include "reader/ncu/pages/dump_results.h"
 
@@ -22,7 +23,8 @@ struct merging {
 	char **files;
 	int count;
 	struct merge m;
-	bool no_wait;
+	const char *folder; /* of --separate */
+	bool no_wait, overwrite;
 };
 
 /* Do a step with each report, which is open meanwhile. Returns an exit status. */
@@ -38,7 +40,7 @@ static int each_report(struct merging *g,
 		if (error == -EBADMSG)
 			cli_error("cannot merge '%s': %s", g->files[i],
 				cause ? cause : "it is damaged");
-		else if (error)
+		else if (error && error != -ECANCELED) /* which a step has explained */
 			cli_error("cannot merge '%s': %s", g->files[i], strerror(-error));
 		cli_close(&r);
 		if (error)
@@ -134,12 +136,80 @@ static int write_to(struct merging *g, FILE *out, const char *name)
 	return STATUS_FAILED;
 }
 
-static int merge_to(struct merging *g, const char *name, bool overwrite)
+static int merge_to(struct merging *g, const char *name)
 {
 	struct cli_output out;
-	if (!cli_output_open(&out, name, overwrite))
+	if (!cli_output_open(&out, name, g->overwrite))
 		return STATUS_FAILED;
-	const int status = cli_output_close(&out, name, overwrite, write_to(g, out.file, name));
+	const int status = cli_output_close(&out, name, g->overwrite, write_to(g, out.file, name));
+	if (status == STATUS_OK)
+		notes_print(&g->m);
+	return status;
+}
+
+/* Return the path of a report in the folder of --separate, which the caller frees; NULL = no
+ * memory. */
+static char *separate_name(const struct merging *g, uint32_t i)
+{
+	char *name;
+	return asprintf(&name, "%s/%s", g->folder, g->m.inputs[i].name) < 0 ? NULL : name;
+}
+
+/* Check that no two reports would get the same name, and that none replaces an input. */
+static bool separate_names_are_free(struct merging *g, const struct options *o)
+{
+	struct map names = {0};
+	struct pool texts = {0};
+	bool are_free = true;
+	for (uint32_t i = 0; are_free && i < g->m.count; i++) {
+		const char *base = g->m.inputs[i].name,
+			   *text = pool_text(&texts, base, strlen(base));
+		const uint32_t other = text ? map_get(&names, (uintptr_t)text, 0) : 0;
+		char *name = separate_name(g, i);
+		if (other)
+			cli_error("'%s' and '%s' have the same name, and would be one file in '%s'",
+				g->files[other - 1], g->files[i], g->folder);
+		else if (!name || !text || map_put(&names, (uintptr_t)text, 0, i + 1))
+			cli_error("out of memory");
+		else if (!cli_output_is_input(o, name)) {
+			free(name);
+			continue;
+		}
+		are_free = false;
+		free(name);
+	}
+	map_release(&names);
+	pool_release(&texts);
+	return are_free;
+}
+
+/* Write a report by itself into the folder of --separate. */
+static int separate(struct merging *g, uint32_t i, struct cli_report *r, const char **ret_cause)
+{
+	struct cli_output out;
+	char *name = separate_name(g, i);
+	int error = name ? output_folders_make(name) : -ENOMEM;
+	if (error)
+		cli_write_failed(name ? name : g->folder, error, strerror(-error));
+	if (error || !cli_output_open(&out, name, g->overwrite)) {
+		free(name);
+		return -ECANCELED;
+	}
+	error = merge_begin_one(&g->m, i, out.file);
+	if (!error)
+		error = merge_copy(&g->m, i, &r->report, ret_cause);
+	if (!error)
+		error = merge_end(&g->m);
+	if (cli_output_close(&out, name, g->overwrite, error ? STATUS_FAILED : STATUS_OK) && !error)
+		error = -ECANCELED;
+	free(name);
+	return error;
+}
+
+/* Write each report by itself. Returns an exit status. */
+static int separate_all(struct merging *g, const struct options *o)
+{
+	int status = separate_names_are_free(g, o) ? each_report(g, separate) : STATUS_FAILED;
 	if (status == STATUS_OK)
 		notes_print(&g->m);
 	return status;
@@ -147,11 +217,13 @@ static int merge_to(struct merging *g, const char *name, bool overwrite)
 
 int command_merge(const struct options *o)
 {
+	const char *name = o->value[OPT_merge_output];
 	struct merging g = {.files = o->argv,
 		.count = o->argc,
-		.m.append.fd = -1,
-		.no_wait = o->value[OPT_merge_no_wait]};
-	const char *name = o->value[OPT_merge_output];
+		.m = {.append.fd = -1, .is_separate = o->value[OPT_merge_separate]},
+		.folder = name,
+		.no_wait = o->value[OPT_merge_no_wait],
+		.overwrite = option_is(o, OPT_merge_force_overwrite, "true")};
 	if (!o->argc)
 		cli_error("no FILE given; see 'trace help merge'");
 	else if (!name)
@@ -160,7 +232,7 @@ int command_merge(const struct options *o)
 		return STATUS_FAILED;
 	int status = prepare(&g);
 	if (status == STATUS_OK)
-		status = merge_to(&g, name, option_is(o, OPT_merge_force_overwrite, "true"));
+		status = g.m.is_separate ? separate_all(&g, o) : merge_to(&g, name);
 	merge_release(&g.m);
 	return status;
 }

@@ -37,15 +37,18 @@ static int names_add(struct change *g, const char *symbol_path)
 	return status;
 }
 
-int command_symbolize(const struct options *o)
+static int symbolize_file(const struct options *o, const char *file, void *user)
 {
 	struct change g;
-	const char *file = option_file(o);
-	if (!file)
-		return STATUS_FAILED;
+	(void)user;
 	int status = change_open(&g, file, file, o->value[OPT_symbolize_no_wait]);
 	if (!status)
 		status = names_add(&g, o->value[OPT_symbolize_symbol_path]);
 	change_close(&g);
 	return status;
+}
+
+int command_symbolize(const struct options *o)
+{
+	return option_files(o, symbolize_file, NULL);
 }

@@ -300,7 +300,7 @@ int merge_copy(struct merge *m, uint32_t index, const struct report *r, const ch
 	const struct clock_map *map = &m->hosts.rows[in->host].map;
 	struct copy c = {.m = m,
 		.in = in,
-		.number = index + 1,
+		.number = m->is_separate ? 1 : index + 1,
 		.map = clock_map_is_identity(map) ? NULL : map,
 		.windows = m->last_window,
 		.starts = malloc(BATCH_ROWS_MAX * sizeof(*c.starts)),

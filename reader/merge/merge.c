@@ -11,21 +11,30 @@
 
 #define FLUSH_BYTES (1u << 20)
 
+/* Forget the report that was written. */
+static void written_release(struct merge *m)
+{
+	append_close(&m->append);
+	pool_release(&m->texts);
+	map_release(&m->text_ids);
+	free(m->metric_names.data);
+	m->metric_names = (struct buffer){0};
+	m->last_text = m->last_process = 0;
+	m->last_window = 0;
+}
+
 void merge_release(struct merge *m)
 {
 	for (uint32_t i = 0; i < m->count; i++) {
 		free(m->inputs[i].name);
 		libtrace__session__free_unpacked(m->inputs[i].session, NULL);
+		if (m->inputs[i].details)
+			libtrace__session_details__free_unpacked(m->inputs[i].details, NULL);
 	}
 	free(m->inputs);
 	hosts_release(&m->hosts);
 	edges_release(&m->edges);
-	if (m->details)
-		libtrace__session_details__free_unpacked(m->details, NULL);
-	append_close(&m->append);
-	pool_release(&m->texts);
-	map_release(&m->text_ids);
-	free(m->metric_names.data);
+	written_release(m);
 	*m = (struct merge){.append.fd = -1};
 }
 
@@ -168,8 +177,8 @@ static void survey_end(
 		host->first_ns = in->first_ns;
 	if (in->last_ns > host->last_ns)
 		host->last_ns = in->last_ns;
-	if (m->surveyed == 0) {
-		m->details = c->details;
+	if (m->surveyed == 0 || m->is_separate) {
+		in->details = c->details;
 		c->details = NULL;
 	}
 }
@@ -245,12 +254,12 @@ static uint64_t first_of(const struct merge *m)
 	return least == INT64_MAX ? 0 : (uint64_t)least;
 }
 
-/* Write the session: that of the first report, from the first start of any. */
-static void session_put(struct merge *m)
+/* Write the session: that of a report, from the first start of any. */
+static void session_put(struct merge *m, const struct merge_input *in)
 {
 	Libtrace__Entry entry = LIBTRACE__ENTRY__INIT;
-	Libtrace__Session session = *m->inputs[0].session;
-	const struct host *host = &m->hosts.rows[m->inputs[0].host];
+	Libtrace__Session session = *in->session;
+	const struct host *host = &m->hosts.rows[in->host];
 	const uint64_t own = (uint64_t)clock_map_time(&host->map, (int64_t)session.start_ns);
 	const uint64_t first = first_of(m);
 	session.start_realtime_ns -= own - first;
@@ -311,8 +320,8 @@ static void pairs_describe(
 	}
 }
 
-/* Write the description of a report. */
-static int input_put(struct merge *m, uint32_t i)
+/* Write the description of a report, which gets a number. */
+static int input_put(struct merge *m, uint32_t i, uint32_t number)
 {
 	struct merge_input *in = &m->inputs[i];
 	const struct clock_map *map = &m->hosts.rows[in->host].map;
@@ -326,12 +335,12 @@ static int input_put(struct merge *m, uint32_t i)
 		return -ENOMEM;
 	}
 	merged.has_number = merged.has_name = merged.has_complete = true;
-	merged.number = i + 1;
+	merged.number = number;
 	merged.name = (ProtobufCBinaryData){strlen(in->name), (uint8_t *)in->name};
 	merged.session = in->session;
 	merged.complete = in->complete;
 	clock_describe(&m->hosts, in, &merged);
-	if (is_first_of_host(m, i))
+	if (m->is_separate || is_first_of_host(m, i))
 		pairs_describe(&m->hosts, in->host, errors, &merged);
 	merged.n_own_ns = merged.n_merged_ns = map->count;
 	merged.own_ns = times;
@@ -347,21 +356,33 @@ static int input_put(struct merge *m, uint32_t i)
 	return merge_flush(m, false);
 }
 
-int merge_begin(struct merge *m, FILE *out)
+/* Write the session of a report, and the descriptions of `count` reports from that one on. */
+static int begin(struct merge *m, uint32_t first, uint32_t count, FILE *out)
 {
 	append_start(&m->append);
-	m->append.details = m->details;
+	m->append.details = m->inputs[first].details;
 	m->append.compress = true;
 	m->out = out;
 	if (fwrite(append_file_begin, 1, sizeof(append_file_begin), out) !=
 		sizeof(append_file_begin))
 		return errno ? -errno : -EIO;
-	session_put(m);
+	session_put(m, &m->inputs[first]);
 	int error = 0;
-	for (uint32_t i = 0; !error && i < m->count; i++)
-		error = input_put(m, i);
+	for (uint32_t i = 0; !error && i < count; i++)
+		error = input_put(m, first + i, i + 1);
 	append_seal(&m->append);
 	return error;
+}
+
+int merge_begin(struct merge *m, FILE *out)
+{
+	return begin(m, 0, m->count, out);
+}
+
+int merge_begin_one(struct merge *m, uint32_t index, FILE *out)
+{
+	written_release(m);
+	return begin(m, index, 1, out);
 }
 
 int merge_end(struct merge *m)

@@ -10,6 +10,10 @@
  *   merge_peek() and then merge_survey() of each report, in the same order; merge_align();
  *   merge_begin(); merge_copy() of each report; merge_end(); merge_release()
  *
+ * To write each report by itself, with the times of the common clock (`trace merge --separate`),
+ * set `is_separate` before the first step, and after merge_align() do merge_begin_one(),
+ * merge_copy() and merge_end() of each report.
+ *
  * Each report is opened anew for each step, so that no limit of descriptors is met. Functions
  * return 0; -EBADMSG with a cause in *ret_cause if the report cannot be merged; or another negative
  * errno. One thread; allocates; blocks on the disk.
@@ -29,7 +33,8 @@
 struct merge_input {
 	char *name; /* of the file, without its folder */
 	Libtrace__Session *session;
-	uint64_t bytes; /* size of the file, which may not change meanwhile */
+	Libtrace__SessionDetails *details; /* of the first report, or of each; NULL = none */
+	uint64_t bytes;                    /* size of the file, which may not change meanwhile */
 	uint32_t host;
 	int64_t first_ns, last_ns; /* range of its times, in its own clock; first > last: none */
 	bool complete;
@@ -41,8 +46,8 @@ struct merge {
 	uint32_t surveyed;
 	struct hosts hosts;
 	struct edges edges;
-	Libtrace__SessionDetails *details; /* of the first report */
-	char cause[500];                   /* why the last report cannot be merged */
+	bool is_separate;
+	char cause[500]; /* why the last report cannot be merged */
 
 	/* the report that is written */
 	FILE *out;
@@ -68,6 +73,11 @@ int merge_align(struct merge *m);
 
 /* Write the session and the descriptions of all reports. `out` is kept until merge_end(). */
 int merge_begin(struct merge *m, FILE *out);
+
+/* Begin a report that contains the report `index` only: its times and session start are those that
+ * the merged report would have, and its Merged entry describes its clock and those of the hosts
+ * before it. */
+int merge_begin_one(struct merge *m, uint32_t index, FILE *out);
 
 /* Copy a report, by its index. */
 int merge_copy(struct merge *m, uint32_t index, const struct report *r, const char **ret_cause);

@@ -27,6 +27,14 @@ def ranks(name, launcher, variable, end):
         return
     one_host(name, paths, place)
     hosts(name, paths, place)
+    place = folder()
+    calls = lib_merge.record(launcher, variable, [program("mpi_rounds" + end), str(LATE), "4", str(LATE_US)], place, sources="mpi,osrt")
+    if not tap.ok(calls, f"{name}: each rank has a report of its calls"):
+        return
+    target = os.path.join(place, "calls.rep")
+    merged(calls, target)
+    rank, instead = lib_merge.latest(target)
+    tap.ok(rank == str(LATE) and instead.startswith("call ") and " <- main <- " in instead, f"{name}: without ranges, the call that it waited in, with names", instead)
 
 
 def one_host(name, paths, place):
@@ -60,6 +68,13 @@ def hosts(name, paths, place):
            f"{name}: clocks are aligned by messages", (result.err, info["merged"]))
     tap.ok(lib_merge.kept(paths, target), f"{name}: all times are as exact as stated", (lib_merge.errors(paths, target), lib_merge.bounds(target)))
     tap.ok(lib_merge.pairs_kept(paths, target), f"{name}: each two hosts are as close as stated for the pair", [m.get("pairs") for m in info["merged"]])
+    aligned = os.path.join(place, "aligned")
+    result = trace("merge", "--separate", "-o", aligned, *others)
+    parts = [os.path.join(aligned, os.path.basename(path)) for path in others]
+    tap.ok(result.status == 0 and lib_merge.errors(parts, target) == [(0, 0)] * RANKS and not any(Report(part).check().status for part in parts),
+           f"{name}: reports by themselves have the events and times of the merged one", result.err)
+    alone = [Report(part).info()["merged"] for part in parts]
+    tap.ok([[{**m, "number": number} for m in of] for number, of in enumerate(alone, 1)] == [[m] for m in info["merged"]], f"{name}: and what is known of their clocks", alone)
     moved = os.path.join(place, "moved.rep")
     libskew.skew(paths[1], moved, "boot-1", 10**8)
     tap.ok(not lib_merge.kept(others, target) and not lib_merge.pairs_kept([paths[0], moved, paths[2]], target), f"{name}: the comparisons would see wrong times")
@@ -254,10 +269,21 @@ def read_as_one():
         return result.status, result.out.replace(inputs[0].encode() if len(inputs) == 1 else view.encode(), b"FILE")
 
     for arguments, *after in ((("stats", "-f", "csv"), ), (("analyze", "-f", "json"), ), (("why", "--json"), ), (("dump", "--json"), ), (("report", "--text"), ),
-                              (("memory", "-f", "csv"), ), (("info", "--json"), ), (("export", "-t", "chrome", "-o", "OUT"), ),
+                              (("memory", "-f", "csv"), ), (("info", "--json"), ), (("what-if", "--json", "--allow-unknown", "100"), "compute x0.5"), (("export", "-t", "chrome", "-o", "OUT"), ),
                               (("query", "-f", "csv"), "SELECT globalVid, file, host, clockGroup, error FROM LIBTRACE_MERGED")):
         several, one = output(arguments, files, after), output(arguments, [target], after)
         tap.ok(several == one and several[0] == 0 and (several[1] or arguments[0] == "memory"), f"trace {arguments[0]} of three reports", (several, one))
+    aligned, other = os.path.join(place, "a/b"), os.path.join(folder(), "rank-0.rep")
+    result = trace("merge", "--separate", "-o", aligned, *files)
+    parts = [os.path.join(aligned, os.path.basename(path)) for path in files]
+    tap.ok(result.status == 0 and lib_merge.errors(parts, target) == [(0, 0)] * 3, "trace merge --separate writes each report with its times in the merged one", result.err)
+    libskew.skew(report.path, other, "boot-9", 0)
+    for arguments, word in (((aligned, *files), b"exists"), ((place, *files), b"it is the input file"), ((os.path.join(place, "c"), files[0], other), b"same name"), ((files[1], *files), b"input file"),
+                            ((target, *files), b"Not a directory")):
+        result = trace("merge", "--separate", "-o", *arguments)
+        tap.ok(result.status == 2 and word in result.err and result.err.count(b"\n") == 1, f"trace merge --separate is refused: {word.decode()}", result)
+    result = trace("symbolize", *parts)
+    tap.ok(result.status == 0 and result.out.count(b" addresses: ") == 3, "trace symbolize of three reports", result)
     result = trace("report", "--html", "-f", "true", "-o", os.path.join(place, "three.html"), *files)
     tap.ok(result.status in (0, 2) and (result.status == 0 or b"built without" in result.err), "trace report --html of three reports", result.err)
     base = os.path.join(place, "base.sqlite")

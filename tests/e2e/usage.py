@@ -165,7 +165,7 @@ def mistakes():
     with open(taken, "w", encoding="ascii") as file:
         file.write("mine")
     for arguments, text in ((("info", none), f"cannot open '{none}': No such file or directory"), (("info",), "no FILE given; see 'trace help info'"),
-                            (("derive", REPORT, REPORT), "too many arguments; see 'trace help derive'"), (("run",), "no PROGRAM given; see 'trace help run'"),
+                            (("derive", REPORT, REPORT), "too many arguments: expected one FILE ('trace merge' joins reports); see 'trace help derive'"), (("run",), "no PROGRAM given; see 'trace help run'"),
                             (("run", "-t", "nonsense", "true"), "invalid argument 'nonsense' for --trace: expected a list of: cuda nvtx osrt openmp openacc none cublas cudnn"),
                             (("run", "-d", "soon", "true"), "invalid argument 'soon' for --duration: expected seconds"),
                             (("run", "--kill", "x", "true"), "invalid argument 'x' for --kill: expected none, sigkill, sigterm or a signal number"),

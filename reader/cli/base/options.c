@@ -449,7 +449,9 @@ const char *option_file(const struct options *o)
 {
 	if (o->argc == 1)
 		return o->argv[0];
-	cli_error("%s; see 'trace help %s'", o->argc ? "too many arguments" : "no FILE given",
+	cli_error("%s; see 'trace help %s'",
+		o->argc ? "too many arguments: expected one FILE ('trace merge' joins reports)"
+			: "no FILE given",
 		command_rows[o->command].name);
 	return NULL;
 }

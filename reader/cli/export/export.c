@@ -62,6 +62,7 @@ static int export_sqlite(const struct options *o, const char *output)
 		.critical_path = o->value[OPT_export_critical_path],
 		.log_events = o->value[OPT_export_log_events],
 		.nvtx = select_filter(),
+		.read_by = o->value[OPT_export_tables],
 		.sources = sources};
 	if (o->value[OPT_export_compat])
 		nsys_generation_named(o->value[OPT_export_compat], &job.generation);
@@ -210,7 +211,7 @@ static int export_parquet(const struct options *o)
 	struct python_arguments a = {0};
 	static const enum option_id passed[] = {OPT_export_output, OPT_export_force_overwrite,
 		OPT_export_symbol_path, OPT_export_filter_time, OPT_export_no_symbols,
-		OPT_export_callchains};
+		OPT_export_callchains, OPT_export_tables};
 	int error = 0;
 	for (size_t i = 0; !error && i < sizeof(passed) / sizeof(passed[0]); i++)
 		if (o->value[passed[i]])

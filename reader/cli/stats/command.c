@@ -100,7 +100,7 @@ static bool leaves_names(const struct output *o)
 		!(strstr(o->list, "cpu_by_function") || strstr(o->list, "offcpu_sum") ||
 			strstr(o->list, "cuda_memory") || strstr(o->list, "python_gil_sum") ||
 			strstr(o->list, "critical_path_") || strstr(o->list, "blame_sum") ||
-			strstr(o->list, "gpu_idle_sum"));
+			strstr(o->list, "gpu_idle_sum") || strstr(o->list, "mpi_late_sum"));
 }
 
 static bool is_direct(const struct output *o, const char *report, size_t bytes)

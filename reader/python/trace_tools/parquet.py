@@ -3,7 +3,8 @@
 read many of them at once.
 
 The files are NAME.pqtdir/TABLE.parquet. Each row begins with _report (the file's name without its suffix), _host, and
-_rank (from "rank-N" or "rank_N" in the name, else NULL), so that tables of many folders can be read as one.
+_rank (from "rank-N" or "rank_N" in the name, else the rank of MPI if there is one, else NULL), so that tables of many
+folders can be read as one.
 """
 
 from __future__ import annotations
@@ -15,11 +16,13 @@ import shutil
 import sqlite3
 import tempfile
 import urllib.parse
+from typing import Any
 
 import pyarrow
 import pyarrow.parquet
 
 from . import Failure, arguments, convert
+from .recipe import tables_of
 
 ROWS = 65536  # rows of a row group, and rows held in memory at a time
 RANK = re.compile(r"rank[-_]?(\d+)")
@@ -30,10 +33,17 @@ TYPES: dict[str, pyarrow.DataType] = {
 }
 
 
+FIXED: list[tuple[str, pyarrow.DataType]] = [
+    ("_report", pyarrow.string()),
+    ("_host", pyarrow.string()),
+    ("_rank", pyarrow.int64()),
+]
+
+
 def export_database(given: argparse.Namespace, path: str, database: str) -> int:
     options = [
         f"--{name.replace('_', '-')}={value}"
-        for name in ("symbol_path", "filter_time", "callchains")
+        for name in ("symbol_path", "filter_time", "callchains", "tables")
         if (value := getattr(given, name))
     ]
     options += ["--no-symbols"] if given.no_symbols is not None else []
@@ -44,34 +54,38 @@ def quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def write_table(
-    connection: sqlite3.Connection, table: str, folder: str, fixed: tuple[str, str | None, int | None]
-) -> None:
+def array_of(values: tuple[Any, ...], kind: pyarrow.DataType) -> pyarrow.Array[Any]:
+    """Return the values of a column; of a text column, numbers and blobs become texts."""
+    try:
+        return pyarrow.array(values, type=kind)
+    except (pyarrow.ArrowInvalid, pyarrow.ArrowTypeError):
+        if kind != pyarrow.string():
+            raise
+        return pyarrow.array([v if v is None or isinstance(v, str) else str(v) for v in values], type=kind)
+
+
+def write_table(connection: sqlite3.Connection, table: str, folder: str, fixed: list[pyarrow.Array[Any]]) -> None:
+    """Write a table. fixed: the columns _report, _host and _rank of ROWS rows."""
     columns = connection.execute(f"PRAGMA table_info({quoted(table)})").fetchall()
     names, types = [c[1] for c in columns], [TYPES.get((c[2] or "").upper(), pyarrow.string()) for c in columns]
-    fields: list[tuple[str, pyarrow.DataType]] = [
-        ("_report", pyarrow.string()),
-        ("_host", pyarrow.string()),
-        ("_rank", pyarrow.int64()),
-        *zip(names, types),
-    ]
-    schema = pyarrow.schema(fields)
+    schema = pyarrow.schema([*FIXED, *zip(names, types)])
     rows = connection.execute(f"SELECT {', '.join(map(quoted, names))} FROM {quoted(table)}")
     with pyarrow.parquet.ParquetWriter(os.path.join(folder, f"{table}.parquet"), schema, compression="zstd") as out:
         while part := rows.fetchmany(ROWS):
-            arrays = [pyarrow.array([value] * len(part), type=schema.field(i).type) for i, value in enumerate(fixed)]
-            for i, kind in enumerate(types):
-                values = [row[i] for row in part]
-                if kind == pyarrow.string():
-                    values = [v if v is None or isinstance(v, str) else str(v) for v in values]
-                arrays.append(pyarrow.array(values, type=kind))
+            arrays = [array[: len(part)] for array in fixed]
+            arrays += [array_of(values, kind) for values, kind in zip(zip(*part), types)]
             out.write_batch(pyarrow.record_batch(arrays, schema=schema))
 
 
-def write_folder(database: str, path: str, output: str) -> None:
-    """Write all tables of a database as files of a folder, which gets its name when it is complete."""
+def value_of(connection: sqlite3.Connection, tables: list[str], table: str, query: str) -> Any:
+    """Return the value that a query of a table finds; None if there is no such row or table."""
+    row = connection.execute(query).fetchone() if table in tables else None
+    return row[0] if row else None
+
+
+def write_folder(database: str, path: str, output: str, only: set[str] | None) -> None:
+    """Write the tables of a database as files of a folder, which gets its name when it is complete."""
     stem = os.path.splitext(os.path.basename(path))[0]
-    rank = RANK.search(stem)
     parent = os.path.dirname(os.path.abspath(output))
     try:
         connection = sqlite3.connect(
@@ -88,17 +102,21 @@ def write_folder(database: str, path: str, output: str) -> None:
         bad = [t for t in tables if not re.fullmatch(r"\w+", t, re.ASCII)]
         if bad:
             raise Failure(f"'{path}': invalid table name '{bad[0]}'")
-        host = (
-            connection.execute("SELECT value FROM TARGET_INFO_SYSTEM_ENV WHERE name = 'Hostname'").fetchone()
-            if "TARGET_INFO_SYSTEM_ENV" in tables
-            else None
+        host = value_of(
+            connection,
+            tables,
+            "TARGET_INFO_SYSTEM_ENV",
+            "SELECT value FROM TARGET_INFO_SYSTEM_ENV WHERE name = 'Hostname'",
         )
+        rank = value_of(connection, tables, "MPI_RANKS", "SELECT min(rank) FROM MPI_RANKS HAVING min(rank) = max(rank)")
+        named = RANK.search(stem)
+        values = (stem, host, int(named.group(1)) if named else rank)
+        fixed = [pyarrow.array([value] * ROWS, type=kind) for value, (_, kind) in zip(values, FIXED)]
         made = tempfile.mkdtemp(prefix=".trace-parquet-", dir=parent)
         try:
             for table in tables:
-                write_table(
-                    connection, table, made, (stem, host[0] if host else None, int(rank.group(1)) if rank else None)
-                )
+                if not only or table in only:
+                    write_table(connection, table, made, fixed)
             os.chmod(made, 0o755)
             os.rename(made, output)
         finally:
@@ -121,7 +139,10 @@ def main(argv: list[str]) -> int:
     p.add_argument("--callchains")
     p.add_argument("--filter-time")
     p.add_argument("--no-symbols", nargs="?", const="")
+    p.add_argument("--tables")
     given = p.parse_args(argv)
+    only = tables_of(given.tables) if given.tables else None
+    given.tables = ",".join(sorted(only)) if only else None
     if given.output and len(given.file) > 1:
         raise Failure("--output needs a single report; several reports are written to one folder each, beside them")
     status = 0
@@ -139,5 +160,5 @@ def main(argv: list[str]) -> int:
                 status = max(status, export_database(given, path, database))
             if os.path.isdir(output):
                 shutil.rmtree(output)
-            write_folder(database, path, output)
+            write_folder(database, path, output, only)
     return status

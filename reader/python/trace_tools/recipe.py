@@ -1,46 +1,97 @@
 # SPDX-License-Identifier: Apache-2.0
 """`trace recipe`: ready analyses of many reports, run by DuckDB on the output of `trace export -t parquet`.
 
-A recipe is recipes/NAME.sql: after the license line follow its title and a line with the names of the tables that it
-reads. Each table is a view of all folders, with a column `folder` in addition to those of the files.
+A recipe is recipes/NAME.sql: after the license line follow its title and lines that begin with a key:
+
+  tables      names of the tables that it reads
+  optional    tables that may be missing, with the columns that it reads of them, as NAME(column column:text); repeated
+  before      files of recipes/shared that create views which it reads
+
+Each table is a view of all folders, with a column `folder` in addition to those of the files. The last statement
+returns the rows.
 """
 
 from __future__ import annotations
 
 import glob
 import os
+import re
 import sys
-from typing import Any, List, Tuple
-
-import duckdb
+import tempfile
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import Failure, arguments
 
-Recipe = Tuple[str, List[str], str]  # title, tables, SQL
+if TYPE_CHECKING:
+    import duckdb
+
 FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "recipes")
 
 
+MEMORY_MIB, MEMORY_MIB_MIN = 4096, 64
+
+
+class Recipe(NamedTuple):
+    title: str
+    tables: list[str]
+    optional: dict[str, list[str]]  # table -> columns, "name" or "name:text"
+    before: list[str]  # SQL
+    sql: str
+
+
+def text_of(*path: str) -> str:
+    with open(os.path.join(FOLDER, *path), encoding="utf-8") as file:
+        return file.read()
+
+
 def recipes() -> dict[str, Recipe]:
-    """Return {name: (title, tables, sql)}."""
+    """Return the recipes by their names."""
     found = {}
     for path in sorted(glob.glob(os.path.join(FOLDER, "*.sql"))):
-        with open(path, encoding="utf-8") as file:
-            text = file.read()
-        _license, title, tables = text.splitlines()[:3]
-        found[os.path.basename(path)[:-4]] = (title[3:], tables.removeprefix("-- tables: ").split(), text)
+        text = text_of(path)
+        keys: dict[str, str] = {}
+        for key, value in re.findall(r"^-- (tables|optional|before): (.*)", text, re.M):
+            keys[key] = f"{keys.get(key, '')} {value}"
+        optional = {
+            table: columns.split() for table, columns in re.findall(r"(\w+)\((.*?)\)", keys.get("optional", ""))
+        }
+        before = [text_of("shared", f"{name}.sql") for name in keys.get("before", "").split()]
+        found[os.path.basename(path)[:-4]] = Recipe(
+            text.splitlines()[1][3:], keys["tables"].split(), optional, before, text
+        )
     return found
 
 
-def views_make(connection: duckdb.DuckDBPyConnection, tables: list[str], folders: list[str]) -> None:
-    for table in tables:
+def tables_of(words: str) -> set[str]:
+    """Return the tables that a list of tables and recipes, separated by commas, names."""
+    known, found = recipes(), set()
+    for word in words.split(","):
+        if word not in known and not re.search("[A-Z]", word):
+            raise Failure(f"unknown table or recipe '{word}'; see 'trace recipe'")
+        found |= {*known[word].tables, *known[word].optional} if word in known else {word}
+    return found
+
+
+def views_make(connection: duckdb.DuckDBPyConnection, recipe: Recipe, folders: list[str]) -> None:
+    """Create a view for each table that a recipe reads, and those of its shared files."""
+    for table in [*recipe.tables, *recipe.optional]:
         files = [path for folder in folders if os.path.exists(path := os.path.join(folder, f"{table}.parquet"))]
+        if not files and table in recipe.optional:
+            columns = [column.partition(":") for column in recipe.optional[table]]
+            typed = [f'NULL::{"VARCHAR" if kind else "BIGINT"} AS "{name}"' for name, _, kind in columns]
+            connection.execute(f"CREATE VIEW {table} AS SELECT {', '.join(typed)}, '' AS folder WHERE false")
+            continue
         if not files:
-            raise Failure(f"none of the {len(folders)} folders has the table {table}; its events were not recorded")
+            raise Failure(
+                f"none of the {len(folders)} folders has the table {table}; its events were not recorded or exported"
+            )
         listed = ", ".join("'" + path.replace("'", "''") + "'" for path in files)
         connection.execute(
             f"CREATE VIEW {table} AS SELECT *, parse_dirpath(filename) AS folder FROM read_parquet([{listed}], "
             "union_by_name = true, filename = true)"
         )
+    for sql in recipe.before:
+        connection.execute(sql)
 
 
 def print_table(names: list[str], rows: list[tuple[Any, ...]], how: str) -> None:
@@ -77,17 +128,20 @@ def print_table(names: list[str], rows: list[tuple[Any, ...]], how: str) -> None
 
 
 def main(argv: list[str]) -> int:
+    import duckdb
+
     known = recipes()
     p = arguments.Parser(
-        prog="trace recipe", epilog="recipes: " + "; ".join(f"{n}: {t}" for n, (t, *_) in known.items())
+        prog="trace recipe", epilog="recipes: " + "; ".join(f"{n}: {r.title}" for n, r in known.items())
     )
+    p.add_argument("--memory", type=int, default=MEMORY_MIB, metavar="MIB", help="memory to use; default %(default)s")
     p.add_argument("--format", "-f", choices=("table", "csv", "json"), default="table")
     p.add_argument("name", nargs="?", help="recipe to run; without it, list the recipes")
     p.add_argument("folder", nargs="*", help="folders (*.pqtdir) that 'trace export -t parquet' wrote")
     given = p.parse_intermixed_args(argv)
     if not given.name:
-        for name, (title, *_) in known.items():
-            print(f"{name:<14}{title}")
+        for name, recipe in known.items():
+            print(f"{name:<14}{recipe.title}")
         return 0
     if given.name not in known:
         raise Failure(f"unknown recipe '{given.name}': expected {', '.join(known)}")
@@ -96,12 +150,17 @@ def main(argv: list[str]) -> int:
     missing = [f for f in given.folder if not os.path.isdir(f)]
     if missing:
         raise Failure(f"'{missing[0]}' is not a folder; write one with 'trace export -t parquet'")
-    _, tables, sql = known[given.name]
-    connection = duckdb.connect()
-    try:
-        views_make(connection, tables, [os.path.abspath(f) for f in given.folder])
-        result = connection.execute(sql)
-        print_table([d[0] for d in result.description or []], result.fetchall(), given.format)
-    except duckdb.Error as error:
-        raise Failure(f"recipe {given.name}: {str(error).splitlines()[0]}") from None
+    if given.memory < MEMORY_MIB_MIN:
+        raise Failure(f"--memory is at least {MEMORY_MIB_MIN} MiB")
+    with tempfile.TemporaryDirectory(prefix="trace-recipe-", dir=os.environ.get("TMPDIR") or "/var/tmp") as spill:
+        connection = duckdb.connect(config={"memory_limit": f"{given.memory}MiB", "temp_directory": spill})
+        connection.execute("SET enable_progress_bar = false")  # it would be in the output
+        try:
+            views_make(connection, known[given.name], [os.path.abspath(f) for f in given.folder])
+            result = connection.execute(known[given.name].sql)
+            print_table([d[0] for d in result.description or []], result.fetchall(), given.format)
+        except duckdb.Error as error:
+            raise Failure(f"recipe {given.name}: {str(error).splitlines()[0]}") from None
+        finally:
+            connection.close()
     return 0

@@ -65,17 +65,20 @@ def number(text: str) -> int | None:
     return int(text) if text else None
 
 
-def rows_of(path: str, query: str) -> Iterator[Row]:
-    """Read the graph of a report."""
+def rows_of(paths: list[str], query: str) -> Iterator[Row]:
+    """Read the graph of a report, or of several as one."""
     result = subprocess.run(
-        [command(), "query", "-f", "csv", "--", path, query], stdin=subprocess.DEVNULL, capture_output=True, check=False
+        [command(), "query", "-f", "csv", "--", *paths, query],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        check=False,
     )
     if result.returncode not in (0, 1):
         lines = result.stderr.decode(errors="replace").strip().splitlines() or ["trace query failed"]
         raise Failure(lines[-1].removeprefix("trace: "))
     for count, r in enumerate(csv.DictReader(io.StringIO(result.stdout.decode(errors="replace")))):
         if count == ROWS_MAX:
-            raise Failure(f"'{path}' has more than {ROWS_MAX} calls: too many to replay")
+            raise Failure(f"'{paths[0]}' has more than {ROWS_MAX} calls: too many to replay")
         yield Row(
             r["kind"],
             int(r["id"] or 0),
@@ -263,7 +266,7 @@ def seconds(ns: float) -> str:
 
 
 def print_text(
-    path: str, found: Prediction | None, changes: list[Change], scaling: Scaling, ranked: list[dict[str, object]]
+    files: str, found: Prediction | None, changes: list[Change], scaling: Scaling, ranked: list[dict[str, object]]
 ) -> None:
     if found:
         difference = 100 * (found.ns - found.wall_ns) / found.wall_ns if found.wall_ns else 0
@@ -280,12 +283,12 @@ def print_text(
                 f"{row['saved_per_percent_ns']:>20,}  {row['saved_if_removed_ns']:>21,}  {row['item_ns']:>16,}  "
                 f"{row['change']}"
             )
-    print(f"Calls and what they wait for: trace query '{path}' '{QUERY}'")
+    print(f"Calls and what they wait for: trace query {files} '{QUERY}'")
 
 
 def main(arguments: list[str]) -> int:
     p = Parser(prog="trace what-if")
-    p.add_argument("--file", required=True)
+    p.add_argument("--file", action="append", required=True)
     p.add_argument("--change", action="append", default=[])
     p.add_argument("--rank", action="store_true")
     p.add_argument("--json", action="store_true")
@@ -293,27 +296,28 @@ def main(arguments: list[str]) -> int:
     given = p.parse_args(arguments)
     changes = [parse(text) for text in given.change]
     uses_functions = given.rank or any(change.what == "function" for change in changes)
+    name = given.file[0] if len(given.file) == 1 else f"{given.file[0]} and {len(given.file) - 1} more"
     graph = Graph(rows_of(given.file, QUERY if uses_functions else QUERY + WITHOUT_FUNCTIONS))
     if not graph.goal or graph.wall_ns() <= 0:
-        raise Failure(f"'{given.file}' has no calls to replay")
+        raise Failure(f"'{name}' has no calls to replay")
     base = graph.replay()
     scaling = Scaling(graph, changes)
     found = predict(graph, base, graph.replay(scaling))
     if 100 * found.unknown > given.allow_unknown:
         raise Failure(
-            f"'{given.file}': {100 * found.unknown:.1f} % of the run are waits on the path that nobody is known to "
+            f"'{name}': {100 * found.unknown:.1f} % of the run are waits on the path that nobody is known to "
             "have ended, so a prediction is worthless; see 'trace why', record with --osrt-locks all --osrt-threshold "
             "0, or allow it by --allow-unknown"
         )
     useless = next((c for c, ns in zip(changes, scaling.changed_ns) if not ns), None)
     if useless:
-        raise Failure(f"'{given.file}' has nothing that '{useless.text()}' applies to")
+        raise Failure(f"'{name}' has nothing that '{useless.text()}' applies to")
     ranked = ranking(graph, base) if given.rank else []
     if given.json:
         print(
             json.dumps(
                 {
-                    "file": given.file,
+                    "file": name,
                     "wall_ns": found.wall_ns,
                     "predicted_ns": round(found.ns),
                     "error_ns": round(found.error_ns),
@@ -327,5 +331,6 @@ def main(arguments: list[str]) -> int:
             )
         )
     else:
-        print_text(given.file, found if changes else None, changes, scaling, ranked)
+        files = f"'{name}'" if len(given.file) == 1 else "FILE..."
+        print_text(files, found if changes else None, changes, scaling, ranked)
     return 0
