@@ -384,7 +384,8 @@ def no_such_function():
 STATIC = """
 __attribute__((noinline)) int f_linked(int i) { __asm__ volatile(""); return i; }
 __attribute__((noinline)) int f_other(int i) { __asm__ volatile(""); return i; }
-int main(void) { return f_linked(0) + f_other(0); }
+__attribute__((noinline)) int cublasCreate_v2(int i) { __asm__ volatile(""); return i; }
+int main(void) { return f_linked(0) + f_other(0) + cublasCreate_v2(0); }
 """
 
 
@@ -400,6 +401,9 @@ def linked_statically():
     for pattern in ("libfunctions.so:f_nothing*", "static:f_link*", "libfunctions.so:*", "libfunctions.so:f_*"):
         trace("run", "-f", "true", "-o", path, "--functions", pattern, "--", program)
         tap.ok("static_functions" not in Report(path).info()["processes"][0] and Report(path).check().status == 0, f"{pattern} names no such function, or any function")
+    trace("run", "-f", "true", "-o", path, "-t", "osrt,cublas", "--", program)
+    process = Report(path).info()["processes"][0]
+    tap.ok((process.get("static_functions"), process.get("static_example")) == (1, "cublasCreate_v2"), "so are those of a library of --trace", process)
     with open(program, "r+b") as file:
         file.seek(0x28)  # e_shoff
         file.write(b"\xf8\xff\xff\xff\xff\xff\xff\x7f")

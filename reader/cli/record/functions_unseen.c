@@ -9,7 +9,6 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -133,82 +132,84 @@ static bool is_hidden(const struct wanted *w, const char *name, const char *file
 	return false;
 }
 
-/* An ELF file in memory; every number in it may be wrong. */
+/* An ELF file; every number in it may be wrong. It is read, not mapped: it may be cut meanwhile. */
 struct image {
-	const char *data;
-	size_t bytes;
+	int fd;
+	uint64_t bytes;
 };
 
-static const void *part_of(const struct image *m, uint64_t offset, uint64_t bytes)
+/* Return a part of the file, which the caller frees; NULL = there is none, or no memory. */
+static void *part_read(const struct image *m, uint64_t offset, uint64_t bytes)
 {
-	return offset <= m->bytes && bytes <= m->bytes - offset && offset % 8 == 0
-		? m->data + offset
-		: NULL;
+	void *part =
+		bytes && offset <= m->bytes && bytes <= m->bytes - offset ? malloc(bytes) : NULL;
+	if (part && pread(m->fd, part, bytes, (off_t)offset) == (ssize_t)bytes)
+		return part;
+	free(part);
+	return NULL;
 }
 
-/* Return the table of symbols: that of the linker, else that of the loader. NULL = there is none.
- */
-static const Elf64_Shdr *symbols_find(const struct image *m, const Elf64_Shdr **ret_strings)
+/* Find the table of symbols, that of the linker, else that of the loader, and its texts. */
+static bool symbols_find(const struct image *m, Elf64_Shdr *ret_table, Elf64_Shdr *ret_strings)
 {
-	const Elf64_Ehdr *elf = part_of(m, 0, sizeof(*elf));
+	Elf64_Ehdr *elf = part_read(m, 0, sizeof(*elf));
 	const Elf64_Shdr *found = NULL;
-	if (!elf || memcmp(elf->e_ident, ELFMAG, SELFMAG) != 0 ||
-		elf->e_ident[EI_CLASS] != ELFCLASS64 || elf->e_shentsize != sizeof(Elf64_Shdr))
-		return NULL;
-	const Elf64_Shdr *sections =
-		part_of(m, elf->e_shoff, (uint64_t)elf->e_shnum * sizeof(*sections));
+	Elf64_Shdr *sections = NULL;
+	if (elf && !memcmp(elf->e_ident, ELFMAG, SELFMAG) && elf->e_ident[EI_CLASS] == ELFCLASS64 &&
+		elf->e_shentsize == sizeof(*sections))
+		sections = part_read(m, elf->e_shoff, (uint64_t)elf->e_shnum * sizeof(*sections));
 	for (unsigned i = 0; sections && i < elf->e_shnum; i++)
 		if (sections[i].sh_type == SHT_SYMTAB ||
 			(sections[i].sh_type == SHT_DYNSYM && !found))
 			found = &sections[i];
-	if (!found || found->sh_link >= elf->e_shnum)
-		return NULL;
-	*ret_strings = &sections[found->sh_link];
-	return found;
-}
-
-/* Count the functions in the file that the patterns name; *ret_example is one, in the image. */
-static uint64_t hidden_count(
-	const struct image *m, const struct wanted *w, const char *file, const char **ret_example)
-{
-	const Elf64_Shdr *strings, *table = symbols_find(m, &strings);
-	const Elf64_Sym *symbols = table ? part_of(m, table->sh_offset, table->sh_size) : NULL;
-	uint64_t found = 0;
-	if (!symbols || strings->sh_offset >= m->bytes || !strings->sh_size ||
-		strings->sh_size > m->bytes - strings->sh_offset)
-		return 0;
-	const char *names = m->data + strings->sh_offset;
-	if (names[strings->sh_size - 1])
-		return 0;
-	for (uint64_t i = 0; i < table->sh_size / sizeof(*symbols) && i < SYMBOLS_MAX; i++) {
-		if (ELF64_ST_TYPE(symbols[i].st_info) != STT_FUNC ||
-			symbols[i].st_shndx == SHN_UNDEF || symbols[i].st_name >= strings->sh_size)
-			continue;
-		const char *name = names + symbols[i].st_name;
-		if (is_hidden(w, name, file))
-			*ret_example = found++ ? *ret_example : name;
+	const bool is_right = found && found->sh_link < elf->e_shnum;
+	if (is_right) {
+		*ret_table = *found;
+		*ret_strings = sections[found->sh_link];
 	}
+	free(sections);
+	free(elf);
+	return is_right;
+}
+
+/* Count the functions in the file that the patterns name. The caller frees *ret_example, one of
+ * them; untouched if there are none. */
+static uint64_t hidden_count(
+	const struct image *m, const struct wanted *w, const char *file, char **ret_example)
+{
+	Elf64_Shdr table, strings;
+	uint64_t found = 0;
+	if (!symbols_find(m, &table, &strings))
+		return 0;
+	const uint64_t count = table.sh_size / sizeof(Elf64_Sym);
+	Elf64_Sym *symbols = part_read(m, table.sh_offset, table.sh_size);
+	char *names = symbols ? part_read(m, strings.sh_offset, strings.sh_size) : NULL;
+	if (names)
+		names[strings.sh_size - 1] = 0;
+	for (uint64_t i = 0; names && i < count && i < SYMBOLS_MAX; i++) {
+		if (ELF64_ST_TYPE(symbols[i].st_info) != STT_FUNC ||
+			symbols[i].st_shndx == SHN_UNDEF || symbols[i].st_name >= strings.sh_size ||
+			!is_hidden(w, names + symbols[i].st_name, file))
+			continue;
+		if (!found++)
+			*ret_example = strdup(names + symbols[i].st_name);
+	}
+	free(names);
+	free(symbols);
 	return found;
 }
 
-/* Likewise in the file at a path. The caller frees *ret_example. */
+/* Likewise in the file at a path. */
 static uint64_t hidden_in(const char *path, const struct wanted *w, char **ret_example)
 {
 	struct stat status;
 	const int fd = regular_open(path);
-	const char *example = NULL;
 	uint64_t found = 0;
 	if (fd < 0)
 		return 0;
 	if (!fstat(fd, &status) && status.st_size > 0) {
-		const struct image m = {
-			mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, fd, 0),
-			(size_t)status.st_size};
-		if (m.data != MAP_FAILED) {
-			found = hidden_count(&m, w, text_base_name(path), &example);
-			*ret_example = example ? strdup(example) : NULL;
-			munmap((void *)(uintptr_t)m.data, m.bytes);
-		}
+		const struct image m = {fd, (uint64_t)status.st_size};
+		found = hidden_count(&m, w, text_base_name(path), ret_example);
 	}
 	close(fd);
 	return found;
