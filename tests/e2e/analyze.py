@@ -256,7 +256,7 @@ def text():
            and "hot_function: no data: CPU samples (--sample process-tree)\n" in out and "cpu_waits: no data: threads' counters (--thread-time process-tree)\n" in out,
            "text prints findings with advice, and one line for each rule without findings", out)
     rules = trace("analyze", "--list").out.decode().splitlines()
-    tap.ok(len(rules) == 23 and any(line.split()[:2] == ["gpu_gaps", "warning"] for line in rules), "the rules are listed", rules)
+    tap.ok(len(rules) == 25 and any(line.split()[:2] == ["gpu_gaps", "warning"] for line in rules), "the rules are listed", rules)
 
 
 def many_gaps(gaps=41):

@@ -70,9 +70,11 @@ void cupti_samples_op(const struct sim_op *op)
 	pthread_mutex_lock(&mutex);
 	if (s->started && s->count == s->room) {
 		size_t room = s->room ? 2 * s->room : 1024;
-		void *more = realloc(s->kernels, room * sizeof(*s->kernels));
-		s->kernels = more ? more : s->kernels;
-		s->room = more ? room : s->room;
+		struct kernel *more = realloc(s->kernels, room * sizeof(*more));
+		if (more) {
+			s->kernels = more;
+			s->room = room;
+		}
 	}
 	if (s->started && s->count < s->room) {
 		for (int d = 0; d < 3; d++)
