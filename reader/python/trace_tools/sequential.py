@@ -166,7 +166,7 @@ def samples_text(comparison: Comparison, change: float) -> str:
     needed = "; ".join(f"{title(f.key)}: {n:,}" for f, n in found[:4])
     return (
         f"CPU samples a side to see {100 * change:g} % of a function, if nothing else varied ({have:,} were recorded; "
-        f"more runs, longer runs or --sampling-frequency): {needed}"
+        f"more runs, longer runs, or --sampling-trigger=perf --sampling-frequency 1000): {needed}"
     )
 
 
