@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# timeout: 900
+# timeout: 1800
 """Check the aarch64 build (make aarch64) under qemu-user: programs behave as untraced, and have the events, callchains and counts that they have
 on this machine; each machine's command reads the other's reports.
 
