@@ -394,7 +394,7 @@ int command_import(const struct options *o)
 	const char *report = o->value[OPT_import_into];
 	int status = clock_take(&job);
 	if (!report && (o->value[OPT_import_output] || o->value[OPT_import_beside])) {
-		cli_error("no report given; use --into REPORT");
+		cli_error("no report given; use --into REPORT, or 'trace merge' to join reports");
 		status = STATUS_FAILED;
 	}
 	if (!status)

@@ -118,6 +118,10 @@ def imports_of_other_files():
         text = {b"a folder": b"not a regular file", b"any other known format": b"not a text file", b"a text file": b"not NVTXT, nor a file of CodeXL"}.get(text, text)
         tap.ok(result.status == 2 and result.err.count(b"\n") == 1 and not result.out and text in result.err and path.encode() in result.err,
                f"import: one line says that it is {text[:30]}", result)
+    for options in ([], ["-o", os.path.join(folder(), "job.rep")]):
+        result = trace("import", *options, REPORT, REPORT)
+        tap.ok(result.status == 2 and result.err.count(b"\n") == 1 and b"'trace merge'" in result.err and not os.path.exists(options[-1] if options else ""),
+               f"import {' '.join(options[:1])} of two reports: one line names trace merge", result)
 
 
 # ---- names that do not exist ----

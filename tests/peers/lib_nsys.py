@@ -32,11 +32,12 @@ def version():
     return run([program("nsys"), "--version"], env=clean_env(), limit=60).out.decode(errors="replace").split("version ")[-1].strip()
 
 
-def profile(argv):
-    """Trace the NVTX calls of a program by nsys. Return the path of the report (None if nsys wrote none), and the exit status."""
+def profile(argv, sources="nvtx", options=(), **variables):
+    """Trace a program by nsys, its NVTX calls or what `sources` names. Return the path of the report (None if nsys wrote none), and the exit status."""
     place = folder()
     base = os.path.join(place, "r")
-    result = run([program("nsys"), "profile", "-t", "nvtx", "-s", "none", "--cpuctxsw=none", "-o", base, *argv], env=clean_env(PYTHONPATH=os.environ.get("PYTHONPATH")), cwd=place, limit=120)
+    result = run([program("nsys"), "profile", "-t", sources, *options, "-s", "none", "--cpuctxsw=none", "-o", base, *argv],
+                 env=clean_env(PYTHONPATH=os.environ.get("PYTHONPATH"), **variables), cwd=place, limit=120)
     if not os.path.exists(base + ".nsys-rep") and os.path.exists(base + ".qdstrm"):
         run([program("QdstrmImporter"), "-i", base + ".qdstrm", "-o", base + ".nsys-rep"], env=clean_env(), cwd=place, limit=120)
     return (base + ".nsys-rep" if os.path.exists(base + ".nsys-rep") else None), result.status
@@ -51,6 +52,29 @@ def stats(database, reports):
         with open(f"{output}_{name}.csv", encoding="utf-8", newline="") as source:
             found[name] = list(csv.DictReader(source))
     return found
+
+
+def recipe(name, report, python):
+    """Run a recipe of nsys by a Python interpreter that has what recipes import, on a report whose tables are in Parquet files beside it. Return {name: rows} of
+    the .csv files that it wrote, and the result. In Debian's package two things that recipes look for are missing: a copy gets them here.
+    """
+    place = folder()
+    target, output = os.path.join(place, "target-linux-x64"), os.path.join(place, "output")
+    nsys = glob.glob(os.path.join(root(), "target-linux-*"))[0]
+    shutil.copytree(os.path.join(nsys, "python"), os.path.join(target, "python"))
+    os.makedirs(os.path.join(target, "python/packages/nsys_recipe/third_party"), exist_ok=True)
+    for each in ("rules", "reports"):
+        os.symlink(os.path.join(nsys, each), os.path.join(target, each))
+    sqlite = next((words[-1] for words in map(str.split, run(["ldconfig", "-p"], env=clean_env(PATH="/sbin:/usr/sbin:" + os.environ["PATH"])).out.decode().splitlines())
+                   if words and words[0] == "libsqlite3.so.0"), "libsqlite3.so.0")
+    os.symlink(sqlite, os.path.join(target, "libsqlite3.so.0"))
+    result = run([python, "-W", "ignore", "-m", "nsys_recipe", name, "--input", report, "--output", output, "--csv"], cwd=place, limit=200,
+                 env=clean_env(NSYS_DIR=place, PYTHONPATH=os.path.join(target, "python/packages"), HOME=place))
+    found = {}
+    for path in glob.glob(os.path.join(output, "*.csv")):
+        with open(path, encoding="utf-8", newline="") as source:
+            found[os.path.basename(path)] = list(csv.DictReader(source))
+    return found, result
 
 
 def export(report, kind):

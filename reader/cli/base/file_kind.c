@@ -28,7 +28,7 @@ static const struct {
 	{                                      \
 		begin, text, sizeof(begin) - 1 \
 	}
-	BEGIN("NVR", "a report; 'trace info' shows what it contains"),
+	BEGIN("NVR", "a report; 'trace info' shows what it contains, 'trace merge' joins several"),
 	BEGIN("\177ELF", "a program or library (ELF); 'trace run -- PROGRAM' records one"),
 	BEGIN("#!", "a script; 'trace run -- SCRIPT' records one"),
 	BEGIN("\x1f\x8b", "compressed by gzip" UNPACK),
