@@ -45,6 +45,7 @@ uint32_t thread_start_put(struct segment *s, const struct record_at *at)
 		s->view->owner_pid = (uint32_t)r->b;
 		s->view->owner = process_guest(s->w, s->spool, (uint32_t)r->b, ns);
 	}
+	s->spool->threads += !(start.flags & THREAD_VFORK_CHILD) && !s->w->recovering;
 	struct batch *b = segment_row_add(s, EVENT_THREAD_START, ns);
 	batch_set(b, THREAD_START_NAME,
 		strings_id(&s->w->report.strings, start.name,

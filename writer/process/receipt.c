@@ -170,15 +170,18 @@ static void thread_time_fill(Libtrace__ThreadTimeReceipt *r, const struct spool 
 	r->counters_off = (char *)(uintptr_t)counters_off_text(c.counters_off);
 }
 
-static void switches_fill(Libtrace__SwitchReceipt *r, const struct switch_counts *c)
+static void switches_fill(Libtrace__SwitchReceipt *r, const struct spool *spool)
 {
+	const struct switch_counts *c = &spool->switches;
+	uint64_t followed = c->threads + c->refused;
+	uint64_t missed = c->off || spool->threads < followed ? 0 : spool->threads - followed;
 	libtrace__switch_receipt__init(r);
 	r->has_threads = r->has_switches = 1;
 	r->threads = c->threads;
 	r->switches = c->rows;
 	r->has_lost = (r->lost = c->lost) != 0;
 	r->has_threads_refused = (r->threads_refused = c->refused) != 0;
-	r->has_threads_missed = (r->threads_missed = c->missed) != 0;
+	r->has_threads_missed = (r->threads_missed = missed) != 0;
 	r->off = (char *)(uintptr_t)c->off;
 }
 
@@ -267,7 +270,7 @@ void receipt_put(struct writer *w, struct spool *spool, uint64_t unaccounted)
 		receipt.thread_time = &thread_time;
 	}
 	if (h->thread_time.switches) {
-		switches_fill(&switches, &spool->switches);
+		switches_fill(&switches, spool);
 		receipt.switches = &switches;
 	}
 	if (h->function.is_on) {

@@ -50,10 +50,9 @@ struct ring {
 	void *map;    /* NULL = refused, or the thread has ended */
 	size_t bytes;
 	uint64_t opened_ns, last_ns;
-	bool is_counted; /* as recorded, or as refused */
-	bool is_known;   /* a row was added, so the next fields are valid */
-	bool is_in;      /* on a CPU */
-	bool was_full;   /* records may be lost that the kernel has not counted yet */
+	bool is_known; /* a row was added, so the next fields are valid */
+	bool is_in;    /* on a CPU */
+	bool was_full; /* records may be lost that the kernel has not counted yet */
 };
 
 struct switches {
@@ -171,7 +170,6 @@ static void ring_open(struct spool *spool, struct ring *ring, uint32_t tid)
 	if (error && !spool->switches.threads)
 		spool->switches.off = off_text(error);
 	ring->opened_ns = clock_monotonic_ns();
-	ring->is_counted = true;
 	if (fd >= 0 && ring_map(ring, fd))
 		spool->switches.threads++;
 	else
@@ -334,16 +332,11 @@ static struct switches *switches_make(struct spool *spool)
 	return s;
 }
 
-/* Return true if switches were requested, and nothing is known that prevents them. */
-static bool is_wanted(struct spool *spool)
-{
-	return spool_header(spool)->thread_time.switches && !spool->switches.off;
-}
-
 static int spool_switches(struct writer *w, struct spool *spool, bool *ret_busy)
 {
 	int error = 0;
-	if (!is_wanted(spool) || spool->dead || spool->finished)
+	if (!spool_header(spool)->thread_time.switches || spool->dead || spool->finished ||
+		spool->switches.off)
 		return 0;
 	if (!spool->same_namespace) {
 		spool->switches.off = "the process has a pid namespace of its own";
@@ -381,10 +374,7 @@ void switches_end_put(struct ending *e)
 	const struct switches *s = e->spool->slots[SLOT_SWITCHES].data;
 	struct ring *ring = s && e->view->index < s->count ? &s->rings[e->view->index] : NULL;
 	struct switch_rows rows = {.spool = e->spool, .ring = ring, .ending = e};
-	bool is_own = ring && ring->tid == e->view->tid;
-	if (!(is_own && ring->is_counted) && is_wanted(e->spool))
-		e->spool->switches.missed++;
-	if (!is_own || !ring->map)
+	if (!ring || !ring->map || ring->tid != e->view->tid)
 		return;
 	for (unsigned turns = 0; turns < 20 && ring_drain(&rows) == RECORDS_MAX; turns++)
 		;

@@ -29,7 +29,6 @@ struct last_exec { /* the latest REC_EXEC */
 struct switch_counts {
 	uint64_t threads; /* threads whose switches the kernel records */
 	uint64_t refused; /* threads whose switches it does not record: limits */
-	uint64_t missed;  /* threads that ended before their event was opened */
 	uint64_t rows;
 	uint64_t lost;   /* records that found no room in a ring */
 	const char *off; /* why none are recorded; NULL = they are */
@@ -73,6 +72,7 @@ struct spool {
 	uint32_t breaks_before; /* breaks of the clock when the spool was found */
 	struct last_exec exec;
 	bool has_nvtx;            /* ranges or marks were read */
+	uint64_t threads;         /* that began, without children of vfork() */
 	uint64_t readings;        /* rows of the kernel's counters of threads (writer/sched/) */
 	uint64_t looks;           /* rows of threads that were seen asleep */
 	uint64_t steal_ns;        /* taken from the machine since the first reading */
