@@ -60,7 +60,7 @@ def as_usual():
 def another_user():
     for way in STARTS:
         listed("user", way, NO_SPOOL if way in ("fork", "double") else NO_ENTRY)
-    listed("user", "forked", NO_SPOOL)
+    listed("user", "forked", NO_SPOOL + ": no permission: /")
     listed("user", "reset", NO_ENTRY)
 
 

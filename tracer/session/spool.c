@@ -5,6 +5,8 @@
 #define _GNU_SOURCE
 #include "tracer/session/spool.h"
 
+#include <errno.h>
+
 #include "common/clock.h"
 #include "common/schema/functions.h"
 #include "common/sys.h"
@@ -70,7 +72,8 @@ static void announce(void)
 	lane_wake_writer();
 }
 
-static bool create(void)
+/* Create the spool. Returns 0 or a negative errno. */
+static int create(void)
 {
 	char *path = session.spool_path;
 	size_t bytes = sizeof(session.spool_path);
@@ -83,21 +86,58 @@ static bool create(void)
 	int error;
 	struct spool_header *spool = spool_file_create(path, session.config.memory_bytes, &error);
 	if (!spool)
-		return false;
+		return error;
 	spool_fill(spool);
 	session.spool = spool;
 	error = spool_file_publish(path);
 	announce();
-	return error == 0;
+	return error;
+}
+
+static const char *cause_of(int error)
+{
+	switch (error) {
+	case -EACCES:
+	case -EPERM:
+		return "no permission";
+	case -ENOSPC:
+	case -EDQUOT:
+		return "no space";
+	case -ENOMEM:
+		return "no memory";
+	case -ENOENT:
+		return "its folder is not visible there";
+	case -EROFS:
+		return "its file system is read-only";
+	case -EFBIG:
+		return "larger than the limit of the size of a file";
+	case -EMFILE:
+	case -ENFILE:
+		return "no free file descriptor";
+	default:
+		return NULL;
+	}
+}
+
+/* Report that the process is not traced, with the path of the spool. */
+static void note_failure(int error)
+{
+	const char *cause = cause_of(error);
+	char text[sizeof(session.spool_path) + 128];
+	size_t at = text_append(text, sizeof(text), 0, "cannot create its spool: ");
+	at = text_append(text, sizeof(text), at, cause ? cause : "error ");
+	at = cause ? at : text_append_number(text, sizeof(text), at, (uint64_t)-error, 10);
+	at = text_append(text, sizeof(text), at, ": ");
+	text_append(text, sizeof(text), at, session.spool_path);
+	diagnostic_note(TREE_NOTE_UNTRACED, text);
 }
 
 bool session_spool_begin(void)
 {
-	if (create())
+	const int error = create();
+	if (!error)
 		return true;
-	diagnostic_note(TREE_NOTE_UNTRACED,
-		"cannot create its spool: no space, no permission, or its folder is not visible "
-		"there");
+	note_failure(error);
 	session.spool = NULL;
 	return false;
 }
