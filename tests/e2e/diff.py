@@ -292,7 +292,7 @@ def says_what_cannot_be_known():
     base, other = made.runs(folder, "b3", 3, 3), made.runs(folder, "o3", 3, 4, solve_ns=80000)
     status, found, _ = as_json(base, other)
     shown = diff(base, other).out.decode()
-    rows = [line for line in shown.splitlines() if line.startswith("untested")]
+    rows = [line for line in shown.splitlines() if line.startswith("undecided")]
     hidden = re.search(r"^(\d+) metrics differ by less than could be seen with 3 runs a side; --all lists all$", shown, re.MULTILINE)
     differing = [f for f in found["findings"] if f["base"] != f["other"]]
     tap.ok(hidden and len(rows) + int(hidden[1]) == len(differing) and any(":solve" in row and "typical" in row for row in rows),
@@ -303,9 +303,9 @@ def says_what_cannot_be_known():
     base, other = made.runs(folder, "b5", 5, 3), made.runs(folder, "o5", 5, 4, solve_ns=80000)
     status, found, _ = as_json(base, other, "--all")
     solve = [f for f in found["findings"] if f["name"].endswith("solve") and f["metric"].startswith("typical")]
-    tap.ok(status == 2 and [(f["result"], f["why"]) for f in solve] == [("untested", "too few runs")], "with five runs a change is not called equal", solve)
+    tap.ok(status == 2 and [(f["result"], f["why"]) for f in solve] == [("undecided", "too few runs")], "with five runs a change is not called equal", solve)
     shown = diff(base, other).out.decode()
-    tap.ok("record at least 6 runs a side, better 10" in shown and "untested" in shown and "solve" in shown, "it is printed, with the number of runs that is enough", shown[:1500])
+    tap.ok("record at least 6 runs a side, better 10" in shown and "undecided" in shown and "solve" in shown, "it is printed, with the number of runs that is enough", shown[:1500])
     status, found, _ = as_json(made.runs(folder, "b6", 6, 3), made.runs(folder, "o6", 6, 4, solve_ns=80000))
     tap.ok(status == 1 and "solve" in str(places(found, "worse")), "with six runs it is decided", found["reason"])
 
@@ -323,15 +323,15 @@ def equal_means_that_a_change_would_have_been_found():
     skewed, later = [100, 101, 102, 180, 190, 200], [150, 151, 205, 210, 220, 230]
     f = judged(skewed, later, 0.001, 0.01)
     tap.ok(f.ratio == f.other / f.base and formats.row(f)[7] == f"{100 * (f.other / f.base - 1):+.2f} %", "the change is that of the medians beside it", formats.row(f))
-    for floor, result, why in ((0.05, "equal", ""), (0.5, "untested", "too noisy: a change of less than 50 % would not have been found"),
-                               (math.inf, "untested", "too noisy: a change of any size would not have been found"), (math.nan, "untested", "too few runs")):
+    for floor, result, why in ((0.05, "equal", ""), (0.5, "undecided", "too noisy: a change of less than 50 % would not have been found"),
+                               (math.inf, "undecided", "too noisy: a change of any size would not have been found"), (math.nan, "undecided", "too few runs")):
         f = judged(skewed, skewed, 1.0, floor)
         tap.ok((f.result, f.why) == (result, why), f"without a difference, noise {floor}: {result}", (f.result, f.why))
     f = judged([100] * 6, [130] * 6, 0.001, 0.5)
-    tap.ok((f.result, f.why) == ("untested", "too noisy: a change of less than 50 % would not have been found"), "a difference below a large noise is not equality", (f.result, f.why))
+    tap.ok((f.result, f.why) == ("undecided", "too noisy: a change of less than 50 % would not have been found"), "a difference below a large noise is not equality", (f.result, f.why))
     folder = lib.folder()
     found = as_json(made.runs(folder, "c3", 3, 3), made.runs(folder, "d3", 3, 4), "--all")[1]
-    tap.ok({f["result"] for f in found["findings"]} == {"untested"}, "with three runs a side nothing is equal, not even what does not vary", found["findings"][:3])
+    tap.ok({f["result"] for f in found["findings"]} == {"undecided"}, "with three runs a side nothing is equal, not even what does not vary", found["findings"][:3])
     shown = diff(made.runs(folder, "c6", 6, 3), made.runs(folder, "d6", 6, 4)).out.decode()
     line = next((line for line in shown.splitlines() if line.startswith("smaller changes than these")), "")
     parts = line.partition(": ")[2].split("; ")

@@ -558,7 +558,7 @@ def page_of_diff():
     content = _page.Page(path).content
     said, whole = json.loads(content["comparison"]), json.loads(trace("diff", "-f", "json", *base, "--", *other).out)
     tap.ok([said[name] for name in ("verdict", "reason", "base", "other")] == [whole[name] for name in ("verdict", "reason", "base", "other")] and
-           said["findings"] == [f for f in whole["findings"] if f["result"] not in ("equal", "untested")] != [], "the page has the verdict and what differs", said)
+           said["findings"] == [f for f in whole["findings"] if f["result"] not in ("equal", "undecided")] != [], "the page has the verdict and what differs", said)
     tap.ok([facts_of(report)["file"] for report in content["reports"]] == [base[0], other[2]], "and the median run of each side", [facts_of(r)["file"] for r in content["reports"]])
     return path
 

@@ -55,13 +55,13 @@ class Options:
 
 @dataclasses.dataclass
 class Finding:
-    """One metric of one item. result: worse, better, changed (neither), equal, or untested (`why` is the reason)."""
+    """One metric of one item. result: worse, better, changed (neither), equal, or undecided (`why` is the reason)."""
 
     key: Key
     metric: str
     base: float  # medians over the runs; NaN = in no run
     other: float
-    result: str = "untested"
+    result: str = "undecided"
     why: str = ""
     presence: str = ""  # new, vanished, renamed
     formerly: str = ""  # path of a renamed item in the base runs
@@ -272,14 +272,14 @@ def judge(
     f.ratio = after / before if before else math.inf if after else 1.0
     if not (p <= options.alpha or (f.exact and f.metric == COUNT)) or before == after:
         if not (f.exact or floor <= functions.EQUAL):
-            f.result, f.why = "untested", noise_text(floor)
+            f.result, f.why = "undecided", noise_text(floor)
         return
     effect = max(f.ratio, 1 / f.ratio) - 1 if f.ratio > 0 else math.inf
     least = least_effect(f, options) if f.metric in (COUNT, BYTES, FAULTS) else options.min_effect
     if effect <= max(least, 0.0 if math.isnan(floor) or are_far_apart(a, b) else floor):
         f.why = "less than the noise of the base runs" if effect > least else "less than --min-effect"
         if effect > least and floor > functions.EQUAL:
-            f.result, f.why = "untested", noise_text(floor)
+            f.result, f.why = "undecided", noise_text(floor)
         return
     if min(a.min(), b.min()) > 0:
         f.interval = statistics.interval(a, b, rng)
@@ -314,7 +314,7 @@ def moved_programs(comparison: Comparison, over_nights: bool) -> dict[str, str]:
         for f in times
         if f.p <= comparison.options.alpha
         and f.other != f.base
-        and (f.result not in ("equal", "untested") or not over_nights)
+        and (f.result not in ("equal", "undecided") or not over_nights)
     }
 
 
@@ -359,7 +359,7 @@ def test(comparison: Comparison, table: Table, nights: Sequence[int]) -> bool:
     decidable = reachable[0] if any(table.varies[i] for i in decisive) else reachable[1]
     if not decidable and min(len(comparison.base), len(comparison.other)) < statistics.EXACT_RUNS:
         for f in constant:
-            f.result, f.why = "untested", "too few runs"
+            f.result, f.why = "undecided", "too few runs"
     if not decidable:
         for f, sides in zip(table.findings, table.columns):
             f.stands_out = statistics.stands_out(*sides)
@@ -380,8 +380,8 @@ def test_metrics(comparison: Comparison, table: Table, family: list[int], nights
     for n, i in enumerate(columns):
         f = table.findings[i]
         judge(f, *table.columns[i], tested.p[n], floors[n], options, rng)
-        if f.result in ("equal", "untested") and not tested.reachable:
-            f.result, f.why = "untested", "too few runs"
+        if f.result in ("equal", "undecided") and not tested.reachable:
+            f.result, f.why = "undecided", "too few runs"
         f.impact_ns = impact(f, comparison.other if f.other >= f.base else comparison.base)
     return tested.reachable
 

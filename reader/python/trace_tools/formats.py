@@ -303,8 +303,8 @@ def xml_text(value: str) -> str:
 
 def junit(comparison: Comparison, everything: bool) -> str:
     del everything
-    few = [f for f in comparison.of("untested") if not math.isnan(f.p)]
-    tested = [f for f in comparison.findings if f.result != "untested"] + few
+    few = [f for f in comparison.of("undecided") if not math.isnan(f.p)]
+    tested = [f for f in comparison.findings if f.result != "undecided"] + few
     suite = xml.Element(
         "testsuite",
         name="trace diff",
@@ -324,7 +324,7 @@ def junit(comparison: Comparison, everything: bool) -> str:
         case = xml.SubElement(
             suite, "testcase", classname=f"trace.diff.{f.key.kind}", name=xml_text(f"{name}: {f.metric}")
         )
-        if f.result == "untested":
+        if f.result == "undecided":
             xml.SubElement(case, "skipped", message=xml_text(f.why))
         if f.result == "worse":
             failure = xml.SubElement(

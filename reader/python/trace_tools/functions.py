@@ -64,7 +64,7 @@ class Judged:
     base: float
     other: float
     samples: tuple[int, int]  # of all runs of each side
-    result: str = "untested"
+    result: str = "undecided"
     why: str = ""
     p: float = math.nan
     ratio: float = math.nan

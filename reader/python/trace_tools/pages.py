@@ -15,7 +15,7 @@ FINDINGS = 1000  # most findings in a page; a row has at most some kB
 def is_worth_showing(comparison: Comparison | None, f: Finding) -> bool:
     """Return whether a metric that was not decided differs, and the noise of its runs is not the reason."""
     known = f.presence or f.samples or not (comparison and comparison.decidable)
-    return f.result == "untested" and f.base != f.other and bool(known)
+    return f.result == "undecided" and f.base != f.other and bool(known)
 
 
 def write(comparison: Comparison | None, shown: list[str], output: str) -> None:
@@ -23,7 +23,7 @@ def write(comparison: Comparison | None, shown: list[str], output: str) -> None:
     if output == "-":
         raise Failure("a page cannot be written to standard output here; name a file")
     findings = formats.chosen(comparison, True)[0] if comparison else []
-    changed = [f for f in findings if f.result not in ("equal", "untested") or is_worth_showing(comparison, f)]
+    changed = [f for f in findings if f.result not in ("equal", "undecided") or is_worth_showing(comparison, f)]
     with tempfile.NamedTemporaryFile("w", prefix="trace-page-", suffix=".json", encoding="utf-8") as file:
         words = ["report", "--html", "-f", "true", "-o", output]
         if comparison:
