@@ -177,6 +177,8 @@ def functions_without_names():
         found[source] = {frame for line in text.splitlines() for frame in line.rpartition(" ")[0].split(";")[2:]}
     bare = {frame for frame in found["osrt"] if frame.startswith("bare+0x")}
     tap.ok(bare and {frame for frame in found["wall"] if "0x" in frame} <= found["osrt"] and bare & found["wall"], "--source wall names them by module and offset, as osrt does", found)
+    chains = trace("stats", "-r", "offcpu_sum", "-f", "csv", report).out.decode()
+    tap.ok(re.search(r"\bbare\+0x[0-9a-f]+", chains) and not re.search(r"\b0x[0-9a-f]+ in bare", chains), "so does offcpu_sum", chains)
 
 
 def processes():
@@ -259,6 +261,7 @@ def options():
     tap.ok(same and not a.wrong() and a.receipts()[0] and "cpu" not in a.info["processes"][0]["receipt"], "--thread-time alone", a.wrong() or a.receipts())
     rows = a.rows()
     tap.ok(rows and all(abs(sum(int(r[f"{part} (ns)"]) for part in PARTS) - int(r["Life (ns)"])) <= 0.01 * int(r["Life (ns)"]) for r in rows), "adds up without samples, too", rows)
+    tap.ok(rows and all(r["In Calls (ns)"] == "" for r in rows), "the processor time in calls, which samples measure, is empty", rows)
     a = Accounted("threads", "200", LIBTRACE_THREAD_TIME="none")
     tap.ok(a.receipts() == [None] and not a.wrong(), "--thread-time=none", a.receipts())
     told = trace("stats", "-r", "thread_time_sum", a.path)

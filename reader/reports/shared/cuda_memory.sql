@@ -37,7 +37,9 @@ WHERE p.thread = CUDA_ALLOCATION_CALLS.globalTid AND p.launch = CUDA_ALLOCATION_
 DROP TABLE IF EXISTS temp.CUDA_ALLOCATION_FRAMES;
 CREATE TEMP TABLE CUDA_ALLOCATION_FRAMES AS
 SELECT id, depth, text FROM (
-  SELECT f.id, f.stackDepth AS depth, s.value AS text,
+  SELECT f.id, f.stackDepth AS depth,
+         coalesce((SELECT replace(m.value, rtrim(m.value, replace(m.value, '/', '')), '') || printf('+0x%x', f.originalIP - l.bias) FROM LIBTRACE_MODULE_LOAD AS l
+                   WHERE s.value GLOB '0x*' AND l.pathId = f.module AND f.originalIP BETWEEN l."begin" AND l."end" LIMIT 1), s.value) AS text,
          min(CASE WHEN m.value GLOB '*/libcuda*.so*' OR m.value GLOB '*/libcupti*.so*' THEN 9999 ELSE f.stackDepth END) OVER (PARTITION BY f.id) AS first
   FROM CUDA_CALLCHAINS AS f
        JOIN StringIds AS s ON s.id = f.symbol

@@ -29,11 +29,14 @@ INSERT OR IGNORE INTO THREAD_NAMES
 SELECT t.globalTid, s.value FROM ThreadNames AS t JOIN StringIds AS s ON s.id = t.nameId
 WHERE typeof(t.globalTid) = 'integer' ORDER BY t.priority DESC;
 
--- Frames of callchains as texts; a frame without a name is shown with its module.
+-- Frames of callchains as texts; a frame without a name is shown as module+offset, in databases of nsys as its address
+-- in its module.
 DROP VIEW IF EXISTS temp.FRAMES;
 CREATE TEMP VIEW FRAMES AS
-SELECT f.id, f.stackDepth, s.value || CASE WHEN s.value GLOB '0x*' AND m.value GLOB '*/*'
-       THEN ' in ' || replace(m.value, rtrim(m.value, replace(m.value, '/', '')), '') ELSE '' END AS text
+SELECT f.id, f.stackDepth, CASE WHEN s.value GLOB '0x*' AND m.value GLOB '*/*'
+       THEN coalesce((SELECT replace(m.value, rtrim(m.value, replace(m.value, '/', '')), '') || printf('+0x%x', f.originalIP - l.bias) FROM LIBTRACE_MODULE_LOAD AS l
+                      WHERE l.pathId = f.module AND f.originalIP BETWEEN l."begin" AND l."end" LIMIT 1),
+                     s.value || ' in ' || replace(m.value, rtrim(m.value, replace(m.value, '/', '')), '')) ELSE s.value END AS text
 FROM OSRT_CALLCHAINS AS f
      JOIN StringIds AS s ON s.id = f.symbol
      LEFT JOIN StringIds AS m ON m.id = f.module;
