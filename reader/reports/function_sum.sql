@@ -6,7 +6,10 @@
 -- before: function_calls
 -- arguments: arguments
 
+-- Calls that mpi_event_sum sums are left out.
 SELECT coalesce(100.0 * sum(ns) / sum(sum(ns)) OVER (), 0.0), sum(ns), count(*), avg(ns), median(ns), min(ns), max(ns), stddev(ns), library, shown AS name
-FROM (SELECT ns, library, CASE WHEN argument('arguments') AND arguments IS NOT NULL THEN name || '(' || words || ')' ELSE name END AS shown FROM FUNCTION_CALLS)
+FROM (SELECT ns, library, CASE WHEN argument('arguments') AND arguments IS NOT NULL THEN name || '(' || words || ')' ELSE name END AS shown FROM FUNCTION_CALLS
+      WHERE (globalTid, start) IN (SELECT globalTid, start FROM MPI_P2P_EVENTS UNION ALL SELECT globalTid, start FROM MPI_COLLECTIVES_EVENTS
+                                   UNION ALL SELECT globalTid, start FROM MPI_START_WAIT_EVENTS UNION ALL SELECT globalTid, start FROM MPI_OTHER_EVENTS) IS NOT 1)
 GROUP BY library, shown
 ORDER BY 2 DESC, 3 DESC, name, library;

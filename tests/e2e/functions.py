@@ -371,7 +371,7 @@ def no_such_function():
     tap.ok(not calls(report) and not receipt(report)["patched"] and receipt(report)["slots"], "the receipt says that nothing was patched",
               str(receipt(report)))
     result = trace("info", report.path)
-    tap.ok(b"0 matched" in result.out, "info says so, too", result.out.decode()[-600:])
+    tap.ok(b"0 matched" in result.out and b"record them with --trace=osrt" in result.out, "info says so, too", result.out.decode()[-600:])
     path = os.path.join(folder(), "r.rep")
     said = trace("run", "-o", path, "--functions", "libnone.so:*,lib*.so:f_ints,libfunctions.so:nothing(int a, _)", "--", "sh", "-c", f"{app('functions')}; :").err.decode()
     notes = [line for line in said.splitlines() if "matches no function" in line]

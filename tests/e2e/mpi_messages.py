@@ -110,6 +110,13 @@ def messages(name, launcher, app):
     tap.ok(sorted(same) == [(2, 1), (3, 1), (3, 1)], f"{name}: a communicator has the same members and number in all its ranks", same)
     puts = sorted((e["peer"], e["size"], e["request"] != "0x0") for e in report.events("--kind", "mpi_call") if e["name"] == "MPI_Rput")
     tap.ok(puts == [(rank, 24, True) for rank in range(RANKS)], f"{name}: one-sided calls have the other rank, their bytes and their request", puts)
+    summed = list(csv.DictReader(io.StringIO(trace("stats", "-r", "function_sum", "-f", "csv", report.path).out.decode())))
+    calls, known = ({(e["tid"], e["start_ns"]) for e in report.events("--kind", kind)} for kind in ("function_call", "mpi_call"))
+    tap.ok(summed and sum(int(r["Num Calls"]) for r in summed) == len(calls - known) < len(calls), f"{name}: function_sum leaves out what mpi_event_sum has", summed)
+    said = trace("info", report.path).out.decode()
+    tap.ok("import slots" in said and "matched, 0 of" not in said and "--trace=osrt" not in said, f"{name}: info says nothing of processes without MPI", said)
+    said = trace("export", "-t", "chrome", "-o", os.devnull, "-f", "true", report.path).err.decode()
+    tap.ok("stored as calls of functions: their messages (mpi_call)" in said and " mpi_call," not in said, f"{name}: of a timeline only the messages are left out", said)
     base.execute("UPDATE MPI_P2P_EVENTS SET size = size + 1 WHERE rowid = 1")
     changed = [r for r in range(RANKS) if rows_of(base, processes[r])["p2p"] != [x for x in open(os.path.join(place, f"log.{r}"), encoding="ascii").read().splitlines()
                                                                                if x.startswith("p2p")]]

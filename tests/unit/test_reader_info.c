@@ -16,7 +16,7 @@
 static char *text;
 
 /* Print two processes with this receipt, and store the text. */
-static void print(const Libtrace__Receipt *receipt)
+static void print(const Libtrace__Receipt *receipt, bool patterns)
 {
 	Libtrace__Process facts[PROCESSES] = {LIBTRACE__PROCESS__INIT, LIBTRACE__PROCESS__INIT};
 	struct process *rows[PROCESSES];
@@ -30,7 +30,7 @@ static void print(const Libtrace__Receipt *receipt)
 		rows[n]->facts = &facts[n];
 		rows[n]->receipt = (Libtrace__Receipt *)(uintptr_t)receipt;
 	}
-	info_print_processes(out, &list, true);
+	info_print_processes(out, &list, patterns, true);
 	fclose(out);
 	for (size_t n = 0; n < PROCESSES; n++)
 		free(rows[n]);
@@ -69,7 +69,7 @@ static void sources_are_summed(void)
 	times.readings = times.inexact = 1;
 	functions.functions = functions.patched = 2;
 	functions.slots = 9;
-	print(&r);
+	print(&r, false);
 	prints("context switches: 20 in 1 thread, 3 lost, 1 thread not recorded, 2 threads "
 	       "ended before recording began\n",
 		"context switches: 40 in 2 threads, 6 lost, 2 threads not recorded, 4 threads "
@@ -92,18 +92,22 @@ static void no_function_matched(void)
 	Libtrace__FunctionReceipt functions = LIBTRACE__FUNCTION_RECEIPT__INIT;
 	r.functions = &functions;
 	functions.modules = 1;
-	print(&r);
-	prints("0 matched, 0 of 0 import slots patched in 1 module; functions of the C library",
-		"0 matched, 0 of 0 import slots patched in 2 modules; functions of the C library");
+	print(&r, true);
+	prints("0 matched, 0 of 0 import slots patched in 1 module\n",
+		"0 matched, 0 of 0 import slots patched in 2 modules\n    functions of the C "
+		"library");
+	print(&r, false);
+	check(strstr(text, "0 matched") && !strstr(text, "functions of the C library"),
+		"without --functions nobody asked for functions of the C library");
 }
 
 static void sources_without_receipts(void)
 {
 	Libtrace__Receipt r = LIBTRACE__RECEIPT__INIT;
-	print(&r);
+	print(&r, false);
 	check(!strstr(text, "switches") && !strstr(text, "samples") && !strstr(text, "functions"),
 		"sources that were not asked for have no line");
-	print(NULL);
+	print(NULL, false);
 	check(strstr(text, "together:\n  receipt: none\n") != NULL, "no process has a receipt");
 	free(text);
 }

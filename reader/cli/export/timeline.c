@@ -82,6 +82,12 @@ static void note_left_out(const struct cli_report *r, const struct timeline *t, 
 	for (size_t i = 0; i < sizeof(of_states) / sizeof(of_states[0]); i++)
 		if (!strcmp(format, "perfetto") && thread_states_are_in(&t->contents))
 			by_kind[of_states[i]] = 0;
+	if (by_kind[KIND_MPI_CALL]) {
+		cli_note("'%s': left out of %" PRIu64 " calls of MPI, which are stored as calls of "
+			 "functions: their messages (mpi_call)",
+			r->path, by_kind[KIND_MPI_CALL]);
+		by_kind[KIND_MPI_CALL] = 0;
+	}
 	export_note_left_out(r->path, format, by_kind);
 }
 

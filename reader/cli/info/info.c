@@ -452,7 +452,8 @@ void info_print(FILE *out, const struct info *i, bool verbose)
 		print_session(out, i);
 	info_print_merged(out, &i->c, verbose);
 	if (i->c.processes.count)
-		info_print_processes(out, &i->c.processes, verbose);
+		info_print_processes(
+			out, &i->c.processes, *option_of(i->c.session, "functions"), verbose);
 	print_windows(out, i, verbose);
 	if (i->c.tally.foreign_blocks < i->c.tally.blocks)
 		print_counts(out, &i->c);

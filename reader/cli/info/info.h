@@ -61,9 +61,9 @@ void info_print(FILE *out, const struct info *i, bool verbose);
 /* Write the number of processes and, if some executed other programs, that of program images. */
 void info_process_count(const struct process_list *l, char *ret_text, size_t bytes);
 
-/* Print the processes as a tree. Unless verbose: one line each, only the first processes, and only
- * remarkable receipts. */
-void info_print_processes(FILE *out, const struct process_list *l, bool verbose);
+/* Print the processes as a tree. patterns: functions of libraries were asked for by --functions.
+ * Unless verbose: one line each, only the first processes, and only remarkable receipts. */
+void info_print_processes(FILE *out, const struct process_list *l, bool patterns, bool verbose);
 
 /* Return true if CPU samples cover less than half of the processor time, because threads blocked
  * the signal that takes them; then write how much they cover. */

@@ -228,10 +228,6 @@ static void print_functions(FILE *out, const Libtrace__FunctionReceipt *f, unsig
 	if (f->opencl_enqueued)
 		fprintf(out, "; OpenCL: %" PRIu64 " of %" PRIu64 " commands recorded",
 			f->opencl_recorded, f->opencl_enqueued);
-	if (!f->functions)
-		fputs("; functions of the C library and the loader are never recorded this way: "
-		      "record them with --trace=osrt",
-			out);
 	fputs("\n", out);
 }
 
@@ -335,7 +331,7 @@ static void print_process(FILE *out, const struct process *p, unsigned depth, bo
 	if (s && (verbose || s->off || s->lost || s->threads_refused || s->threads_missed))
 		print_switches(out, s, indent + 4);
 	if (p->receipt && p->receipt->functions &&
-		(verbose || !p->receipt->functions->patched || p->receipt->functions->no_room ||
+		(verbose || p->receipt->functions->no_room ||
 			p->receipt->functions->opencl_recorded <
 				p->receipt->functions->opencl_enqueued))
 		print_functions(out, p->receipt->functions, indent + 4);
@@ -566,8 +562,8 @@ static void add_receipt(struct total *t, const Libtrace__Receipt *r)
 	}
 }
 
-/* Print the sum of all receipts. */
-static void print_total(FILE *out, const struct process_list *l)
+/* Print the sum of all receipts. patterns: --functions was given. */
+static void print_total(FILE *out, const struct process_list *l, bool patterns)
 {
 	struct total total = {LIBTRACE__RECEIPT__INIT, LIBTRACE__CPU_RECEIPT__INIT,
 		LIBTRACE__THREAD_TIME_RECEIPT__INIT, LIBTRACE__SWITCH_RECEIPT__INIT,
@@ -593,6 +589,10 @@ static void print_total(FILE *out, const struct process_list *l)
 		print_switches(out, &total.switches, 2);
 	if (total.functions.modules)
 		print_functions(out, &total.functions, 2);
+	if (total.functions.modules && patterns && !total.functions.functions)
+		fputs("    functions of the C library and the loader are never recorded by "
+		      "--functions: record them with --trace=osrt\n",
+			out);
 	if (total.has_streams)
 		print_streams(out, &total.streams, 2);
 	print_drops(out, total.drops);
@@ -609,7 +609,7 @@ void info_process_count(const struct process_list *l, char *ret_text, size_t byt
 		snprintf(ret_text, bytes, "%" PRIu64, processes);
 }
 
-void info_print_processes(FILE *out, const struct process_list *l, bool verbose)
+void info_print_processes(FILE *out, const struct process_list *l, bool patterns, bool verbose)
 {
 	char count[128];
 	size_t left = verbose ? SIZE_MAX : PROCESSES_SHOWN;
@@ -623,6 +623,6 @@ void info_print_processes(FILE *out, const struct process_list *l, bool verbose)
 	}
 	if (!left && l->count > PROCESSES_SHOWN)
 		fprintf(out, "  and %zu more; see --verbose\n", l->count - PROCESSES_SHOWN);
-	print_total(out, l);
+	print_total(out, l, patterns);
 	free(nodes);
 }
