@@ -46,6 +46,8 @@ static int session_find(struct walk *w, Libtrace__Session **ret_session, const c
 	struct report_entry e;
 	const int more = walk_next(w);
 	*ret_cause = "no valid block";
+	if (!more && w->tally.torn_bytes)
+		*ret_cause = "it is truncated";
 	if (more <= 0)
 		return more ? more : -EBADMSG;
 	*ret_cause = "not written by libtrace";

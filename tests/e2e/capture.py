@@ -832,7 +832,14 @@ def reading_while_it_grows():
         tap.ok(result.status == (command == "check") and b"did not finish" in result.out + result.err, f"trace {command} of a report that nobody finishes says so", result)
     for command in (("stats",), ("dump",), ("export", "-o", "-"), ("export", "-t", "folded", "-o", "-"), ("export", "-t", "sqlite", "-o", cut + ".sqlite")):
         result = trace(*command, cut)
-        tap.ok(result.status == 0 and b"is truncated" in result.err, f"trace {' '.join(command[:3])} of it: a warning", result.err)
+        tap.ok(result.status == 0 and result.err.count(b"is truncated") == 1, f"trace {' '.join(command[:3])} of it: a warning", result.err)
+    with open(cut, "rb") as file:
+        start = file.read(500)
+    with open(cut, "wb") as file:
+        file.write(start)
+    for command in (("export", "-t", "perfetto", "-o", "-"), ("export", "-t", "folded", "-o", "-"), ("what-if", "call read x0.5"), ("why",)):
+        result = trace(command[0], cut, *command[1:])
+        tap.ok(result.err.count(b"is truncated") == 1, f"trace {' '.join(command[:3])} of its first bytes: they are truncated", result)
     tap.ok(b"is truncated" not in trace("stats", path).err, "and none when it was finished")
 
 

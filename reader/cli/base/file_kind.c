@@ -6,6 +6,8 @@
 #include "reader/cli/base/file_kind.h"
 
 #include <dirent.h>
+#include <endian.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -18,6 +20,7 @@
 #define START_BYTES 512u
 
 #define UNPACK "; unpack it first"
+#define OF_TRACE "a report; 'trace info' shows what it contains, 'trace merge' joins several"
 #define OF_NSYS "a report of Nsight Systems; convert it by 'nsys export -t sqlite"
 
 static const struct {
@@ -28,7 +31,7 @@ static const struct {
 	{                                      \
 		begin, text, sizeof(begin) - 1 \
 	}
-	BEGIN("NVR", "a report; 'trace info' shows what it contains, 'trace merge' joins several"),
+	BEGIN("NVR", OF_TRACE),
 	BEGIN("\177ELF", "a program or library (ELF); 'trace run -- PROGRAM' records one"),
 	BEGIN("#!", "a script; 'trace run -- SCRIPT' records one"),
 	BEGIN("\x1f\x8b", "compressed by gzip" UNPACK),
@@ -89,6 +92,20 @@ static bool is_text(const char *start, size_t bytes)
 	return true;
 }
 
+/* Return whether a whole file is less than the file header of a report. */
+static bool is_beginning(const char *start, size_t bytes)
+{
+	static const char magic[4] = "NVR";
+	uint32_t header;
+	if (memcmp(start, magic, bytes < sizeof(magic) ? bytes : sizeof(magic)) != 0)
+		return false;
+	if (bytes < sizeof(magic) + sizeof(header))
+		return true;
+	memcpy(&header, start + sizeof(magic), sizeof(header));
+	return le32toh(header) <= START_BYTES &&
+		bytes < sizeof(magic) + sizeof(header) + le32toh(header);
+}
+
 static const char *kind_of(const char *path)
 {
 	char start[START_BYTES];
@@ -109,6 +126,8 @@ static const char *kind_of(const char *path)
 		return NULL;
 	if (!bytes)
 		return "an empty file";
+	if (is_beginning(start, bytes))
+		return "the beginning of a report: it is truncated";
 	text = kind_by_end(path);
 	if (!text || strcmp(text, OF_NSYS) != 0) {
 		const char *by_content = kind_by_begin(start, bytes);
@@ -158,7 +177,9 @@ void foreign_explain(const char *path)
 	if (folder)
 		cli_error("cannot read '%s': not a report, but a folder%s", path,
 			folder_kind(folder));
-	else if (foreign_kind(path, kind))
+	else if (foreign_kind(path, kind) && !strcmp(kind, OF_TRACE))
+		cli_error("cannot read '%s': a report with a damaged file header", path);
+	else if (*kind)
 		cli_error("cannot read '%s': not a report, but %s", path, kind);
 	else
 		cli_error("cannot read '%s': not a report or any other known format", path);

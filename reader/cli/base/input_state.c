@@ -52,7 +52,7 @@ void cli_progress_end(const struct cli_report *r)
 void cli_note_cut_off(const struct cli_report *r, const struct contents *c)
 {
 	if (!r->report.unfinished && (c->tally.torn_bytes || processes_unended(&c->processes)))
-		cli_note("'%s' is truncated: events are missing; see 'trace info'", r->path);
+		cli_error("'%s' is truncated: events are missing; see 'trace info'", r->path);
 }
 
 int cli_failed(const struct cli_report *r, int error)

@@ -8,11 +8,13 @@ import csv
 import io
 import os
 import subprocess
+import sys
 from typing import Callable, TypeVar
 
 from . import Failure
 
 Result = TypeVar("Result")
+TRUNCATED = "' is truncated: "
 SQLITE_MAGIC = b"SQLite format 3\0"
 
 
@@ -29,6 +31,13 @@ def is_database(path: str) -> bool:
         raise Failure(f"cannot open '{path}': {error.strerror}") from None
 
 
+def pass_on_truncated(stderr: bytes) -> None:
+    """Print the lines of a command of `trace` that say that a report is truncated."""
+    for line in stderr.decode(errors="replace").splitlines():
+        if TRUNCATED in line:
+            print(line, file=sys.stderr)
+
+
 def run(words: list[str], output: str) -> int:
     """Run a command of `trace` that writes the file `output`. Returns its exit status, 0 or 1 (a damaged report).
     Raises Failure with the last line that the command printed.
@@ -43,6 +52,7 @@ def run(words: list[str], output: str) -> int:
         )
     except OSError as error:
         raise Failure(f"cannot run '{command()}': {error.strerror}") from None
+    pass_on_truncated(result.stderr)
     if result.returncode not in (0, 1) or not os.path.exists(output):
         lines = result.stderr.decode(errors="replace").strip().splitlines() or [
             f"trace {words[0]} ended with status {result.returncode}"

@@ -16,7 +16,7 @@ from typing import Iterator, NamedTuple
 
 from . import Failure
 from .arguments import Parser
-from .convert import command
+from .convert import command, pass_on_truncated
 from .replay import ACQUIRE, RELEASE, WAITS, Graph, Outcome, Row, Track
 
 QUERY = "SELECT * FROM LIBTRACE_WAIT_GRAPH"
@@ -73,6 +73,7 @@ def rows_of(paths: list[str], query: str) -> Iterator[Row]:
         capture_output=True,
         check=False,
     )
+    pass_on_truncated(result.stderr)
     if result.returncode not in (0, 1):
         lines = result.stderr.decode(errors="replace").strip().splitlines() or ["trace query failed"]
         raise Failure(lines[-1].removeprefix("trace: "))

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from . import Failure
 from .arguments import Parser
-from .convert import command, report
+from .convert import command, pass_on_truncated, report
 
 QUERY = (
     "SELECT cause, place, sum(duration) AS ns, count(*) AS segments FROM LIBTRACE_CRITICAL_PATH "
@@ -74,6 +74,7 @@ def path_of(file: str, options: list[str]) -> dict[str, Any]:
         capture_output=True,
         check=False,
     )
+    pass_on_truncated(result.stderr)
     if result.returncode not in (0, 1):
         lines = result.stderr.decode(errors="replace").strip().splitlines() or ["trace why failed"]
         raise Failure(lines[-1].removeprefix("trace: "))
