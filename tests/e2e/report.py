@@ -660,7 +660,7 @@ def browser_keys(browser):
     """Check that all of the timeline can be reached by keys, and is announced to screen readers."""
     shows(browser, "keys", page("tracks", tracks_database())[1])
     label = browser.evaluate(f"[document.querySelector('{CANVAS}').getAttribute('role'), document.querySelector('{CANVAS}').getAttribute('aria-label')]")
-    tap.ok(label[0] == "application" and label[1].startswith("1 process, 4 events, 1.000 ms"), "the timeline has a role and a label", label)
+    tap.ok(label[0] == "application" and label[1].startswith("1 process, 4 events with a track, 1.000 ms"), "the timeline has a role and a label", label)
     unnamed = browser.evaluate("[...document.querySelectorAll('.timeline button, .timeline input')].filter((e) => !/[a-z]/.test((e.getAttribute('aria-label') || '') + e.textContent + "
                                "(e.closest('label') ? e.closest('label').textContent : ''))).length")
     tap.ok(unnamed == 0, "each button and field has a name", unnamed)

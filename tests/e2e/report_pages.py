@@ -206,6 +206,8 @@ def costs_name_what_they_leave_out():
     costs = text.split("largest costs:")[-1]
     tap.ok([name for name in ("poll:", "read:", "main:") if name in costs] == ["poll:", "read:", "main:"] and "Of OS functions that wait, only the longest is listed; the next is epoll_wait." in " ".join(costs.split()),
            "text: the largest costs say that a longer wait is left out", costs)
+    tap.ok("poll: 9.000 ms in 1 call, waiting" in costs and "read: 400.000 us in 1 call, may have waited" in costs and "main: 300.000 us in 1 call (" in costs,
+           "text: and which of them wait, and which may have waited, such as reads of pipes", costs)
     path = os.path.join(PLACE, "one-wait.sqlite")
     d = made.Made(path)
     for at, (name, ns) in enumerate((("poll", 9_000_000), ("read", 400_000), ("main", 300_000), ("write", 200_000), ("sleep", 100_000))):

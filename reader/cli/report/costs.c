@@ -103,7 +103,10 @@ void costs_add(struct costs *c, const struct sql_report *report, const char *tit
 		.ns = row[total].integer,
 		.count = count < 0 ? -1 : row[count].integer};
 	const bool is_call = !strcmp(report->name, "osrt_sum");
-	cost.waits = is_call && !strcmp(osrt_class(cost.name), "wait");
+	const char *kind = is_call ? osrt_class(cost.name) : "";
+	cost.waits = !strcmp(kind, "wait");
+	cost.may_wait = !strcmp(kind, "io") || !strcmp(kind, "net") ||
+		!strcmp(report->name, "mpi_event_sum");
 	c->sampled |= !strcmp(report->name, "cpu_by_function") && cost.ns > 0;
 	if (cost.waits)
 		cost_put(c->waits, COSTS_WAITS, &cost);
@@ -173,5 +176,5 @@ void cost_print(FILE *out, const struct cost *cost)
 	fprintf(out, "%.3f %s", (double)cost->ns / (double)units[i].ns, units[i].name);
 	fputs(cost->count >= 0 ? " in " : "", out);
 	cost_count_print(out, cost);
-	fputs(cost->waits ? ", waiting" : "", out);
+	fputs(cost->waits ? ", waiting" : cost->may_wait ? ", may have waited" : "", out);
 }

@@ -19,7 +19,8 @@ struct cost {
 	char *name, *title; /* of the row, of its table; NULL = none */
 	const char *table;  /* name of the report */
 	int64_t ns, count;  /* count: -1 = unknown */
-	bool waits;
+	bool waits;         /* always: sleeps, waits for threads or processes */
+	bool may_wait;      /* what it reads or writes may be a pipe or the network; MPI */
 };
 
 /* Zeros = none. Of the waits, only the longest counts: threads that wait for work take more time

@@ -217,7 +217,8 @@ static void cost_print_json(FILE *out, const struct cost *cost, bool more)
 	member(out, "name", cost->name ? cost->name : "?");
 	fprintf(out, "\"ns\": %" PRId64 ", \"count\": \"", cost->ns);
 	cost_count_print(out, cost);
-	fprintf(out, "\", \"waits\": %s}", cost->waits ? "true" : "false");
+	fprintf(out, "\", \"waits\": %s, \"may_wait\": %s}", cost->waits ? "true" : "false",
+		cost->may_wait ? "true" : "false");
 }
 
 static void costs_print_json(FILE *out, const struct costs *costs)

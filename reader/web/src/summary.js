@@ -53,8 +53,9 @@ function costs(report, index) {
 		const id = tableId(index, cost.table);
 		return element('a', { href: `#${id}`, title: cost.name, onclick: () => show(id, cost.name) }, cost.name);
 	};
+	const waits = (cost) => (cost.waits ? ', waiting' : cost.may_wait ? ', may have waited' : '');
 	const about = (cost) =>
-		` ${duration(cost.ns)}${cost.count && ` in ${cost.count}`}${cost.waits ? ', waiting' : ''} \u00b7 ${cost.title}`;
+		` ${duration(cost.ns)}${cost.count && ` in ${cost.count}`}${waits(cost)} \u00b7 ${cost.title}`;
 	return element(
 		'div',
 		{ class: 'costs' },

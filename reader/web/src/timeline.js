@@ -57,7 +57,7 @@ export class TimelineView {
 			role: 'application',
 			'aria-roledescription': 'timeline',
 			'aria-label':
-				`${counted(model.processes.length, 'process', 'processes')}, ${counted(model.events, 'event')}, ` +
+				`${counted(model.processes.length, 'process', 'processes')}, ${counted(model.events, 'event')} with a track, ` +
 				`${duration(model.end - model.start)}; ${KEYS}`,
 		});
 		this.axis = element('canvas', { class: 'axis', 'aria-hidden': 'true' });
