@@ -5,7 +5,7 @@
 /*
  * openmp_regions.c - constructs of OpenMP, each a known number of times; tests/e2e/openmp.py counts
  * the events. The argument says which: constructs, tasks, nested, fork, killed, imbalance,
- * barriers, small_tasks, balanced.
+ * small_tasks, balanced.
  */
 #include <omp.h>
 #include <signal.h>

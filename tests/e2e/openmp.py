@@ -13,10 +13,12 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import _made_database as made  # noqa: E402
-from lib import LIBRARY, Report, app, clean_env, folder, main, receipts_agree, run, tap, trace  # noqa: E402
+from lib import LIBRARY, SRC, Report, app, clean_env, folder, main, receipts_agree, run, tap, trace  # noqa: E402
 
 PROGRAM = app("openmp_regions")
 THREADS = 3
+with open(os.path.join(SRC, "tests/apps/openmp_regions.c"), encoding="utf-8") as source_file:
+    DEPENDENT = next(f"(openmp_regions.c:{number})" for number, line in enumerate(source_file, 1) if "depend(inout" in line)
 TABLE = {15: "OPENMP_EVENT_KIND_TASK_CREATE", 16: "OPENMP_EVENT_KIND_TASK_SCHEDULE", 17: "OPENMP_EVENT_KIND_CANCEL",
          20: "OPENMP_EVENT_KIND_MUTEX_RELEASED", 21: "OPENMP_EVENT_KIND_LOCK_INIT", 22: "OPENMP_EVENT_KIND_LOCK_DESTROY",
          25: "OPENMP_EVENT_KIND_DISPATCH", 26: "OPENMP_EVENT_KIND_FLUSH", 27: "OPENMP_EVENT_KIND_THREAD", 28: "OPENMP_EVENT_KIND_PARALLEL",
@@ -65,6 +67,7 @@ def constructs():
     held = [e["duration_ns"] for e in events if e["name"] == "Master Region"][0]
     tap.ok(held > 2000000 and all(ns < held for ns in lock), "a test of a lock that fails is no wait", f"{lock} {held}")
     teams(events)
+    target(events)
     tables(report, events)
     summary(report, events)
 
@@ -81,6 +84,16 @@ def teams(events):
     inside = [e for e in mine if e["start_ns"] >= first["start_ns"] and
               (e["thread_number"] or e["start_ns"] + e["duration_ns"] <= first["start_ns"] + first["duration_ns"])]
     tap.ok(len(inside) == THREADS, "implicit tasks are within their region", f"{first}\n{mine}")
+
+
+def target(events):
+    """A target region runs on the host: its teams, and the threads and loop of its team, with the line of the construct."""
+    placed = [e for e in events if "__omp_offloading_" in str(e["code"]) and "constructs" in str(e["code"]) and "(openmp_regions.c:" in str(e["code"])]
+    work = collections.Counter((e["name"], e["object"]) for e in placed if e["region"] == 36)
+    agree(work, {("Distribute Region", 4): 1, ("Loop Region", 4): 2}, "a target region on the host has the work of its teams and of their threads")
+    inner = [e for e in placed if e["name"] == "Parallel Region" and e["team_size"] == 2]
+    tasks_in = {(e["thread_number"], e["team_size"]) for e in events if inner and e["name"] == "Implicit Task" and e["parallel_id"] == inner[0]["parallel_id"]}
+    tap.ok(len(inner) == 1 and tasks_in == {(0, 2), (1, 2)}, "and the parallel region of its team", f"{inner} {tasks_in}")
 
 
 def tables(report, events):
@@ -113,6 +126,7 @@ def tasks():
     report = record("tasks")
     events = report.events("--kind", "openmp")
     created = {e["other_task_id"]: e["task_id"] for e in events if e["name"] == "Explicit Task Creation"}
+    created_at = {e["other_task_id"]: str(e["code"]).rsplit(" ", 1)[-1] for e in events if e["name"] == "Explicit Task Creation"}
     # fibonacci(10) creates two tasks for each of its 88 calls with an argument of 2 or more; then 5, 4 and 1.
     tap.ok(len(created) == 176 + 5 + 4 + 1, "each task is created once", str(len(created)))
     parts = collections.defaultdict(list)
@@ -120,6 +134,10 @@ def tasks():
         if e["name"] == "Explicit Task":
             parts[e["task_id"]].append((e["tid"], e["start_ns"], e["start_ns"] + e["duration_ns"]))
     tap.ok(parts.keys() == created.keys(), "each task runs", f"{len(parts)} {len(created)}")
+    chain = [task for task, at in created_at.items() if at == DEPENDENT]
+    spans = sorted((min(part[1] for part in parts[task]), max(part[2] for part in parts[task]), task) for task in chain)
+    tap.ok(len(chain) == 5 and [task for _, _, task in spans] == sorted(chain) and all(a[1] <= b[0] + 1 for a, b in zip(spans, spans[1:])),
+           "tasks that depend on each other run one after another, in the order of their creation", f"{spans} {collections.Counter(created_at.values())}")
     by_thread = collections.defaultdict(list)
     for task in parts.values():
         for tid, start, end in task:
@@ -172,6 +190,16 @@ def callchains():
            "the rule names the function and line of the region", str(found))
     events = record("imbalance", "--openmp-backtrace-threshold", "none").events("--kind", "openmp")
     tap.ok(events and not [e for e in events if e.get("callchain")], "threshold none: no callchains")
+
+
+def small_tasks():
+    """The rule about small tasks counts those of a program, and names what created them."""
+    report = record("small_tasks")
+    times = [e["duration_ns"] for e in report.events("--kind", "openmp") if e["name"] == "Explicit Task"]
+    rows = json.loads(trace("analyze", "-r", "openmp_small_tasks", "-f", "json", report.path).out)[0]["rows"]
+    wanted = [(sum(times), 20000, "small_tasks.omp_outlined")] if sum(times) < 2000 * 20000 else []  # a busy machine may stretch them
+    found = [(r["Total Time (ns)"], r["Tasks"], "_".join(str(r["Created by"]).split("_")[:3])) for r in rows]
+    tap.ok(len(times) == 20000 and found == wanted, "the rule finds small tasks, and the line that creates them", f"{rows} {len(times)} {sum(times)}")
 
 
 OUTLINED = """
@@ -246,6 +274,21 @@ def other_runtimes():
     tables(report, events)
 
 
+def named_runtimes():
+    """Runtimes that OPENMP_RUNTIMES names (with : between them), in place of LLVM's, such as libiomp5.so of intel-openmp of PyPI."""
+    names = [path for path in os.environ.get("OPENMP_RUNTIMES", "").split(":") if path]
+    if not names:
+        tap.skip("other runtimes with OMPT", "OPENMP_RUNTIMES names none")
+    for path in names:
+        place = folder()
+        os.symlink(path, os.path.join(place, "libomp.so.5"))
+        tell = os.path.basename(path)
+        counts = {what: named(record(what, environment={"LD_LIBRARY_PATH": place}).events("--kind", "openmp"), flagged=True) for what in ("constructs", "tasks", "nested")}
+        agree(counts["constructs"], {"Critical Region": THREADS, "Master Region": 1, "Ordered Region": 6, "Cancel": 1, "Lock Init": 2, "Lock Destroy": 2}, f"{tell}: constructs")
+        agree(counts["tasks"], {"Explicit Task Creation": 176 + 5 + 4 + 1, "Taskloop Region": 1, "Parallel Region": 1}, f"{tell}: tasks")
+        agree(counts["nested"], {"Parallel Region": 3, "Implicit Task": 6}, f"{tell}: nested teams")
+
+
 COMMON = "start INTEGER NOT NULL, end INTEGER NOT NULL, eventClass INTEGER NOT NULL, globalTid INTEGER, nameId INTEGER NOT NULL, parallelId INTEGER, "
 
 
@@ -294,4 +337,4 @@ if not os.path.exists(PROGRAM):
     tap.skip("OpenMP by libomp", "clang or libomp is not installed (libomp-dev)")
     main(other_runtimes, rules)
 else:
-    main(other_runtimes, rules, constructs, tasks, nested, children, killed, callchains, outlined, off_and_others)
+    main(other_runtimes, rules, constructs, tasks, nested, children, killed, callchains, small_tasks, outlined, off_and_others, named_runtimes)

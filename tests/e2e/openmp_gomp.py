@@ -103,6 +103,17 @@ int main(int argc, char **argv)
 }
 """
 
+# A program that calls library_main() of the library that it is given.
+CALLER = """
+#include <dlfcn.h>
+
+int main(int c, char **v)
+{
+	int (*f)(int, char **) = (int (*)(int, char **))dlsym(dlopen(v[1], RTLD_NOW | RTLD_LOCAL), "library_main");
+	return f ? f(c - 1, v + 1) : 1;
+}
+"""
+
 # A child whose first call that could be recorded is a parallel region.
 FORKED = """
 #include <sys/wait.h>
@@ -168,6 +179,10 @@ def constructs():
     tap.ok(sorted(e["thread_number"] for e in mine) == list(range(THREADS)) and {e["team_size"] for e in mine} == {THREADS} and len({e["tid"] for e in mine}) == THREADS
            and all(first["start_ns"] <= e["start_ns"] and e["start_ns"] + e["duration_ns"] <= end for e in mine),
            "each thread has its number and its task, within the region", str(mine))
+    inner = [e for e in events if e["name"] == "Parallel Region"][-1]
+    team = {(e["thread_number"], e["team_size"]) for e in events if e["name"] == "Implicit Task" and e["parallel_id"] == inner["parallel_id"]}
+    tap.ok(str(inner["code"]).startswith("constructs (openmp_regions.c:") and inner["team_size"] == 2 and team == {(0, 2), (1, 2)},
+           "a target region on the host has the parallel region of its team", f"{inner} {team}")
     info = trace("info", "-v", report.path)
     tap.ok(info.out.count(b"no interface for tools (OMPT)") == 1, "the report says what cannot be seen", info.out.decode()[-900:])
     tap.ok(not report.events("--kind", "function_call"), "calls of libgomp are not recorded as such")
@@ -233,10 +248,25 @@ def other_builds():
     agree(count(regions(record(program, "constructs"))), CONSTRUCTS, "a program without PLT is recorded")
     subprocess.run(build + ["-shared", "-fPIC", "-Dmain=library_main", "-o", library], check=True)
     with open(loader + ".c", "w", encoding="ascii") as file:
-        file.write('#include <dlfcn.h>\nint main(int c, char **v)\n{\n\tint (*f)(int, char **) = (int (*)(int, char **))dlsym(dlopen(v[1], RTLD_NOW | RTLD_LOCAL), '
-                   '"library_main");\n\treturn f ? f(c - 1, v + 1) : 1;\n}\n')
+        file.write(CALLER)
     subprocess.run(["gcc", "-o", loader, loader + ".c"], check=True)
     agree(count(regions(record(loader, library, "constructs"))), CONSTRUCTS, "a library that is loaded later is recorded")
+
+
+def of_wheels():
+    """A copy of libgomp of another name, as wheels of PyPI have it (PyTorch, scikit-learn), beside the library that calls it."""
+    work = folder()
+    name, loader = "libgomp-0123abcd.so.1.0.0", os.path.join(work, "loader")
+    real = run(["gcc", "-print-file-name=libgomp.so.1"], env=clean_env()).out.decode().strip()
+    copy, part, library = (os.path.join(work, each) for each in (name, "part.o", "library.so"))
+    subprocess.run(["gcc", "-shared", "-fPIC", "-x", "c", "/dev/null", f"-Wl,-soname,{name}", "-o", copy], check=True)
+    subprocess.run(["gcc", "-O1", "-g", "-fopenmp", "-fPIC", "-I", SRC, "-Dmain=library_main", "-c", os.path.join(SRC, "tests/apps/openmp_regions.c"), "-o", part], check=True)
+    subprocess.run(["gcc", "-shared", part, "-Wl,--no-as-needed", copy, "-Wl,-rpath," + work, "-o", library], check=True)
+    shutil.copyfile(real, copy)
+    with open(loader + ".c", "w", encoding="ascii") as file:
+        file.write(CALLER)
+    subprocess.run(["gcc", "-o", loader, loader + ".c"], check=True)
+    agree(count(regions(record(loader, library, "constructs"))), CONSTRUCTS, "a libgomp of a wheel is recorded")
 
 
 def discarded():
@@ -288,4 +318,4 @@ def fortran():
     tap.ok({str(e["code"]).split(":")[0] for e in events if e["name"] == "Parallel Region"} == {"MAIN__ (fortran.f90"}, "its regions have function and line", str(events[:1]))
 
 
-main(constructs, tasks, nested, killed, rules_and_chains, other_sources, other_builds, discarded, constructor, forked, fortran)
+main(constructs, tasks, nested, killed, rules_and_chains, other_sources, other_builds, of_wheels, discarded, constructor, forked, fortran)

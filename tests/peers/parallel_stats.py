@@ -10,6 +10,7 @@ import io
 import json
 import os
 import shutil
+import sqlite3
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../e2e"))
@@ -63,6 +64,19 @@ def same(source, report, command):
     compare(path + ".sqlite", report, source)
 
 
+def shapes(theirs, ours, name):
+    """Each table of OpenMP or MPI that both databases have has the same columns, and the tables of enumerations the same rows."""
+    wrong, both = [], []
+    with sqlite3.connect(theirs) as a, sqlite3.connect(ours) as b:
+        tables = [{each for each, in db.execute("SELECT name FROM sqlite_master WHERE name GLOB '*OPENMP_*' OR name GLOB 'MPI_*'")} for db in (a, b)]
+        for table in sorted(tables[0] & tables[1]):
+            what = f"SELECT * FROM {table} ORDER BY id" if table.startswith("ENUM_") else f"SELECT name, type, \"notnull\" FROM pragma_table_info('{table}')"
+            both.append(table)
+            if a.execute(what).fetchall() != b.execute(what).fetchall():
+                wrong.append(table)
+    tap.ok(both and not wrong, f"{name}: {len(both)} tables have the columns of nsys, or its enumerations", (wrong, tables))
+
+
 def captures():
     """What nsys itself records of the programs: `trace stats` says of its database what its own script says, and the rules read it."""
     if not lib_nsys.root():
@@ -79,6 +93,10 @@ def captures():
             tap.skip(name, "the program is not built, or nsys wrote no report")
             continue
         compare(database, report, name)
+        path = os.path.join(folder(), "r.rep")
+        trace("run", "-t", source, "-o", path, "--", *command, env=clean_env(OMP_CANCELLATION="true"))
+        trace("export", "-t", "sqlite", "--compat", "3.4", "-o", path + ".sqlite", path)
+        shapes(database, path + ".sqlite", name)
         if command[-1] == "imbalance":
             rules = json.loads(trace("analyze", "-r", "openmp_imbalance", "-f", "json", database).out)
             tap.ok([row["Regions"] for row in rules[0]["rows"]] == [20], f"{name}: the rule finds the uneven regions", rules)
