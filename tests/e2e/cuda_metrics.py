@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Hardware metrics of kernels (--gpu-metrics) on the simulated device, whose metrics are facts of its own log. Not run on a GPU."""
+import collections
 import csv
 import io
 import json
@@ -193,6 +194,20 @@ def sampled_readers(report):
     tap.ok(all([e["args"]["value"] for e in counters if e["name"] == f"GPU 0, {name}"] == [v for *_, v in found[name]] for name in found), "timelines have a counter for each metric", counters[:3])
 
 
+def sampled_processes():
+    """Two processes whose device 0 is another GPU: samples are of GPUs, not of numbers of devices."""
+    if device.missing("driver_api"):
+        tap.skip("samples of two processes", device.missing("driver_api"))
+        return
+    both = f"for n in 0 1; do SIM_DEVICE=first_gpu=$n '{device.app('driver_api')}' 300 & done; wait"
+    report, _ = recorded(["/bin/sh", "-c", both], THREADS, LIBTRACE_GPU_METRICS_FREQUENCY=2000)
+    events = report.events("--kind", "cuda_metric_sample")
+    counts = sorted(collections.Counter(e["pid"] for e in events).values())
+    rows = json.loads(trace("stats", "-r", "gpu_metric_sum", "-f", "json", report.path).out)
+    tap.ok({e["device_id"] for e in events} == {0} and [r["GPU"] for r in rows] == [0, 1] and sorted(r["Samples"] for r in rows) == counts,
+           "GPUs that processes number alike are summed up each for itself", (rows, counts))
+
+
 def samples_refused():
     """Without permission, without room, and when CUPTI fails."""
     app, once = [device.app("driver_api"), "300"], {"LIBTRACE_GPU_METRICS_FREQUENCY": 2000}
@@ -232,4 +247,4 @@ def readers():
 if device.missing("driver_api"):
     tap.skip("hardware metrics", device.missing("driver_api"))
     tap.finish()
-main(each_kernel, many, groups, refused, threads, graphs, sampled, samples_refused, readers)
+main(each_kernel, many, groups, refused, threads, graphs, sampled, sampled_processes, samples_refused, readers)

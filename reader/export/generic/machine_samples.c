@@ -29,22 +29,34 @@ static const char gpu_values_sql[] = "INSERT INTO GPU_METRICS (%s, typeId, metri
 				     "SELECT %s, " TYPE ", %u, \"%s\" FROM LIBTRACE_GPU_SAMPLE "
 				     "WHERE reported >> %u & 1 ORDER BY timestamp;";
 
-/* Hardware metrics are numbered by their names, from 0, in types of their own. */
-#define METRIC_TYPE "(s.globalTid >> 48 << 48 | 256 | (s.deviceId & 0xff))"
+/* Hardware metrics are numbered by their names, from 0, in types of their own. A process numbers
+ * its devices itself: GPUs of a report are found by their UUIDs, and numbered in the order of their
+ * numbers in the processes. A value may be NULL: one that is not a number. */
+#define METRIC_TYPE "(s.globalTid >> 48 << 48 | 256 | (coalesce(d.gpu, s.deviceId) & 0xff))"
+#define METRIC_ROWS                                                                             \
+	"FROM LIBTRACE_CUDA_METRIC_SAMPLE AS s JOIN temp.metric AS m ON m.nameId = s.metricId " \
+	"LEFT JOIN temp.metric_device AS d ON d.process = s.globalTid >> 24 "                   \
+	"AND d.device = s.deviceId WHERE typeof(s.value) IN ('integer', 'real') "
 
 static const char metric_names_sql[] =
 	"CREATE TEMP TABLE metric AS SELECT row_number() OVER (ORDER BY value) - 1 AS id, value, "
 	"id AS nameId FROM StringIds WHERE id IN (SELECT metricId FROM "
 	"LIBTRACE_CUDA_METRIC_SAMPLE);"
+	"CREATE TEMP TABLE metric_device AS WITH devices AS (SELECT c.globalTid >> 24 AS process, "
+	"c.deviceId AS device, coalesce(nullif(n.value, ''), c.deviceId) AS name "
+	"FROM LIBTRACE_CUDA_DEVICE AS c LEFT JOIN StringIds AS n ON n.id = c.uuidId), "
+	"gpus AS (SELECT process >> 24 AS vm, name, row_number() OVER (PARTITION BY process >> 24 "
+	"ORDER BY min(device), name) - 1 AS gpu FROM devices GROUP BY 1, 2) "
+	"SELECT d.process, d.device, min(g.gpu) AS gpu FROM devices AS d JOIN gpus AS g "
+	"ON g.vm = d.process >> 24 AND g.name = d.name GROUP BY 1, 2;"
 	"INSERT INTO TARGET_INFO_GPU_METRICS (typeId, sourceId, typeName, metricId, metricName) "
-	"SELECT DISTINCT " METRIC_TYPE ", 2, 'Hardware metrics of GPU ' || s.deviceId, m.id, "
-	"m.value FROM LIBTRACE_CUDA_METRIC_SAMPLE AS s JOIN temp.metric AS m "
-	"ON m.nameId = s.metricId ORDER BY 1, 4;";
+	"SELECT DISTINCT " METRIC_TYPE ", 2, 'Hardware metrics of GPU ' || coalesce(d.gpu, "
+	"s.deviceId), m.id, m.value " METRIC_ROWS "ORDER BY 1, 4;";
 
 static const char metric_values_sql[] =
 	"INSERT INTO GPU_METRICS (%s, typeId, metricId, value) SELECT %s, " METRIC_TYPE
-	", m.id, s.value FROM LIBTRACE_CUDA_METRIC_SAMPLE AS s JOIN temp.metric AS m "
-	"ON m.nameId = s.metricId ORDER BY s.start, 2, 3; DROP TABLE temp.metric;";
+	", m.id, s.value " METRIC_ROWS "ORDER BY s.start, 2, 3; DROP TABLE temp.metric; "
+	"DROP TABLE temp.metric_device;";
 
 /* Interfaces are numbered in order of their reports and names. Ethernet has list 1 of metrics,
  * InfiniBand list 2. */
@@ -93,7 +105,7 @@ static const struct nic_metric {
 	{FIELD_NIC_SAMPLE_WAITS, "Send waits", "ticks", "ticks with data to send and no credit"},
 };
 #define COUNT(list) (sizeof(list) / sizeof(*(list)))
-#define SQL_BYTES 1024u
+#define SQL_BYTES 2048u
 
 /* Run a statement, whose arguments are trusted. Returns 0 or a negative errno. */
 __attribute__((format(printf, 2, 3))) static int run(struct sqlite_export *x, const char *form, ...)
@@ -145,7 +157,10 @@ static int gpus_write(struct sqlite_export *x)
 static int metrics_write(struct sqlite_export *x)
 {
 	const bool newest = x->database.generation == NSYS_3_24;
-	int error = run(x, metric_names_sql);
+	int error = database_table(&x->database, "LIBTRACE_CUDA_DEVICE",
+		"timestamp INTEGER NOT NULL, globalTid INTEGER, deviceId INTEGER, uuidId INTEGER");
+	if (!error)
+		error = run(x, metric_names_sql);
 	return error ? error
 		     : run(x, metric_values_sql, newest ? "rawTimestamp, timestamp" : "timestamp",
 			       newest ? "s.start, s.start" : "s.start");
