@@ -11,6 +11,7 @@ import sqlite3
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import _made_database as made  # noqa: E402
 import libdevice as device  # noqa: E402
 from lib import fixtures, folder, main, run, spool_folder, tap, trace, traced_env, wait_spool_gone  # noqa: E402
 
@@ -172,6 +173,25 @@ def rule_of_queues():
             tap.ok(len(rows) == 60 and not found, "kernel_queue: a stream that waits for no other has no finding", found)
 
 
+def queues_beside_others():
+    """Check kernel_queue on kernels shorter than the latency of their launches, beside a long kernel: they wait only for one that ends before they begin."""
+    for long_end, waits in ((10_000_000, False), (104_000, True)):
+        path = os.path.join(folder(), "made.sqlite")
+        d = made.Made(path)
+        for i in range(30):
+            start = 100_000 * (i + 1)
+            d.api(start, start + 1_000, made.T1, "cudaLaunchKernel", i + 1)
+            d.kernel(start + 6_000, start + 8_000, made.P1, i + 1, "little", "little")
+            if waits:
+                d.kernel(start - 90_000, start - 100_000 + long_end, made.P1, 1000 + i, "long", "long")
+        if not waits:
+            d.kernel(0, long_end, made.P1, 1000, "long", "long")
+        d.db.execute("UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET streamId = 8 WHERE correlationId >= 1000")
+        d.finish()
+        said = [(r["Stream ID"], r["Waited (ns)"], r["Instances"], r["Name"], r["Waited For"]) for r in analyzed(path, "kernel_queue")]
+        tap.ok(said == ([(7, 30 * 3_000, 30, "_Zlittle", "_Zlong")] if waits else []), f"kernel_queue: a long kernel that ends {'before' if waits else 'after'} the short ones begin", said)
+
+
 def rule_of_graphs():
     """Check graph_nodes: a chain of nodes is found, a graph whose nodes run side by side is not."""
     if device.missing("graph"):
@@ -198,4 +218,4 @@ def rule_of_graphs():
            "graph_nodes: the graph whose nodes follow each other, with its time and launches", (found, chains))
 
 
-main(equal_to_ncu, shared_memory_and_launches, rule, rules_of_launches, rule_of_queues, rule_of_graphs)
+main(equal_to_ncu, shared_memory_and_launches, rule, rules_of_launches, rule_of_queues, queues_beside_others, rule_of_graphs)

@@ -11,8 +11,8 @@
 -- advice: The default stream waits for all others, and they for it: cudaStreamNonBlocking, or --default-stream per-thread.
 -- advice: Else the other kernel fills the device, or an event orders the streams; stream priorities let short kernels begin first.
 
--- A kernel could begin when its call has ended and its stream is free. It waits for others until they end, at most until
--- it begins.
+-- A kernel could begin when its call has ended and its stream is free. Other streams had the device until the last of
+-- their operations that ended before it began: it did not wait for those that ran beside it.
 WITH work AS (
   SELECT id, start, "end", globalPid >> 24 AS process, deviceId, contextId, streamId, correlationId, name FROM KERNELS
   UNION ALL
@@ -21,15 +21,18 @@ WITH work AS (
   SELECT NULL, start, "end", globalPid >> 24, deviceId, contextId, streamId, NULL, '[CUDA memset]' FROM CUPTI_ACTIVITY_KIND_MEMSET
   UNION ALL
   SELECT NULL, start, "end", globalPid >> 24, deviceId, contextId, streamId, NULL, '[CUDA graph]' FROM CUPTI_ACTIVITY_KIND_GRAPH_TRACE),
+moments AS (SELECT *, start AS time, 1 AS begins FROM work UNION ALL SELECT *, "end", 0 FROM work WHERE "end" > start),
 ordered AS (
-  SELECT *, max("end") OVER stream AS free, max("end") OVER device AS busy, lag(name) OVER (PARTITION BY process, deviceId ORDER BY start, "end") AS earlier
-  FROM work
-  WINDOW stream AS (PARTITION BY process, deviceId, contextId, streamId ORDER BY start, "end" ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING),
-         device AS (PARTITION BY process, deviceId ORDER BY start, "end" ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)),
+  SELECT *, max("end") FILTER (WHERE begins) OVER stream AS free, max("end") FILTER (WHERE NOT begins) OVER device AS busy,
+         count(*) FILTER (WHERE NOT begins) OVER device AS ends
+  FROM moments
+  WINDOW stream AS (PARTITION BY process, deviceId, contextId, streamId ORDER BY time, begins, "end" ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING),
+         device AS (PARTITION BY process, deviceId ORDER BY time, begins, "end" ROWS UNBOUNDED PRECEDING)),
+named AS (SELECT *, first_value(name) OVER (PARTITION BY process, deviceId, ends ORDER BY time, begins, "end") AS earlier FROM ordered),
 waits AS (
-  SELECT o.*, o.start - a."end" AS queue, max(min(o.start, coalesce(o.busy, 0)) - max(a."end", coalesce(o.free, 0)), 0) AS waited
-  FROM ordered AS o JOIN LAUNCH_CALLS AS a ON a.pid = o.process AND a.correlationId = o.correlationId
-  WHERE o.id IS NOT NULL AND o.start >= a."end")
+  SELECT o.*, o.start - a."end" AS queue, max(coalesce(o.busy, 0) - max(a."end", coalesce(o.free, 0)), 0) AS waited
+  FROM named AS o JOIN LAUNCH_CALLS AS a ON a.pid = o.process AND a.correlationId = o.correlationId
+  WHERE o.begins AND o.id IS NOT NULL AND o.start >= a."end")
 SELECT sum(waited), sum("end" - start), count(*), avg(waited), avg(queue), deviceId, contextId, streamId, name,
        max(CASE WHEN waited > 0 THEN earlier END)
 FROM waits
