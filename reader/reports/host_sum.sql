@@ -9,4 +9,4 @@ SELECT count(*), avg(CASE WHEN reported & 1 THEN busyPermille END) / 10, max(CAS
        avg(CASE WHEN reported & 2 THEN clockMhz END), min(CASE WHEN reported & 4 THEN clockLeastMhz END),
        avg(CASE WHEN reported & 8 THEN runnable END), max(CASE WHEN reported & 8 THEN runnable END), max(CASE WHEN reported & 16 THEN loadPercent END) / 100.0
 FROM LIBTRACE_HOST_SAMPLE
-HAVING count(*) > 0;
+GROUP BY NULL;

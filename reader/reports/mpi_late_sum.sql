@@ -59,5 +59,5 @@ FROM told LEFT JOIN StringIds AS s ON s.id = textId
 GROUP BY rank, size, s.value, instead
 UNION ALL
 SELECT NULL, NULL, NULL, NULL, NULL, NULL, max(size), NULL, 'ranks are missing: ''trace merge'' joins reports of ranks', NULL
-FROM MPI_MEETINGS WHERE NOT EXISTS (SELECT * FROM MPI_LAST) HAVING max(size) > 1
+FROM MPI_MEETINGS WHERE NOT EXISTS (SELECT * FROM MPI_LAST) GROUP BY NULL HAVING max(size) > 1
 ORDER BY 2 DESC, 6, 9, 10;

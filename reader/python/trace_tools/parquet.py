@@ -108,7 +108,9 @@ def write_folder(database: str, path: str, output: str, only: set[str] | None) -
             "TARGET_INFO_SYSTEM_ENV",
             "SELECT value FROM TARGET_INFO_SYSTEM_ENV WHERE name = 'Hostname'",
         )
-        rank = value_of(connection, tables, "MPI_RANKS", "SELECT min(rank) FROM MPI_RANKS HAVING min(rank) = max(rank)")
+        # HAVING without GROUP BY needs SQLite 3.39
+        only_rank = "SELECT CASE WHEN min(rank) = max(rank) THEN min(rank) END FROM MPI_RANKS"
+        rank = value_of(connection, tables, "MPI_RANKS", only_rank)
         named = RANK.search(stem)
         values = (stem, host, int(named.group(1)) if named else rank)
         fixed = [pyarrow.array([value] * ROWS, type=kind) for value, (_, kind) in zip(values, FIXED)]
