@@ -25,16 +25,26 @@ struct marks {
 	uint32_t count, capacity;
 };
 
-/* A stream that is, or waits for, the default stream of its context. */
+/* How a stream is ordered: it waits for no other, or for the default stream of its context, or is
+ * that stream. */
+enum order { ORDER_NONE, ORDER_BLOCKING, ORDER_DEFAULT };
+
 struct ordered_stream {
 	int64_t process, context, stream;
-	bool is_default;
+	enum order order;
+};
+
+/* A track of a stream. */
+struct stream_track {
+	int64_t process, context, stream;
+	enum order order;
+	uint32_t track;
 };
 
 struct path_events {
 	struct ordered_stream *streams; /* sorted; NULL = no default stream with operations */
-	uint32_t *tracks;               /* of these streams, those of default streams first */
-	uint32_t stream_count, stream_capacity, track_count, default_count;
+	struct stream_track *tracks;    /* sorted by process, context, order, stream, track */
+	uint32_t stream_count, stream_capacity, track_count;
 	struct marks waits;   /* sorted by process, context, stream, correlation id */
 	struct marks records; /* sorted by process, event, correlation id */
 };
@@ -93,9 +103,9 @@ static int stream_row(void *user, sqlite3_stmt *in)
 	struct path_events *e = user;
 	if (array_room(&e->streams, e->stream_count, &e->stream_capacity, sizeof(*e->streams)))
 		return SQLITE_NOMEM;
-	e->streams[e->stream_count++] =
-		(struct ordered_stream){sqlite3_column_int64(in, 0), sqlite3_column_int64(in, 1),
-			sqlite3_column_int64(in, 2), sqlite3_column_int(in, 3) != 0};
+	e->streams[e->stream_count++] = (struct ordered_stream){sqlite3_column_int64(in, 0),
+		sqlite3_column_int64(in, 1), sqlite3_column_int64(in, 2),
+		sqlite3_column_int(in, 3) ? ORDER_DEFAULT : ORDER_BLOCKING};
 	return SQLITE_OK;
 }
 
@@ -107,34 +117,56 @@ static int stream_order(const void *one, const void *two)
 	return order ? order : number_order(a->stream, b->stream);
 }
 
-/* Find the stream of a track among those that wait for default streams, or are one; NULL = it does
- * neither. */
-static const struct ordered_stream *ordered_find(
-	const struct path_events *e, const struct path_track *t)
+static enum order order_of(
+	const struct path_events *e, int64_t process, int64_t context, int64_t stream)
 {
-	const struct ordered_stream key = {t->process, t->context, t->stream, false};
-	return t->is_stream && e->stream_count
-		? bsearch(&key, e->streams, e->stream_count, sizeof(*e->streams), stream_order)
+	const struct ordered_stream key = {process, context, stream, ORDER_NONE},
+				    *found = e->stream_count
+		? bsearch(&key, e->streams, e->stream_count, sizeof(key), stream_order)
 		: NULL;
+	return found ? found->order : ORDER_NONE;
 }
 
-/* Collect the tracks of default streams, then those of streams that wait for them. */
-static int ordered_collect(struct path_graph *g)
+static int track_order(const void *one, const void *two)
+{
+	const struct stream_track *a = one, *b = two;
+	int order = number_order(a->process, b->process);
+	order = order ? order : number_order(a->context, b->context);
+	order = order ? order : number_order(a->order, b->order);
+	order = order ? order : number_order(a->stream, b->stream);
+	return order ? order : number_order(a->track, b->track);
+}
+
+/* Return the index of the first track that is not before a key. */
+static uint32_t track_find(const struct path_events *e, const struct stream_track *key)
+{
+	uint32_t low = 0, high = e->track_count;
+	while (low < high) {
+		const uint32_t middle = low + (high - low) / 2;
+		if (track_order(&e->tracks[middle], key) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* Collect the tracks of streams. */
+static int tracks_collect(struct path_graph *g)
 {
 	struct path_events *e = g->events;
-	qsort(e->streams, e->stream_count, sizeof(*e->streams), stream_order);
-	e->tracks = e->stream_count ? malloc(g->track_count * sizeof(*e->tracks)) : NULL;
-	if (e->stream_count && g->track_count && !e->tracks)
+	if (e->stream_count)
+		qsort(e->streams, e->stream_count, sizeof(*e->streams), stream_order);
+	e->tracks = malloc((g->track_count + 1) * sizeof(*e->tracks));
+	if (!e->tracks)
 		return SQLITE_NOMEM;
-	for (int is_default = 1; e->tracks && is_default >= 0; is_default--) {
-		for (uint32_t i = 0; i < g->track_count; i++) {
-			const struct ordered_stream *s = ordered_find(e, &g->tracks[i]);
-			if (s && s->is_default == is_default)
-				e->tracks[e->track_count++] = i;
-		}
-		if (is_default)
-			e->default_count = e->track_count;
+	for (uint32_t i = 0; i < g->track_count; i++) {
+		const struct path_track *t = &g->tracks[i];
+		if (t->is_stream)
+			e->tracks[e->track_count++] = (struct stream_track){t->process, t->context,
+				t->stream, order_of(e, t->process, t->context, t->stream), i};
 	}
+	qsort(e->tracks, e->track_count, sizeof(*e->tracks), track_order);
 	return SQLITE_OK;
 }
 
@@ -158,7 +190,7 @@ int path_events_read(struct path_graph *g)
 	int code = marks_read(g, &g->events->waits, waits, wait_order);
 	code = code ? code : marks_read(g, &g->events->records, records, record_order);
 	code = code ? code : path_rows(g->connection, streams, g->events, stream_row);
-	return code ? code : ordered_collect(g);
+	return code ? code : tracks_collect(g);
 }
 
 void path_events_free(struct path_graph *g)
@@ -211,14 +243,19 @@ static const struct path_call *waited_for(
 	if (!r || r->process != wait->process || r->event != wait->event)
 		return NULL;
 	const struct path_call *found = NULL;
-	for (uint32_t i = 0; i < g->track_count; i++) {
-		const struct path_track *t = &g->tracks[i];
-		const bool is_lane = t->is_stream && t->process == r->process &&
-			t->context == r->context && t->stream == r->stream;
-		const struct path_call *c = is_lane ? launched_before(t, r->correlation) : NULL;
+	const struct path_events *e = g->events;
+	const struct stream_track key = {r->process, r->context, r->stream,
+		order_of(e, r->process, r->context, r->stream), 0};
+	for (uint32_t i = track_find(e, &key); i < e->track_count; i++) {
+		const struct stream_track *lane = &e->tracks[i];
+		if (lane->process != r->process || lane->context != r->context ||
+			lane->stream != r->stream)
+			break;
+		const struct path_call *c =
+			launched_before(&g->tracks[lane->track], r->correlation);
 		if (c && (!found || c->end > found->end)) {
 			found = c;
-			*ret_track = i;
+			*ret_track = lane->track;
 		}
 	}
 	return found;
@@ -245,21 +282,13 @@ static const struct path_call *event_next(const struct path_graph *g, const stru
 
 /* Find the next operation that an operation waits for since one of both is in the default stream.
  * What was launched before the one before it in its stream, that one has waited for. */
-static const struct path_call *ordered_next(const struct path_graph *g, const struct path_track *t,
-	struct path_event_search *search, uint32_t *ret_track)
+static const struct path_call *ordered_next(
+	const struct path_graph *g, struct path_event_search *search, uint32_t *ret_track)
 {
-	const struct path_events *e = g->events;
-	uint32_t *at = &search->ordered;
-	const struct ordered_stream *s = e->default_count ? ordered_find(e, t) : NULL;
-	if (s && s->is_default && *at < e->default_count)
-		*at = e->default_count;
-	const uint32_t end = !s ? 0 : s->is_default ? e->track_count : e->default_count;
-	while (*at < end) {
-		const uint32_t track = e->tracks[(*at)++];
-		const struct path_track *other = &g->tracks[track];
-		const bool fits = other->process == t->process && other->context == t->context;
+	while (search->ordered < search->ordered_end) {
+		const uint32_t track = g->events->tracks[search->ordered++].track;
 		const struct path_call *work =
-			fits ? launched_before(other, search->call->object) : NULL;
+			launched_before(&g->tracks[track], search->call->object);
 		if (work && work->object > search->after && work->end <= search->call->start) {
 			*ret_track = track;
 			return work;
@@ -276,9 +305,18 @@ struct path_event_search path_event_begin(const struct path_graph *g, uint32_t t
 		.context = t->context,
 		.stream = t->stream,
 		.correlation = before ? before->object : 0};
+	const struct path_events *e = g->events;
+	const enum order order = order_of(e, t->process, t->context, t->stream);
+	/* the default stream and those that wait for it wait for each other */
+	const enum order others = order == ORDER_BLOCKING ? ORDER_DEFAULT : ORDER_BLOCKING;
+	const struct stream_track first = {t->process, t->context, INT64_MIN, others, 0},
+				  last = {t->process, t->context, INT64_MAX, others, PATH_NOWHERE};
+	const bool has_others = t->is_stream && order != ORDER_NONE;
 	return (struct path_event_search){.track = track,
 		.call = c,
-		.wait = mark_find(&g->events->waits, &key, wait_order),
+		.wait = mark_find(&e->waits, &key, wait_order),
+		.ordered = has_others ? track_find(e, &first) : 0,
+		.ordered_end = has_others ? track_find(e, &last) : 0,
 		.after = key.correlation};
 }
 
@@ -287,7 +325,7 @@ const struct path_call *path_event_next(
 {
 	const struct path_track *t = &g->tracks[s->track];
 	const struct path_call *found = event_next(g, t, s->call, &s->wait, ret_track);
-	return found ? found : ordered_next(g, t, s, ret_track);
+	return found ? found : ordered_next(g, s, ret_track);
 }
 
 const struct path_call *path_event_find(const struct path_graph *g, uint32_t track,

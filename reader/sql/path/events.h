@@ -22,6 +22,7 @@ struct path_event_search {
 	uint32_t track;
 	const struct path_call *call;
 	uint32_t wait, ordered; /* where it goes on */
+	uint32_t ordered_end;   /* after the last track of `ordered` */
 	uint32_t after;         /* correlation id of the operation before it in its stream */
 };
 
