@@ -28,7 +28,7 @@ from lib import tap
 
 made.enter_interpreter("trace diff")
 import trace_tools  # noqa: E402
-from trace_tools import convert, diff as trace_diff, fingerprint, profile, progress, renames, terminal  # noqa: E402
+from trace_tools import compare, convert, diff as trace_diff, fingerprint, formats, profile, progress, renames, terminal  # noqa: E402
 
 
 def diff(base, other, *options, **environment):
@@ -297,6 +297,15 @@ def says_what_cannot_be_known():
     differing = [f for f in found["findings"] if f["base"] != f["other"]]
     tap.ok(hidden and len(rows) + int(hidden[1]) == len(differing) and any(":solve" in row and "typical" in row for row in rows),
            "what stands out from the spread of three runs is printed, and the rest of the differences counted", shown)
+    sides = [[profile.Profile("run", dict(items)) for items in side] for side in (
+        [{profile.Key("range", "", "", name): profile.Item(1, 10**9, typical) for name, typical in run} for run in (
+            [(":all", 1000.0 + n), (":some", 500.0)][: 1 + (n != last)] for n in range(3))] for last in (None, 2))]
+    comparison = compare.compare(*sides, compare.Options())
+    partial = [f for f in comparison.findings if f.key.name == ":some" and math.isnan(f.other)]
+    told = formats.unseen(comparison)
+    tap.ok(not comparison.decidable and partial and not any(f is p for p in partial for f in told + formats.chosen(comparison, False)[0])
+           and any(f is p for p in partial for f in formats.chosen(comparison, True)[0]),
+           "a time that only some runs of a side have is no difference that could not be seen; --all lists it", (partial, told))
     everything = diff(base, other, "--all").out.decode()
     tap.ok(len(everything.splitlines()) >= len(differing) and "copy_file" not in shown, "--all prints all of them", everything[:500])
     tap.ok(status == 2 and "record at least 6 runs a side" in found["reason"], "with three runs on each side no difference is distinguishable from chance", found["reason"])

@@ -409,6 +409,22 @@ def runs_in_turn_cancel_drift():
     alarms = sum(bool(named(1, True, 0.05)) for _ in range(150))
     tap.ok(alarms <= 14, "false alarms of runs in turn: at most 5 % of families and what chance adds (99 %)", alarms)
     functions.statistics.PERMUTATIONS = usual
+    nulls = [1e9 * numpy.exp(chance.normal(0, 0.25, (10, 1, 1)) + chance.normal(0, 0.03, (10, 3, 2))) for _ in range(400)]
+    least = numpy.array([functions.statistics.test_pairs(n[..., 0], n[..., 1], chance)[0].min() for n in nulls])
+    rates = [int((least <= level).sum()) for level in (0.05, 0.2)]
+    tap.ok(7 <= rates[0] <= 36 and 55 <= rates[1] <= 107, "pairs without a difference: 5 and 20 % of 400 families of three are below these levels, but for chance (99.9 %)", rates)
+    faster = numpy.array([0.98, 0.97, 0.99, 0.98, 0.97, 0.98, 0.97, 0.99, 0.98, 0.97, 0.98, 0.98, 0.97, 3.0])[:, None]
+    same = numpy.ones_like(faster)
+    p, signs = functions.statistics.test_pairs(1e9 * same, 1e9 * faster, chance)
+    tap.ok(p[0] <= 0.2 and signs[0] == -1 and faster.mean() > 1, "one slow round turns the mean up, and not the sign of the test", (p, signs))
+    values = tuple(1e9 * numpy.hstack([side, same]) for side in (same, faster))
+    limits, in_turn = functions.Limits(0.005, 0.01, 1), [(n, n) for n in range(len(same))]
+    beside = tuple(side / side[:, ::-1] for side in values)
+    found = [functions.changed_beside_others(values, beside, numpy.zeros(2), limits, pairs) for pairs in (in_turn, [])]
+    tap.ok(found == [set(), set()], "a function whose mean and test have opposite directions is not named, whether or not runs were in turn", found)
+    steady = tuple(numpy.where(side > 2e9, 0.98e9, side) for side in values)
+    found = [functions.changed_beside_others(steady, tuple(s / s[:, ::-1] for s in steady), numpy.zeros(2), limits, pairs) for pairs in (in_turn, [])]
+    tap.ok(found == [{0}, {0}], "without the slow round it is", found)
     base, other = sides(1, True, 4)
     pairs = functions.in_turn(base, other)
     tap.ok(pairs == [(n, n) for n in range(4)], "runs that were recorded one after the other are pairs", pairs)
@@ -478,6 +494,15 @@ def reads_hostile_samples():
                 c.execute(statement)
         status, found, err = as_json(good, [path])
         tap.ok(status == 2 and (found or (err and "\n" not in err)), f"hostile samples ({what}): a comparison or one line", f"{status} {err}")
+    for what, start in (("text", "soon"), ("real", 1.5e18), ("NULL", None)):
+        sides = [runs(folder, f"{what} {side}", 2, seed) for seed, side in ((2, "base"), (3, "other"))]
+        for path in sides[0] + sides[1]:
+            with contextlib.closing(sqlite3.connect(path)) as c, c:
+                c.execute("CREATE TABLE TARGET_INFO_SESSION_START_TIME (utcEpochNs)")
+                c.execute("INSERT INTO TARGET_INFO_SESSION_START_TIME VALUES (?)", (start,))
+        status, found, err = as_json(*sides)
+        tap.ok(status == 2 and found and of_functions(found) and "began" not in profile.read(path, "run").facts,
+               f"a start that is {what} is not known, and the runs are compared", f"{status} {err}")
 
 
 def names_a_function_of_reports():

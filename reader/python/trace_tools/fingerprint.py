@@ -114,7 +114,8 @@ def read(db: Database, profile: Profile) -> None:
         elif name in NSYS_OPTIONS and not ours:
             facts[NSYS_OPTIONS[name]] = value
     for (utc_ns,) in db.rows(
-        "TARGET_INFO_SESSION_START_TIME", "SELECT max(utcEpochNs) FROM TARGET_INFO_SESSION_START_TIME"
+        "TARGET_INFO_SESSION_START_TIME",
+        "SELECT max(utcEpochNs) FROM TARGET_INFO_SESSION_START_TIME WHERE typeof(utcEpochNs) = 'integer'",
     ):
         if utc_ns:
             facts[BEGAN] = str(utc_ns)

@@ -81,14 +81,18 @@ ORDER = {"worse": 0, "better": 1, "changed": 2}
 
 def unseen(comparison: Comparison) -> list[Finding]:
     """Return the differences that are too small, compared with the spread of the runs, to be shown where there are too
-    few runs for a test.
+    few runs for a test. A metric that is only in some runs of a side has no difference.
     """
     if comparison.decidable:
         return []
     return [
         f
         for f in comparison.findings
-        if f.result not in ORDER and not f.presence and not f.stands_out and f.base != f.other
+        if f.result not in ORDER
+        and not f.presence
+        and not f.stands_out
+        and f.base != f.other
+        and not math.isnan(f.base + f.other)
     ]
 
 
@@ -107,8 +111,7 @@ def chosen(comparison: Comparison, everything: bool) -> tuple[list[Finding], int
     changed = sorted(comparison.of("worse", "better", "changed"), key=lambda f: ORDER[f.result])
     rest = [f for f in comparison.findings if f.result not in ORDER]
     if not comparison.decidable:
-        hidden = set() if everything else set(map(id, unseen(comparison)))
-        rest = [f for f in rest if everything or (f.base != f.other and id(f) not in hidden)]
+        rest = [f for f in rest if everything or (f.base != f.other and (f.presence or f.stands_out))]
     elif not everything:
         rest = [f for f in rest if f.presence]
     found = changed + rest

@@ -17,7 +17,8 @@ change of a few percent. So the ratio of each function to the other functions of
 family: that factor cancels in it. A ratio does not show which of its two parts changed. The function's own time does:
 it must have changed in the same direction, at OWN_ALPHA, and by at least half as much as the ratio did. If the runs
 of both sides were recorded in turn, the differences of neighboring runs are tested for that, in which what slows the
-machine for minutes cancels, too.
+machine for minutes cancels, too. The tests limit what an outlier counts, and a mean does not; so both must have the
+same direction.
 """
 
 from __future__ import annotations
@@ -320,15 +321,17 @@ def changed_beside_others(
     own, apart = shifts(values), shifts(beside)
     is_candidate = (p <= limits.alpha) & (own * apart > 0) & (abs(own) >= 0.5 * abs(apart))
     found: set[int] = set()
-    for is_direction in (apart > 0, apart < 0):
-        columns = [int(i) for i in numpy.flatnonzero(is_candidate & is_direction)]
+    for sign in (1, -1):
+        columns = [int(i) for i in numpy.flatnonzero(is_candidate & (apart * sign > 0))]
         if columns:
+            rng = numpy.random.default_rng(limits.seed)
             if len(pairs) >= LEAST_PAIRS:
                 before, after = (values[side][[pair[side] for pair in pairs]][:, columns] for side in (0, 1))
-                own_p = statistics.test_pairs(before, after, numpy.random.default_rng(limits.seed))
+                own_p, signs = statistics.test_pairs(before, after, rng)
             else:
-                own_p = corrected(values, columns, 2 * OWN_ALPHA, limits.seed)
-            found |= {i for i, q in zip(columns, own_p) if q <= 2 * OWN_ALPHA}  # q is two-sided
+                family = statistics.test_family(values[0][:, columns], values[1][:, columns], 2 * OWN_ALPHA, rng)
+                own_p, signs = family.p, family.signs
+            found |= {i for i, q, s in zip(columns, own_p, signs) if q <= 2 * OWN_ALPHA and s == sign}  # two-sided
     return found
 
 

@@ -35,6 +35,7 @@ class Family:
 
     p: Reals  # corrected p-value of each metric
     reachable: bool  # whether a metric whose sides do not overlap would be found
+    signs: Reals  # of each metric's statistic: 1 = OTHER has more, -1 = less, 0 = neither
 
 
 def permutations(count: int, chosen: int, rng: numpy.random.Generator) -> tuple[npt.NDArray[numpy.float32], bool]:
@@ -81,12 +82,13 @@ def test_family(base: Reals, other: Reals, alpha: float, rng: numpy.random.Gener
     best = abs(((apart - apart.mean()) / apart.std())[:n].sum())
     count = (largest >= best - tolerance).sum()
     best_p = max(count, 2) / len(rows) if complete else (count + 1) / (len(rows) + 1)  # itself and its mirrored choice
-    return Family(p, bool(best_p <= alpha))
+    return Family(p, bool(best_p <= alpha), -numpy.sign(scaled[:n].sum(axis=0)))
 
 
-def test_pairs(base: Reals, other: Reals, rng: numpy.random.Generator) -> Reals:
-    """Return the corrected p-values of the metrics of runs that were recorded in turn, two-sided. base, other: arrays
-    of runs x metrics; a row of each is a pair, whose sides are exchanged. What is slower for some minutes cancels.
+def test_pairs(base: Reals, other: Reals, rng: numpy.random.Generator) -> tuple[Reals, Reals]:
+    """Return the corrected p-values of the metrics of runs that were recorded in turn, two-sided, and the signs of
+    their statistics (see Family). base, other: arrays of runs x metrics; a row of each is a pair, whose sides are
+    exchanged. What is slower for some minutes cancels.
     """
     apart = numpy.log1p(other) - numpy.log1p(base)
     spread = numpy.maximum(1.4826 * numpy.median(numpy.abs(apart), axis=0), 1e-12)
@@ -99,8 +101,10 @@ def test_pairs(base: Reals, other: Reals, rng: numpy.random.Generator) -> Reals:
     else:
         rows = rng.choice((-1.0, 1.0), (PERMUTATIONS, pairs))
     largest = numpy.sort(numpy.abs(rows @ cut).max(axis=1))
-    counts: Reals = len(rows) - numpy.searchsorted(largest, numpy.abs(cut.sum(axis=0)) - 1e-9).astype(float)
-    return counts / len(rows) if complete else (counts + 1) / (len(rows) + 1)
+    found = cut.sum(axis=0)
+    counts: Reals = len(rows) - numpy.searchsorted(largest, numpy.abs(found) - 1e-9).astype(float)
+    p = counts / len(rows) if complete else (counts + 1) / (len(rows) + 1)
+    return p, numpy.sign(found)
 
 
 def least_runs(alpha: float) -> int | None:
