@@ -89,6 +89,10 @@ def recipes_say_what_sql_says():
     tap.ok((said["slowest_rank"], said["slowest_ns"], said["median_ns"]) == (2, sums[2], sorted(sums)[1]), "slowest_rank names the rank and its time", said)
     for c in connections:
         c.close()
+    missing = os.path.join(folder, "missing")
+    said = made.command("recipe", "kernel_sum", *folders, TMPDIR=missing)
+    tap.ok(said.status == 2 and said.err.decode() == f"trace: cannot create a folder in '{missing}': No such file or directory; set TMPDIR\n" and not said.out,
+           "a folder of temporary files that does not exist is reported in one line", said.err)
     said = made.command("recipe", "range_pace", *folders)
     tap.ok(said.status == 2 and b"TARGET_INFO_SESSION_START_TIME" in said.err and said.err.count(b"\n") == 1, "a table that was not recorded is reported in one line", said.err)
 

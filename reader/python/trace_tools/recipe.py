@@ -127,6 +127,15 @@ def print_table(names: list[str], rows: list[tuple[Any, ...]], how: str) -> None
             )
 
 
+def spill_folder() -> tempfile.TemporaryDirectory[str]:
+    """Create the folder of what does not fit into the memory; it is removed with the object."""
+    parent = os.environ.get("TMPDIR") or "/var/tmp"
+    try:
+        return tempfile.TemporaryDirectory(prefix="trace-recipe-", dir=parent)
+    except OSError as error:
+        raise Failure(f"cannot create a folder in '{parent}': {error.strerror}; set TMPDIR") from None
+
+
 def main(argv: list[str]) -> int:
     import duckdb
 
@@ -152,7 +161,7 @@ def main(argv: list[str]) -> int:
         raise Failure(f"'{missing[0]}' is not a folder; write one with 'trace export -t parquet'")
     if given.memory < MEMORY_MIB_MIN:
         raise Failure(f"--memory is at least {MEMORY_MIB_MIN} MiB")
-    with tempfile.TemporaryDirectory(prefix="trace-recipe-", dir=os.environ.get("TMPDIR") or "/var/tmp") as spill:
+    with spill_folder() as spill:
         connection = duckdb.connect(config={"memory_limit": f"{given.memory}MiB", "temp_directory": spill})
         connection.execute("SET enable_progress_bar = false")  # it would be in the output
         try:
