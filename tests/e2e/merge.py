@@ -266,7 +266,7 @@ def read_as_one():
                 content = file.read()
             os.unlink(made)
             return result.status, content
-        return result.status, result.out.replace(inputs[0].encode() if len(inputs) == 1 else view.encode(), b"FILE")
+        return result.status, result.out.replace('", "'.join(inputs).encode(), b"FILE").replace(view.encode(), b"FILE")
 
     for arguments, *after in ((("stats", "-f", "csv"), ), (("analyze", "-f", "json"), ), (("why", "--json"), ), (("dump", "--json"), ), (("report", "--text"), ),
                               (("memory", "-f", "csv"), ), (("info", "--json"), ), (("what-if", "--json", "--allow-unknown", "100"), "compute x0.5"), (("export", "-t", "chrome", "-o", "OUT"), ),

@@ -65,6 +65,7 @@ def rankings():
     rank = json.loads(result.out or b"{}").get("rank", [])
     tap.ok([row["change"] for row in rank[:2]] == ["at stage1 x0.99", "at stage2 x0.99"] and rank[0]["saved_per_percent_ns"] == 90_000,
            "--rank: the stages on the path come first, with what one percent of them saves", (rank, result.err))
+    tap.ok(json.loads(result.out or b"{}").get("files") == [path], "the JSON names the files in a list", result.out[:200])
     third = next(row for row in rank if "stage3" in row["change"])
     tap.ok(third["saved_per_percent_ns"] == 0 and rank[0]["saved_if_removed_ns"] < 1_100_000, "the second-longest stage saves nothing, and bounds what the longest saves", rank)
     locked, wall = made("lock", [("l", 0), ("s", 1, 9000), ("u", 0)], [("s", 2, 100), ("l", 0), ("s", 3, 5000), ("u", 0)])
@@ -129,6 +130,11 @@ def comparisons():
               f"+{stage4:.1f} % usleep at stage4 appeared.")
     tap.ok(first == wanted, "the sentence names the causes with most of the difference", (first, wanted, result.err))
     tap.ok(result.out == again.out, "the same runs give the same text")
+    for files in ((one, "--", two), (one,)):
+        for form in ((), ("--json",)):
+            refused = trace("why", "--rows", "0", *form, *files)
+            tap.ok(refused.status == 2 and refused.err == b"trace: invalid argument '0' for --rows: expected an integer of at least 1, or all\n" and not refused.out,
+                   f"--rows 0 is refused {form} for {len(files)} arguments", refused)
     both = json.loads(trace("why", "--json", one, "--", two).out)
     wrong = []
     for row in both["causes"]:

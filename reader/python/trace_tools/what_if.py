@@ -318,7 +318,7 @@ def main(arguments: list[str]) -> int:
         print(
             json.dumps(
                 {
-                    "file": name,
+                    "files": given.file,
                     "wall_ns": found.wall_ns,
                     "predicted_ns": round(found.ns),
                     "error_ns": round(found.error_ns),
