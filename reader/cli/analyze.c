@@ -328,13 +328,8 @@ int command_analyze(const struct options *o)
 	if (o->value[OPT_analyze_list])
 		return rules_list();
 	select_callchains(o->value[OPT_analyze_callchains]);
-	if (a.rows && strcmp(a.rows, "all") != 0 &&
-		!rows_shown(&(struct analysis){.rows = a.rows}, NULL)) {
-		cli_error("invalid argument '%s' for --rows: expected an integer of at least 1, or "
-			  "all",
-			a.rows);
+	if (!stats_rows_option(a.rows))
 		return STATUS_FAILED;
-	}
 	a.width = !a.json && isatty(STDOUT_FILENO) ? cli_terminal_width(0) : 0;
 	if (!rules_are_known(a.rules) ||
 		!stats_window_options(window, unit, &a.form.window, &a.form.time))

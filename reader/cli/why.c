@@ -324,6 +324,9 @@ static int page_write(const struct options *o)
 
 int command_why(const struct options *o)
 {
+	const char *rows = o->value[OPT_why_rows];
+	if (!stats_rows_option(rows))
+		return STATUS_FAILED;
 	if (o->before > 0)
 		return compare(o);
 	struct why w = {.form = {.format = o->value[OPT_why_format],
@@ -351,7 +354,6 @@ int command_why(const struct options *o)
 	if (!stats_window_options(NULL, unit, &w.form.window, &w.form.time))
 		return STATUS_FAILED;
 	const bool is_table = !w.form.format || !strcmp(w.form.format, "table");
-	const char *rows = o->value[OPT_why_rows];
 	if (is_table) /* not a number: all */
 		w.form.rows_most = rows ? strtoull(rows, NULL, 10) : ROWS_USUAL;
 	if (!arguments_make(o, is_table, &w.arguments)) {

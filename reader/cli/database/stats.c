@@ -42,6 +42,15 @@ bool stats_window_options(const char *window, const char *unit, struct sql_windo
 	return true;
 }
 
+bool stats_rows_option(const char *rows)
+{
+	if (!rows || !strcmp(rows, "all") || strtoull(rows, NULL, 10))
+		return true;
+	cli_error("invalid argument '%s' for --rows: expected an integer of at least 1, or all",
+		rows);
+	return false;
+}
+
 int stats_database_open(
 	struct stats_database *d, const char *file, const struct stats_form *form, bool no_symbols)
 {

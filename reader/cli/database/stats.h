@@ -22,6 +22,10 @@
 bool stats_window_options(const char *window, const char *unit, struct sql_window *ret_window,
 	enum table_time *ret_time);
 
+/* Return whether the value of --rows (digits, or "all"; NULL = not given) has at least one row;
+ * else false after a message. */
+bool stats_rows_option(const char *rows);
+
 /* A database with its views, and the file that it was opened or converted from. */
 struct stats_database {
 	struct sql sql;
