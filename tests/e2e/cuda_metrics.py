@@ -156,7 +156,7 @@ def sampled():
         if device.missing(program):
             tap.skip(f"samples of {program}", device.missing(program))
             continue
-        report, kernels = recorded([device.app(program), *arguments], wanted, fault=options, LIBTRACE_GPU_METRICS_FREQUENCY=hz)
+        report, kernels = recorded([device.app(program), *arguments], wanted, fault=f"kernel_ns=500000,{options}", LIBTRACE_GPU_METRICS_FREQUENCY=hz)
         found, length = samples_of(report), 750_000 if "cycles" in options else 500_000
         # REGISTERS takes a pass of its own, so it belongs to another run.
         tap.ok(found and all(set(metrics) == {DURATION, THREADS} for metrics in found.values()) and set(found) == {k["device"] for k in kernels},
@@ -222,8 +222,10 @@ def samples_refused():
     for function in ("cuptiPmSamplingSetConfig", "cuptiPmSamplingStart"):
         report, kernels = recorded(app, fault=f"fail={function}:0:999", **once)
         tap.ok(len(report.events("--kind", "cuda_kernel")) == len(kernels) and len(notes(report)) == 1 and not samples_of(report), f"{function} fails: one line, and kernels are there", notes(report))
-    for function in ("cuptiPmSamplingDecodeData", "cuptiPmSamplingCounterDataGetSampleInfo"):
+    for function in ("cuptiPmSamplingDecodeData", "cuptiPmSamplingGetCounterDataInfo", "cuptiPmSamplingCounterDataGetSampleInfo"):
         report, kernels = recorded(app, fault=f"fail={function}:1:999", **once)
+        said, wanted = [d["text"] for d in report.info()["diagnostics"]], [] if "SampleInfo" in function else ["samples of hardware metrics are missing: CUPTI cannot decode them (error 999)"]
+        tap.ok([s for s in said if "are missing" in s] == wanted, f"{function} fails: the cause is said", said)
         tap.ok(len(report.events("--kind", "cuda_kernel")) == len(kernels) and not report.info()["verdict"].startswith("complete"), f"{function} fails: kernels are there, the verdict says that something is missing", report.info()["verdict"])
 
 

@@ -221,6 +221,7 @@ CUPTI_EXPORT cuptiPmSamplingGetCounterDataInfo(struct samples_count *p)
 {
 	const struct profiler_image_of *image = (const void *)p->counters;
 
+	CUPTI_MAY_FAIL();
 	p->total = samples_of(p->bytes);
 	p->populated = p->completed = image->count;
 	return CUPTI_SUCCESS;

@@ -25,15 +25,22 @@ enum bounded_lock {
 #define LOCK_PAUSE_NS 20000u
 #define LOCK_WAIT_NS 200000000u /* the holder may be preempted, on a busy machine for long */
 
+/* Take the lock if it is free now. A failure gives nothing up: others wait for it as before. */
+static inline bool bounded_lock_try(uint32_t *lock)
+{
+	uint32_t state = LOCK_FREE;
+	return __atomic_compare_exchange_n(
+		lock, &state, LOCK_HELD, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
+}
+
 /* Return false if the lock is not free within `wait_ns`. */
 static inline bool bounded_lock_take_within(uint32_t *lock, uint64_t wait_ns)
 {
 	uint64_t end_ns = 0, rounds = 0;
 	for (;;) {
-		uint32_t state = LOCK_FREE;
-		if (__atomic_compare_exchange_n(
-			    lock, &state, LOCK_HELD, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+		if (bounded_lock_try(lock))
 			return true;
+		uint32_t state = __atomic_load_n(lock, __ATOMIC_RELAXED);
 		if (state == LOCK_GIVEN_UP)
 			return false;
 		uint64_t now_ns = clock_monotonic_ns();

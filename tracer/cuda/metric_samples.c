@@ -155,6 +155,20 @@ static void overflow_note(void)
 				"(LIBTRACE_GPU_METRICS_FREQUENCY)");
 }
 
+static void failure_note(uint32_t result)
+{
+	static uint32_t is_told;
+	char text[160];
+	session_count_drop(DROP_CUPTI); /* the number is not known: at least one */
+	if (__atomic_exchange_n(&is_told, 1, __ATOMIC_RELAXED))
+		return;
+	size_t at = text_append(text, sizeof(text), 0,
+		"samples of hardware metrics are missing: CUPTI cannot decode them (error ");
+	at = text_append_number(text, sizeof(text), at, result, 10);
+	text_append(text, sizeof(text), at, ")");
+	diagnostic_line(text);
+}
+
 /* Decode an image full of samples. Return true if there may be more. */
 static bool image_take(const struct sampler *s, uint32_t device, bool *ret_overflow)
 {
@@ -167,16 +181,19 @@ static bool image_take(const struct sampler *s, uint32_t device, bool *ret_overf
 		.bytes = s->counters_bytes};
 	const uint64_t now_ns = clock_monotonic_ns();
 	uint32_t result = cupti.PmSamplingDecodeData(&decode);
-	*ret_overflow |= decode.overflow || result != CUPTI_OK;
-	if (result == CUPTI_OK && cupti.PmSamplingGetCounterDataInfo(&count) == CUPTI_OK)
-		for (size_t i = 0; i < count.completed && i < SAMPLES_MAX; i++)
-			sample_put(s, device, i, now_ns);
+	*ret_overflow |= result == CUPTI_OK && decode.overflow;
+	if (result == CUPTI_OK)
+		result = cupti.PmSamplingGetCounterDataInfo(&count);
+	for (size_t i = 0; result == CUPTI_OK && i < count.completed && i < SAMPLES_MAX; i++)
+		sample_put(s, device, i, now_ns);
+	if (result != CUPTI_OK)
+		failure_note(result);
 	return image_clear(s) == CUPTI_OK && result == CUPTI_OK && decode.stop == SAMPLES_STOP_FULL;
 }
 
 void metric_samples_take(void)
 {
-	looked_ns = clock_monotonic_ns();
+	__atomic_store_n(&looked_ns, clock_monotonic_ns(), __ATOMIC_RELAXED);
 	for (uint32_t device = 0; device < METRIC_DEVICES_MAX; device++) {
 		const struct sampler *s = &samplers[device];
 		bool is_full = false;
@@ -188,10 +205,9 @@ void metric_samples_take(void)
 	}
 }
 
-void metric_samples_look(void)
+bool metric_samples_are_due(void)
 {
-	if (clock_monotonic_ns() - looked_ns >= LOOK_NS)
-		metric_samples_take();
+	return clock_monotonic_ns() - __atomic_load_n(&looked_ns, __ATOMIC_RELAXED) >= LOOK_NS;
 }
 
 void metric_samples_end(void)

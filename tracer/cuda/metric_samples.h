@@ -10,6 +10,7 @@
 #ifndef TRACER_CUDA_METRIC_SAMPLES_H
 #define TRACER_CUDA_METRIC_SAMPLES_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "tracer/cuda/metrics.h"
@@ -21,8 +22,8 @@
 const char *metric_samples_begin(
 	uint32_t device, const struct metrics_plan *plan, uint64_t hz, uint32_t *ret_result);
 
-/* Record the samples of all devices that are ready, if the last time is 100 ms ago. */
-void metric_samples_look(void);
+/* Return whether samples were last fetched 100 ms ago or earlier. Needs no lock, and no muting. */
+bool metric_samples_are_due(void);
 
 /* Record the samples so far. */
 void metric_samples_take(void);

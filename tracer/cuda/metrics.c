@@ -353,9 +353,13 @@ static struct context *context_of(const void *handle, uint32_t id)
 void cuda_metrics_context(void *context, bool is_created)
 {
 	struct muted muted;
-	if ((is_created && !is_wanted()) || !session.config.gpu_metrics || !context ||
-		!state_enter(&muted))
+	if ((is_created && !is_wanted()) || !session.config.gpu_metrics || !context)
 		return;
+	if (!state_enter(&muted)) {
+		if (is_wanted())
+			session_count_drop(DROP_CUPTI); /* the number is not known: at least one */
+		return;
+	}
 	struct context *c = context_of(context, 0);
 	if (is_created && !c) {
 		context_begin(context);
@@ -431,14 +435,20 @@ static void launch_leave(const struct cupti_callback *call, bool is_graph)
 	state_leave(&muted);
 }
 
-/* Fetch samples. Launches may be frequent, so a thread that does not get the lock leaves it. */
+/* Fetch samples. Launches may be frequent: most only look at the time, and none waits for another
+ * thread, which fetches them. */
 static void launch_look(void)
 {
 	struct muted muted;
-	if (state_enter(&muted)) {
-		metric_samples_look();
-		state_leave(&muted);
+	if (!metric_samples_are_due() || !muted_enter(&muted))
+		return;
+	if (!bounded_lock_try(&metrics_lock)) {
+		muted_leave(&muted);
+		return;
 	}
+	if (metric_samples_are_due())
+		metric_samples_take();
+	state_leave(&muted);
 }
 
 void cuda_metrics_launch(const struct cupti_callback *call, bool is_graph)
@@ -459,8 +469,13 @@ void cuda_metrics_launch(const struct cupti_callback *call, bool is_graph)
 void cuda_metrics_flush(bool is_last)
 {
 	struct muted muted;
-	if (!is_wanted() || !state_enter(&muted))
+	if (!is_wanted())
 		return;
+	if (!state_enter(&muted)) {
+		if (is_last)
+			session_count_drop(DROP_CUPTI); /* the number is not known: at least one */
+		return;
+	}
 	for (uint32_t i = 0; i < CONTEXTS_MAX && contexts[i]; i++)
 		if (contexts[i]->handle)
 			batch_renew(contexts[i]);
