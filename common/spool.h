@@ -43,7 +43,7 @@
 
 #define SPOOL_MAGIC 0x316c6f6f70536c54ull /* "TlSpool1" */
 #ifndef SPOOL_VERSION                     /* tests build a writer of another version */
-#define SPOOL_VERSION 19u
+#define SPOOL_VERSION 20u
 #endif
 #define RECORD_BYTES 32u
 #define CHUNK_BYTES 65536u /* 2048 records, which share the 40 ns or so of a chunk switch */
@@ -719,11 +719,16 @@ struct function_counts {
 	uint64_t no_room;    /* slots of functions beyond the maximum */
 	uint64_t excluded;   /* slots of functions that are never recorded */
 	uint64_t looked_up;  /* lookups by name that gave the program a recorded function */
-	/* Commands of OpenCL: enqueued while they were recorded; with a record; without one, since
-	 * there was no room for them. The others had not ended when they were last looked at. */
-	uint64_t opencl_enqueued, opencl_recorded, opencl_no_room;
 	/* A bit for each pattern of the user, in their order, that some function matches. */
 	uint64_t matched_patterns[FUNCTION_USER_PATTERNS_MAX / 64];
+};
+
+/* Counts of commands of OpenCL; written by the process. The others had not ended when they were
+ * last looked at. */
+struct opencl_counts {
+	uint64_t enqueued; /* while they were recorded */
+	uint64_t recorded; /* of these, commands with a record */
+	uint64_t no_room;  /* without one, since there was no room for them */
 };
 
 /* Counts of the source of standard output and error; written by the process. */
@@ -790,6 +795,7 @@ struct spool_header {
 	struct cpu_counts cpu;
 	struct thread_time_counts thread_time;
 	struct function_counts function;
+	struct opencl_counts opencl;
 	struct stream_counts streams;
 	uint32_t chains_without_memory; /* events without a callchain, because the spool had no room
 					   for its nodes */

@@ -189,11 +189,11 @@ void opencl_command_note(const struct opencl_enqueue *e, struct hooked_call *cal
 	if (!call->is_recorded || !table || e->event >= call->count || !was_enqueued(e, call))
 		return;
 	uint64_t event = place ? *(const uint64_t *)(uintptr_t)place : own;
-	struct function_counts *counts = &session.spool->function;
-	count(&counts->opencl_enqueued);
+	struct opencl_counts *counts = &session.spool->opencl;
+	count(&counts->enqueued);
 	uint32_t at = event ? entry_take() : COMMANDS_MAX;
 	if (at == COMMANDS_MAX || (place && opencl_driver.retain_event(event) != CL_SUCCESS)) {
-		count(&counts->opencl_no_room);
+		count(&counts->no_room);
 		if (own)
 			opencl_driver.release_event(own);
 		if (at < COMMANDS_MAX)
@@ -246,7 +246,7 @@ static void command_record(struct command *c, int32_t status)
 	r->name = names_ref(c->name);
 	r->device_name = c->queue ? names_ref(c->queue->device_name) : 0;
 	if (session.spool && opencl_record(r->call_tick, REC_OPENCL_COMMAND, 0, 0, r, sizeof(*r)))
-		count(&session.spool->function.opencl_recorded);
+		count(&session.spool->opencl.recorded);
 }
 
 /* Record the command if it has ended. Return false if it has not. The entry is taken. */

@@ -185,11 +185,13 @@ static void switches_fill(Libtrace__SwitchReceipt *r, const struct spool *spool)
 	r->off = (char *)(uintptr_t)c->off;
 }
 
-/* Copy the source's counts. `matched` has room for all patterns, and must stay valid. */
+/* Copy the counts of functions and of OpenCL's commands. `matched` has room for all patterns, and
+ * must stay valid. */
 static void functions_fill(
-	Libtrace__FunctionReceipt *r, const struct function_counts *counts, uint32_t *matched)
+	Libtrace__FunctionReceipt *r, const struct spool_header *header, uint32_t *matched)
 {
-	const struct function_counts c = *counts;
+	const struct function_counts c = header->function;
+	const struct opencl_counts opencl = header->opencl;
 	libtrace__function_receipt__init(r);
 #define FILL(member) r->has_##member = (r->member = c.member) != 0
 	FILL(functions);
@@ -200,11 +202,11 @@ static void functions_fill(
 	FILL(unresolved);
 	FILL(no_room);
 	FILL(excluded);
-	FILL(opencl_enqueued);
-	FILL(opencl_recorded);
-	FILL(opencl_no_room);
 	FILL(looked_up);
 #undef FILL
+	r->has_opencl_enqueued = (r->opencl_enqueued = opencl.enqueued) != 0;
+	r->has_opencl_recorded = (r->opencl_recorded = opencl.recorded) != 0;
+	r->has_opencl_no_room = (r->opencl_no_room = opencl.no_room) != 0;
 	r->matched_patterns = matched;
 	for (uint32_t i = 0; i < FUNCTION_USER_PATTERNS_MAX; i++)
 		if (c.matched_patterns[i / 64] >> i % 64 & 1)
@@ -274,7 +276,7 @@ void receipt_put(struct writer *w, struct spool *spool, uint64_t unaccounted)
 		receipt.switches = &switches;
 	}
 	if (h->function.is_on) {
-		functions_fill(&functions, &h->function, matched);
+		functions_fill(&functions, h, matched);
 		receipt.functions = &functions;
 	}
 	if (h->streams.is_on) {
