@@ -125,6 +125,9 @@ def addresses():
     names = {c["function"] for c in calls(report)}
     tap.ok(out == plain.out and names <= {"f_count"} and counts["addresses"] >= 14, "functions_noplt: imports of addresses are counted",
               f"{counts} {names}")
+    noplt = trace("run", "-f", "true", "-o", report.path, "--functions", "libfunctions.so:f_ints,libfunctions.so:f_none", "--", program)
+    tap.ok(b"f_none' matches no function" in noplt.err and b"f_ints'" not in noplt.err, "a pattern that matches only such functions matches", noplt.err)
+    out, report = record([program], "--functions", "libfunctions.so:f_*")
     result = trace("info", "-v", report.path)
     tap.ok(b"imports of an address (its calls are not recorded)" in result.out, "info says that their calls are not recorded", result.out.decode()[-600:])
 
@@ -398,6 +401,9 @@ def linked_statically():
     said = trace("info", path).out.decode()
     tap.ok((process.get("static_functions"), process.get("static_example")) == (1, "f_linked") and "linked statically: 1 function of the names to record, such as f_linked," in said,
            "functions that are linked statically are in the receipt", (process, said))
+    trace("run", "-f", "true", "-o", path, "--functions", "libfunctions.so:f_link*", "--", "sh", "-c", f"env -u LIBTRACE_FUNCTIONS {program}; {program}; :")
+    found = [("functions" in p["receipt"], p.get("static_functions")) for p in Report(path).info()["processes"] if p.get("executable") == program]
+    tap.ok(found == [(False, None), (True, 1)], "also if functions were not recorded in an earlier process of the same file", found)
     for pattern in ("libfunctions.so:f_nothing*", "static:f_link*", "libfunctions.so:*", "libfunctions.so:f_*"):
         trace("run", "-f", "true", "-o", path, "--functions", pattern, "--", program)
         tap.ok("static_functions" not in Report(path).info()["processes"][0] and Report(path).check().status == 0, f"{pattern} names no such function, or any function")

@@ -64,6 +64,30 @@ static void entry_taken(struct function_tables *tables)
 	check(kept[0] == 0 && kept[1] == 22, "a hook gets the words of its own call, or none");
 }
 
+static void beyond_the_maximum(void)
+{
+	const uint32_t count = function_counts.functions;
+	const uint64_t first = function_counts.matched_patterns[0];
+	patterns_read("libone.so:f_none,libone.so:f_th*");
+	function_counts.functions = FUNCTIONS_MAX;
+	check(!function_stub(3, "f_three", "libone.so") && !first &&
+			function_counts.matched_patterns[0] == 2,
+		"a function beyond the maximum gets no stub, but its pattern matches");
+	function_counts.functions = count;
+	function_tables->pattern_count = 0;
+}
+
+/* Others count in the spool at the same time. */
+static void counts_stay(void)
+{
+	session.spool->opencl.enqueued = 5;
+	function_looked_up(1, "f_one", "libone.so");
+	functions_describe(session.spool);
+	check(session.spool->function.looked_up == function_counts.looked_up &&
+			session.spool->opencl.enqueued == 5,
+		"counts of commands of OpenCL stay when those of functions are copied");
+}
+
 /* Rows of libraries.def with the same text, which the linker merges, may differ in this. */
 static void prototypes_of_one_text(void)
 {
@@ -103,6 +127,8 @@ int main(void)
 	lane_taken_over();
 	entry_taken(&tables);
 	prototypes_of_one_text();
+	beyond_the_maximum();
+	counts_stay();
 	tracer_session_end();
 	return tap_done();
 }

@@ -155,6 +155,9 @@ static inline bool function_is_between(
  * path. */
 bool function_is_recorded(const char *name, const char *library);
 
+/* Note which patterns of the user, the first ones, match a function of a library. */
+void function_matched_note(const char *name, const char *library);
+
 /* Return true if a function must never be recorded: it returns twice, has a calling convention of
  * its own, looks at its caller, or belongs to the C library or to the tracer. */
 bool function_is_excluded(const char *name);

@@ -286,6 +286,7 @@ static void *stub_of(uint64_t real, const char *name, unsigned char other, const
 		return stub;
 	if (function_is_excluded(name) || (other & MACHINE_SYMBOL_VARIANT)) {
 		function_counts.excluded++;
+		function_matched_note(name, home->map->l_name);
 		return NULL;
 	}
 	return function_stub(real, name, home->map->l_name);
@@ -355,14 +356,18 @@ static __attribute__((noinline)) void address_count(struct patched_module *m, co
 	if (!function_name_is_wanted(name))
 		return;
 	uint64_t real = *(const uint64_t *)(uintptr_t)(m->map->l_addr + r->r_offset);
-	const struct home *home = type == MACHINE_RELOCATE_GOT ? home_find(real) : NULL;
-	if (home && home->is_wanted && home->map != m->map &&
+	const struct home *home = home_find(real);
+	const bool is_wanted = home && home->is_wanted && home->map != m->map;
+	const bool is_got = type == MACHINE_RELOCATE_GOT;
+	if (is_got && is_wanted &&
 		(home->row == FUNCTION_HOOK_ROW || (home->row && library_lookup(name)))) {
 		slot_patch(m, r);
 		return;
 	}
 	function_taken_note(name);
-	if (home && home->is_wanted && home->map != m->map && !function_is_excluded(name))
+	if (is_wanted)
+		function_matched_note(name, home->map->l_name);
+	if (is_got && is_wanted && !function_is_excluded(name))
 		function_counts.addresses++;
 }
 

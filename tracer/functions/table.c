@@ -400,17 +400,17 @@ static uint32_t hook_of(uint64_t real, const char *name, const char *library)
 	return function_is_recorded(name, library) ? hook : hook | FUNCTION_HOOK_ONLY;
 }
 
-/* Note which patterns of the user, the first ones, match a function. */
-static void matched_note(const char *name, const char *library)
+void function_matched_note(const char *name, const char *library)
 {
-	const char *base = text_base_name(library);
+	const char *base = library_name(library);
 	for (uint32_t i = 0; i < FUNCTION_USER_PATTERNS_MAX; i++) {
 		const struct function_pattern *p = &function_tables->patterns[i];
 		if (i == function_tables->pattern_count || p->row)
 			return;
 		if (text_matches(base, p->library, p->library_end) &&
 			text_matches(name, p->function, p->function_end))
-			function_counts.matched_patterns[i / 64] |= UINT64_C(1) << i % 64;
+			__atomic_fetch_or(&function_counts.matched_patterns[i / 64],
+				UINT64_C(1) << i % 64, __ATOMIC_RELAXED);
 	}
 }
 
@@ -435,7 +435,6 @@ static void *stub_make(uint64_t real, const char *name, const char *library, uin
 		.copied = copied_of(prototype),
 		.hook = hook};
 	function_counts.functions++;
-	matched_note(name, library);
 	__atomic_store_n(place, (uint16_t)(number + 1), __ATOMIC_RELEASE);
 	return stub_at(number);
 }
@@ -452,7 +451,10 @@ static void *stub_find(uint64_t real, const char *name, const char *library, boo
 {
 	library = library_name(library);
 	/* A source may ask the loader: before the lock is taken. */
-	uint32_t hook = *place_of(real, name, library) ? 0 : hook_of(real, name, library);
+	const bool is_new = !*place_of(real, name, library);
+	uint32_t hook = is_new ? hook_of(real, name, library) : 0;
+	if (is_new)
+		function_matched_note(name, library);
 	bool is_held = bounded_lock_take(&stubs_lock);
 	void *stub = is_held ? stub_make(real, name, library, hook)
 			     : function_stub_known(real, name, library);

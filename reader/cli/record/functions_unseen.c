@@ -215,14 +215,19 @@ static uint64_t hidden_in(const char *path, const struct wanted *w, char **ret_e
 	return found;
 }
 
-/* Return whether an earlier process ran the same file. */
+/* Return whether functions were recorded in a process whose file is known. */
+static bool has_functions(const struct process *p)
+{
+	return p->receipt && p->receipt->functions && p->facts->executable;
+}
+
+/* Return whether an earlier one of these processes ran the same file. */
 static bool is_read(const struct process_list *l, size_t n)
 {
-	for (size_t i = 0; i < n; i++) {
-		const char *other = l->rows[i]->facts->executable;
-		if (other && !strcmp(other, l->rows[n]->facts->executable))
+	for (size_t i = 0; i < n; i++)
+		if (has_functions(l->rows[i]) &&
+			!strcmp(l->rows[i]->facts->executable, l->rows[n]->facts->executable))
 			return true;
-	}
 	return false;
 }
 
@@ -243,7 +248,7 @@ void functions_add_static(
 	for (size_t n = 0; n < l->count && status == STATUS_OK && read < PROGRAMS_MAX; n++) {
 		const struct process *p = l->rows[n];
 		char *example = NULL;
-		if (!p->receipt || !p->receipt->functions || !p->facts->executable || is_read(l, n))
+		if (!has_functions(p) || is_read(l, n))
 			continue;
 		read++;
 		Libtrace__Process message = LIBTRACE__PROCESS__INIT;
