@@ -67,12 +67,15 @@ static int sums_read(struct sql *s, int64_t ret_sum[SUMS])
 		"(SELECT sum(count) + count(DISTINCT segment) FROM PATH_SUMS), "
 		"CAST(round(total(ns)) AS INTEGER), "
 		"CAST(total(CASE WHEN how = 'unknown' OR kind = 'before' THEN ns END) AS INTEGER), "
-		"CAST(total(CASE WHEN kind = 'between' THEN ns END) AS INTEGER), "
+		"CAST(total(CASE WHEN kind = 'between' AND (source IS NULL OR source = 6) THEN ns "
+		"END) AS INTEGER), "
 		"EXISTS (SELECT 1 FROM PATH_FACTS), "
 		"CAST(total(CASE WHEN how = 'unknown' AND (name GLOB 'sem_*wait' OR name GLOB "
 		"'pthread_*lock' OR name GLOB 'pthread_cond*') THEN ns END) AS INTEGER), "
-		"coalesce(sum(CASE how WHEN 'exact' THEN count END), 0), "
-		"coalesce(sum(CASE how WHEN 'likely' THEN count END), 0), "
+		"coalesce(sum(CASE WHEN how = 'exact' AND kind NOT IN ('between', 'runnable') THEN "
+		"count END), 0), "
+		"coalesce(sum(CASE WHEN how = 'likely' AND kind NOT IN ('between', 'runnable') "
+		"THEN count END), 0), "
 		"coalesce(sum(CASE how WHEN 'unknown' THEN count END), 0) FROM PATH_SUMS";
 	const struct sql_visitor visitor = {ret_sum, NULL, sum_row};
 	memset(ret_sum, 0, SUMS * sizeof(*ret_sum));

@@ -229,6 +229,39 @@ def processors():
     tap.ok(found == [("computing", None, 100)] and b"had a CPU while they computed is not known" in said, "neither: trace why says that it is not known", (found, said))
 
 
+def long_reads():
+    """A read whose writer is not known is a wait only as far as the thread was blocked, by the kernel's counters; these count a wait for a CPU when it ends."""
+    for name, readings, expected in (
+            ("preempted", [(101, 20, 80)], [("computing in read", "likely", 20), ("runnable, no CPU, in read", "likely", 80)]),
+            ("blocked", [(101, 20, 30)], [("computing in read", "likely", 20), ("runnable, no CPU, in read", "likely", 30), ("read", "unknown", 50)]),
+            ("late", [(51, 10, 0), (101, 20, 80)], [("computing in read", "likely", 20), ("runnable, no CPU, in read", "likely", 80)])):
+        times = [(1_000_000, "tid", 4, 0, 0), *((at * 1_000_000, "tid", 4, cpu * 1_000_000, delay * 1_000_000) for at, cpu, delay in readings)]
+        path = os.path.join(folder(), f"{name}.sqlite")
+        found, apart, said = gap(path, "LIBTRACE_THREAD_TIME", times, StringIds=[(2, "read")], OSRT_API=[(1_000_000, 101_000_000, 27, "tid", 2, 5, 0)])
+        sums = {}
+        for cause, sure, ms in found:
+            sums[cause, sure] = sums.get((cause, sure), 0) + ms
+        tap.ok([(*key, ms) for key, ms in sums.items()] == expected and not apart, f"{name}: what a thread did in a long read", (found, apart))
+        tap.ok(b"0 exact, 0 likely" in said and b"0.0 % lie between" in said, f"{name}: parts of a call are neither waits whose end is known nor between calls", said[-300:])
+        ranked = trace("what-if", "--rank", path)
+        tap.ok((ranked.status == 0) == (name != "blocked") and (b"49.0 % of the run are waits" in ranked.err) == (name == "blocked"), f"{name}: what-if counts what the thread was blocked as unknown", ranked)
+
+
+def library_places():
+    """A line of Python's own library, whose frame has its file and line in the name, has them once."""
+    path = os.path.join(folder(), "place.sqlite")
+    gap(path, "StringIds", [(2, "C.f (m.py:3)"), (3, "/usr/lib/python3.11/m.py")])
+    with sqlite3.connect(path) as d:
+        d.executescript("""
+            CREATE TABLE OSRT_CALLCHAINS (id INTEGER, symbol INTEGER, module INTEGER, unresolved INTEGER, originalIP INTEGER, stackDepth INTEGER);
+            CREATE TABLE LIBTRACE_OSRT_CALLCHAINS (id INTEGER, stackDepth INTEGER, fileId INTEGER, line INTEGER);
+            INSERT INTO OSRT_CALLCHAINS VALUES (1, 2, 3, 0, 0, 0);
+            INSERT INTO LIBTRACE_OSRT_CALLCHAINS VALUES (1, 0, 3, 3);
+            UPDATE OSRT_API SET callchainId = 1;""")
+    places = {c["At"] for c in json.loads(trace("why", "--json", path).out or b'{"causes": []}')["causes"] if c["Cause"] == "fsync"}
+    tap.ok(places == {"C.f (m.py:3)"}, "the place of a frame of Python's library has its line once", places)
+
+
 # Calls of a thread: g() is within f(), which is called once more, last from a call that does not end before the next call of another source.
 FUNCTIONS = [(11_000_000, 30_000_000, "tid", 11, 13), (21_000_000, 10_000_000, "tid", 12, 13), (61_000_000, 10_000_000, "tid", 11, 13), (91_000_000, 11_000_000, "tid", 12, 13),
              (101_500_000, 400_000, "tid", 11, 13)]
@@ -411,5 +444,5 @@ def samples():
     tap.ok(refused and refused.status == 2 and b"record with -t osrt" in refused.err and not refused.out, "samples without recorded calls: what to record", refused)
 
 
-main(samples, rows, joins, locks, conditions, held_changed, barriers, children, pipes, teams, many_tasks, windows, children_without_pid, interrupted, unseen_writes, timeouts, files, processors,
+main(samples, rows, joins, locks, conditions, held_changed, barriers, children, pipes, teams, many_tasks, windows, children_without_pid, interrupted, unseen_writes, timeouts, files, processors, long_reads, library_places,
      functions, recorded_functions, stream_events, exported, semaphores, python, cxx, devices, ranges)

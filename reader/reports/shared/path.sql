@@ -193,6 +193,11 @@ DROP TABLE IF EXISTS temp.PATH_RANKS;
 CREATE TEMP TABLE PATH_RANKS (process INTEGER PRIMARY KEY, rank);
 INSERT INTO PATH_RANKS SELECT globalTid >> 24, min(rank) FROM MPI_RANKS WHERE typeof(globalTid) = 'integer' GROUP BY 1;
 
+-- Programs of processes.
+DROP TABLE IF EXISTS temp.PATH_PROGRAMS;
+CREATE TEMP TABLE PATH_PROGRAMS (process INTEGER PRIMARY KEY, name);
+INSERT INTO PATH_PROGRAMS SELECT globalPid >> 24, min(name) FROM PROCESSES WHERE typeof(globalPid) = 'integer' GROUP BY 1;
+
 -- Places of calls: the line of Python of the program, else its innermost function that is not in the C library. A frame without a name
 -- is shown as module+offset, with the innermost function that has a name.
 DROP TABLE IF EXISTS temp.PATH_FRAMES;
@@ -212,7 +217,7 @@ INSERT OR IGNORE INTO PATH_CHAINS SELECT 0, id, place FROM OSRT_PLACES;
 INSERT OR IGNORE INTO PATH_CHAINS SELECT 1, id, place FROM CUDA_PLACES;
 INSERT OR IGNORE INTO PATH_CHAINS
 WITH named AS MATERIALIZED (
-  SELECT f.source, f.id, min(f.depth) AS depth, f.name || coalesce(' (' || replace(n.value, rtrim(n.value, replace(n.value, '/', '')), '') || ':' || l.line || ')', '') AS text
+  SELECT f.source, f.id, min(f.depth) AS depth, f.name || coalesce(CASE WHEN f.name NOT GLOB '* (*:[0-9]*)' THEN ' (' END || replace(n.value, rtrim(n.value, replace(n.value, '/', '')), '') || ':' || l.line || ')', '') AS text
   FROM PATH_FRAMES AS f
        LEFT JOIN (SELECT 0 AS source, * FROM LIBTRACE_OSRT_CALLCHAINS UNION ALL SELECT 1, * FROM LIBTRACE_CUDA_CALLCHAINS) AS l
        ON l.source = f.source AND l.id = f.id AND l.stackDepth = f.depth AND l.line > 0
@@ -249,7 +254,8 @@ DROP VIEW IF EXISTS temp.PATH_CAUSES;
 CREATE TEMP VIEW PATH_CAUSES AS
 SELECT s.ns, s.count, s.longest, s.kind, s.how, s.wait_track, s.wait_source, s.wait_name, s.wait_chain, s.place,
        CASE WHEN s.track > 0 THEN s.track >> 24 ELSE t.process END AS process,
-       CASE WHEN s.track > 0 THEN s.track & 0xffffff END AS tid, t.stream, r.rank,
+       CASE WHEN s.track > 0 THEN s.track & 0xffffff END AS tid, t.stream, r.rank, g.name AS program,
        path_cause(s.kind, s.track, s.name, s.is_timeout) AS cause
 FROM PATH_PLACED AS s LEFT JOIN PATH_STREAMS AS t ON t.track = s.track
-     LEFT JOIN PATH_RANKS AS r ON r.process = CASE WHEN s.track > 0 THEN s.track >> 24 ELSE t.process END;
+     LEFT JOIN PATH_RANKS AS r ON r.process = CASE WHEN s.track > 0 THEN s.track >> 24 ELSE t.process END
+     LEFT JOIN PATH_PROGRAMS AS g ON g.process = CASE WHEN s.track > 0 THEN s.track >> 24 ELSE t.process END;

@@ -6,6 +6,7 @@
 -- `other`, by an event or the order of the default stream; range (of NVTX), function (call of a function of a library): what is inside of it.
 -- `object`: number of what it uses: a lock, barrier or condition within its process, the pipe of a transfer, or the stream of a track, or that a
 -- call waits for. `other`, `otherTime`: the wait ends, or the track or operation begins, after `other` was at that time.
+-- `name` of a track is its program. `unknown`: how many ns of a call are a wait that nobody is known to have ended.
 
 DROP TABLE IF EXISTS temp.GRAPH_CHAINS;
 CREATE TEMP TABLE GRAPH_CHAINS (source, id, place, PRIMARY KEY (source, id)) WITHOUT ROWID;
@@ -34,19 +35,20 @@ CREATE TEMP TABLE GRAPH_FUNCTIONS AS SELECT id, globalTid AS track, start, "end"
 
 DROP VIEW IF EXISTS temp.LIBTRACE_WAIT_GRAPH;
 CREATE TEMP VIEW LIBTRACE_WAIT_GRAPH AS
-SELECT 'track' AS kind, NULL AS id, t.globalTid AS track, t.start, t."end", NULL AS name, NULL AS object, t.globalTid IN (SELECT track FROM PATH_GOALS) AS value,
-       t.parent AS other, t.parent_time AS otherTime, NULL AS sure, NULL AS place
-FROM PATH_THREADS AS t
+SELECT 'track' AS kind, NULL AS id, t.globalTid AS track, t.start, t."end", g.name, NULL AS object, t.globalTid IN (SELECT track FROM PATH_GOALS) AS value,
+       t.parent AS other, t.parent_time AS otherTime, NULL AS sure, NULL AS place,
+       NULL AS unknown
+FROM PATH_THREADS AS t LEFT JOIN PATH_PROGRAMS AS g ON g.process = t.globalTid >> 24
 UNION ALL
-SELECT 'track', NULL, track, start, start, NULL, stream, 0, NULL, NULL, NULL, NULL FROM GRAPH_STREAMS
+SELECT 'track', NULL, track, start, start, NULL, stream, 0, NULL, NULL, NULL, NULL, NULL FROM GRAPH_STREAMS
 UNION ALL
 SELECT CASE WHEN c.source = 15 THEN 'work' WHEN c.role IN ('copy', 'close', 'create', 'pair', 'open') THEN 'call' ELSE coalesce(c.role, 'call') END, c.number, c.track,
-       c.start, c."end", c.name, coalesce(c.pipe, s.stream, c.object), c.value, c.other, c.other_time, c.how, p.place
+       c.start, c."end", c.name, coalesce(c.pipe, s.stream, c.object), c.value, c.other, c.other_time, c.how, p.place, c.unknown
 FROM traced_calls AS c LEFT JOIN GRAPH_CHAINS AS p ON p.source = (c.source = 1) AND p.id = c.chain
      LEFT JOIN GRAPH_STREAMS AS s ON c.source = 1 AND s.track = c.object
 UNION ALL
-SELECT 'after', number, track, NULL, NULL, NULL, NULL, NULL, other, other_time, NULL, NULL FROM traced_orders
+SELECT 'after', number, track, NULL, NULL, NULL, NULL, NULL, other, other_time, NULL, NULL, NULL FROM traced_orders
 UNION ALL
-SELECT 'range', id, track, start, "end", text, NULL, NULL, NULL, NULL, NULL, NULL FROM GRAPH_RANGES
+SELECT 'range', id, track, start, "end", text, NULL, NULL, NULL, NULL, NULL, NULL, NULL FROM GRAPH_RANGES
 UNION ALL
-SELECT 'function', id, track, start, "end", name, NULL, NULL, NULL, NULL, NULL, NULL FROM GRAPH_FUNCTIONS;
+SELECT 'function', id, track, start, "end", name, NULL, NULL, NULL, NULL, NULL, NULL, NULL FROM GRAPH_FUNCTIONS;

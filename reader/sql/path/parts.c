@@ -180,8 +180,9 @@ static int gap_divide(
 int path_parts_find(
 	struct path_parts *p, const struct path_graph *g, const struct path_segment *segment)
 {
-	const bool is_gap = segment->kind == KIND_BETWEEN || segment->kind == KIND_RUNNABLE ||
-		segment->kind == KIND_OFF;
+	const bool is_gap = !segment->span &&
+		(segment->kind == KIND_BETWEEN || segment->kind == KIND_RUNNABLE ||
+			segment->kind == KIND_OFF);
 	p->count = 0;
 	if (is_gap)
 		return gap_divide(p, g, segment);

@@ -15,6 +15,7 @@
 #include "common/array.h"
 #include "reader/sql/path/events.h"
 #include "reader/sql/path/functions.h"
+#include "reader/sql/path/shares.h"
 #include "reader/sql/path/sums.h"
 #include "reader/sql/virtual_table.h"
 
@@ -61,7 +62,7 @@ static const char *const names[TABLES] = {"traced_threads", "traced_streams", "t
 static const char *const declarations[TABLES] = {"CREATE TABLE x (track, start, \"end\")",
 	"CREATE TABLE x (track, start, process, device, context, stream)",
 	"CREATE TABLE x (number, source, track, start, \"end\", name, role, object, pipe, value, "
-	"chain, other, other_time, how)",
+	"chain, other, other_time, how, unknown)",
 	"CREATE TABLE x (number, track, other, other_time)",
 	"CREATE TABLE x (goal, number, track, start, \"end\", kind, span, wait, how, source, name, "
 	"chain, is_timeout, sample, ns)",
@@ -356,6 +357,14 @@ static void object_result(sqlite3_context *out, struct path_cursor *cursor)
 		sqlite3_result_int64(out, g->objects[c->object].value);
 }
 
+/* Return how long a wait lasted that nobody is known to have ended. */
+static int64_t unknown_of(struct path_graph *g, uint32_t track, const struct path_call *c)
+{
+	struct path_share share;
+	path_call_share_find(g, track, c->start, c->end, &share);
+	return c->end - c->start - share.running - share.runnable;
+}
+
 static void call_column(struct path_cursor *c, sqlite3_context *out, int column)
 {
 	enum { NUMBER, SOURCE, TRACK, START, END, NAME, ROLE, OBJECT, PIPE, VALUE, CHAIN, OTHER };
@@ -407,8 +416,12 @@ static void call_column(struct path_cursor *c, sqlite3_context *out, int column)
 		if (has_other)
 			sqlite3_result_int64(out, c->wait.time);
 		break;
-	default:
+	case OTHER + 2:
 		result_text(out, hows[c->wait.how]);
+		break;
+	default:
+		if (c->wait.how == HOW_UNKNOWN)
+			sqlite3_result_int64(out, unknown_of(g, c->track, call));
 	}
 }
 

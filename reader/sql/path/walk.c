@@ -63,6 +63,43 @@ static void visit(struct path_walk *w, uint32_t from, uint32_t track)
 	w->track = track;
 }
 
+/* Go back through the time between two calls, or in a call (`span`) that nobody is known to have
+ * ended, down to `start`. Where the kernel's counters or context switches cover it, it has parts,
+ * whose order within the time is not known: running, without a CPU, neither. */
+static bool parts_leave(struct path_walk *w, const struct path_call *span, int64_t start,
+	struct path_segment *ret_segment)
+{
+	struct path_share share;
+	bool has;
+	if (!w->is_split) {
+		start = start > w->start ? start : w->start;
+		if (span)
+			path_call_share_find(w->graph, w->track, start, w->time, &share);
+		else
+			path_share_find(w->graph, w->track, start, w->time, &share);
+		w->running = share.start + share.running;
+		w->runnable = w->running + share.runnable;
+		w->split_start = share.start;
+		w->split_end = w->time;
+		w->split_how = share.is_exact ? HOW_EXACT : HOW_LIKELY;
+	}
+	w->is_split = true;
+	if (w->time > w->runnable) {
+		has = segment_end(w, w->runnable, span ? KIND_SPAN : KIND_OFF, span, ret_segment);
+		ret_segment->how = HOW_UNKNOWN;
+	} else if (w->time > w->running) {
+		has = segment_end(w, w->running, KIND_RUNNABLE, span, ret_segment);
+		ret_segment->how = w->split_how;
+	} else {
+		has = segment_end(w, w->split_start, KIND_BETWEEN, span, ret_segment);
+		ret_segment->how = span ? w->split_how : HOW_NONE;
+	}
+	ret_segment->gap_start = w->split_start;
+	ret_segment->gap_end = w->split_end;
+	w->is_split = w->time > w->split_start;
+	return has;
+}
+
 /* Go through a call of a thread that the walk is in: to what ended its wait, else to its start. */
 static int call_leave(struct path_walk *w, const struct path_call *c,
 	struct path_segment *ret_segment, bool *ret_has)
@@ -74,9 +111,13 @@ static int call_leave(struct path_walk *w, const struct path_call *c,
 	const bool follows = wait.track != PATH_NOWHERE && wait.time > c->start &&
 		wait.time <= w->time && (wait.time < w->time || may_visit(w, wait.track));
 	const uint32_t track = w->track;
+	if (!follows && wait.how == HOW_UNKNOWN) {
+		*ret_has = parts_leave(w, c, c->start, ret_segment);
+		return SQLITE_OK;
+	}
 	*ret_has = segment_end(
 		w, follows ? wait.time : c->start, follows ? KIND_WAKE : KIND_SPAN, c, ret_segment);
-	if (follows || wait.how == HOW_UNKNOWN)
+	if (follows)
 		ret_segment->how = *ret_has ? wait.how : HOW_NONE;
 	if (follows) {
 		visit(w, track, wait.track);
@@ -131,38 +172,6 @@ static bool track_leave(struct path_walk *w, struct path_segment *ret_segment)
 	return has;
 }
 
-/* Go back through the time between two calls, down to `start`. Where the kernel's counters or
- * context switches cover it, it has parts, whose order within the time is not known: running,
- * without a CPU, off the CPU. */
-static bool between_leave(struct path_walk *w, int64_t start, struct path_segment *ret_segment)
-{
-	struct path_share share;
-	bool has;
-	if (!w->is_split) {
-		start = start > w->start ? start : w->start;
-		path_share_find(w->graph, w->track, start, w->time, &share);
-		w->running = share.start + share.running;
-		w->runnable = w->running + share.runnable;
-		w->split_start = share.start;
-		w->split_end = w->time;
-		w->split_how = share.is_exact ? HOW_EXACT : HOW_LIKELY;
-	}
-	w->is_split = true;
-	if (w->time > w->runnable) {
-		has = segment_end(w, w->runnable, KIND_OFF, NULL, ret_segment);
-		ret_segment->how = HOW_UNKNOWN;
-	} else if (w->time > w->running) {
-		has = segment_end(w, w->running, KIND_RUNNABLE, NULL, ret_segment);
-		ret_segment->how = w->split_how;
-	} else {
-		has = segment_end(w, w->split_start, KIND_BETWEEN, NULL, ret_segment);
-	}
-	ret_segment->gap_start = w->split_start;
-	ret_segment->gap_end = w->split_end;
-	w->is_split = w->time > w->split_start;
-	return has;
-}
-
 /* Go one step back. Sets *ret_has if that made a segment. */
 static int step_back(struct path_walk *w, struct path_segment *ret_segment, bool *ret_has)
 {
@@ -184,8 +193,8 @@ static int step_back(struct path_walk *w, struct path_segment *ret_segment, bool
 		*ret_has = segment_end(
 			w, c ? c->end : w->start, c ? KIND_QUEUE : KIND_BEFORE, NULL, ret_segment);
 	} else {
-		*ret_has =
-			between_leave(w, c && c->end > t->start ? c->end : t->start, ret_segment);
+		*ret_has = parts_leave(
+			w, NULL, c && c->end > t->start ? c->end : t->start, ret_segment);
 	}
 	return SQLITE_OK;
 }

@@ -24,7 +24,7 @@ enum path_kind {
 	KIND_LAUNCH,   /* from the end of the launch to the start of the operation */
 	KIND_QUEUE,    /* from the operation before to the start of the next */
 	KIND_BEGIN,    /* from the call that started a track to its start */
-	KIND_RUNNABLE, /* as KIND_BETWEEN, but without a CPU */
+	KIND_RUNNABLE, /* as KIND_BETWEEN, but without a CPU; both also in a call */
 	KIND_OFF,      /* as KIND_BETWEEN, but neither running nor runnable */
 	KIND_BEFORE    /* before the first track began */
 };
@@ -32,11 +32,12 @@ enum path_kind {
 struct path_segment {
 	int64_t number; /* counted from the end */
 	int64_t start, end;
-	int64_t gap_start, gap_end; /* of the time between two calls that it is a part of */
+	int64_t gap_start,
+		gap_end; /* of the time between two calls, or in one, that it is a part of */
 	uint32_t track;
 	enum path_kind kind;
 	enum path_how how;
-	const struct path_call *span; /* NULL for KIND_BETWEEN, KIND_BEGIN and KIND_BEFORE */
+	const struct path_call *span; /* NULL between calls, and for KIND_BEGIN and KIND_BEFORE */
 	const struct path_call *wait; /* the wait that led to this track; NULL = none, or the
 					 track's own start did */
 	uint32_t wait_track;
