@@ -237,6 +237,33 @@ def shortened():
     tap.ok(not held.broken and held.ns == 2_000, "who waits for a condition does not hold its lock, also if nobody is known to have ended the wait", held)
 
 
+def missed():
+    """A replay that misses the run as it was predicts nothing: it is refused, or said first; a saving within its error bound, or of more than the item, is not printed."""
+    rows = [
+        row("track", 0, 1 << 24 | 1, 0, 2_000_000, "app", value=1), row("lock", 1, 1 << 24 | 1, 0, 1_000_000, "pthread_mutex_lock", object=7, value=0),
+        row("call", 2, 1 << 24 | 1, 1_500_000, 1_500_010, "pthread_mutex_unlock", object=7, value=0), row("call", 3, 1 << 24 | 1, 1_600_000, 1_900_000, "usleep")]
+    refused, read = "", what_if.rows_of
+    what_if.rows_of = lambda *_: rows
+    try:
+        what_if.main(["--file", "x", "--rank"])
+    except Failure as failure:
+        refused = str(failure)
+    tap.ok("takes 0.001010 s instead of 0.002000 s (-49.5 %)" in refused and "--allow-unknown=PERCENT" in refused, "what the replay misses is why a prediction is refused", refused)
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        what_if.main(["--file", "x", "--rank", "--allow-unknown=50"])
+    what_if.rows_of = read
+    lines = out.getvalue().splitlines()
+    tap.ok(lines[0].startswith("Note: the replay without changes takes 0.001010 s") and "+- (ns)" in lines[1] and len(lines) > 3
+           and all("cannot be told" in line for line in lines[2:-1]) and any("compute 1 x0.99 (app)" in line for line in lines),
+           "if it is allowed, the first line says so; savings within the error bound are not printed; a thread has its program", lines)
+    graph = Graph([*rows[:1], *rows[3:]])
+    rank = what_if.ranking(graph, graph.replay())
+    tap.ok([r["saved_if_removed_ns"] for r in rank] == [1_700_000, 300_000] and all(r["is_known"] for r in rank), "each item saves its time", rank)
+    graph.replay = lambda scale, replay=graph.replay: replay(scale)._replace(ns=0)
+    tap.ok(not any(r["is_known"] for r in what_if.ranking(graph, Graph(rows[:1]).replay())), "no item saves more than the time in it", rank)
+
+
 def sizes():
     """The graph of a larger run takes as much more work, and keeps as many more waits, as the run is larger."""
     for make in (barrier, children, stream):
@@ -251,4 +278,4 @@ def sizes():
         tap.ok(many_taken < 12 * few_taken and many.ns < graphs[1].wall_ns(), f"{kind} f x0.5: eight times the calls of f() take eight times the work", (few_taken, many_taken, many))
 
 
-main(sizes, shortened, random_programs, rankings, functions, refusals, comparisons, replayed)
+main(sizes, shortened, missed, random_programs, rankings, functions, refusals, comparisons, replayed)

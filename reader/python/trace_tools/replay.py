@@ -58,6 +58,14 @@ class Row(NamedTuple):
     other_time: int | None
     sure: str | None
     place: str | None
+    unknown: int | None = (
+        None  # how much of it is a wait that nobody is known to have ended; None = all, if `sure` says so
+    )
+
+    def unknown_part(self) -> float:
+        if self.sure != "unknown":
+            return 0
+        return 1 if self.unknown is None else min(max(self.unknown, 0) / (self.end - self.start), 1)
 
 
 class Mark:
@@ -121,12 +129,23 @@ class Track:
 class Player:
     """Where a replay is on a track."""
 
-    __slots__ = ("next", "state", "track")
+    __slots__ = ("next", "time", "track", "unknown", "wake")
 
     def __init__(self, track: Track) -> None:
         self.track = track
         self.next = 0
-        self.state = State(track.start, 0, 0)
+        self.enter(State(track.start, 0, 0))
+
+    def enter(self, state: State) -> None:
+        self.time, self.unknown, self.wake = state
+
+    def state(self) -> State:
+        return State(self.time, self.unknown, self.wake)
+
+    def pass_time(self, row: Row | None, ns: float) -> None:
+        self.time += ns
+        if row is not None and row.sure is not None:
+            self.unknown += ns * row.unknown_part()
 
 
 class Outcome(NamedTuple):
@@ -512,7 +531,7 @@ class Replay:
         for player in self.players.values():
             begin = player.track.begin
             if begin is None:
-                self.push(player, player.state.time)
+                self.push(player, player.time)
             else:
                 begin[0].waiting.append(player)
                 player.next = -1
@@ -523,24 +542,20 @@ class Replay:
             _, _, player = heapq.heappop(self.heap)
             self.run(player)
         goal = self.graph.goal
-        end = self.players[goal.row.track].state if goal else State(0, 0, 0)
+        end = self.players[goal.row.track].state() if goal else State(0, 0, 0)
         return Outcome(end.time - (goal.row.start if goal else 0), end.unknown, end.wake, self.broken)
 
     def give_up(self) -> None:
         """Let the player go on whose wait begins first: what it waits for waits for it, so the graph is wrong there."""
-        player = min(self.stuck, key=lambda p: (p.state.time, p.track.row.track))
+        player = min(self.stuck, key=lambda p: (p.time, p.track.row.track))
         self.broken += 1
         if player.next < 0:
             player.next = 0
         else:
             step = player.track.steps[player.next]
-            self.pass_time(player, step.row, step.end - step.start)
+            player.pass_time(step.row, step.end - step.start)
             player.next += 1
-        self.push(player, player.state.time)
-
-    def pass_time(self, player: Player, row: Row | None, ns: float) -> None:
-        time, unknown, wake = player.state
-        player.state = State(time + ns, unknown + (ns if row and row.sure == "unknown" else 0), wake)
+        self.push(player, player.time)
 
     def pass_mark(self, mark: Mark, state: State) -> None:
         mark.state = state
@@ -556,15 +571,15 @@ class Replay:
         """Let a player go on until it must wait, or has reached a lock that others may reach earlier."""
         track, steps = player.track, player.track.steps
         if player.next < 0 and track.begin:
-            begun = track.begin[0].state or player.state
-            player.state = State(begun.time + track.begin[1], begun.unknown, begun.wake + track.begin[1])
+            begun = track.begin[0].state or player.state()
+            player.enter(State(begun.time + track.begin[1], begun.unknown, begun.wake + track.begin[1]))
             player.next = 0
         while player.next < len(steps):
             step = steps[player.next]
             if step.kind == "delay":
-                self.pass_time(player, step.row, self.scale(track, step.row, step.start, step.end))
+                player.pass_time(step.row, self.scale(track, step.row, step.start, step.end))
             elif step.kind == "mark" and step.mark:
-                self.pass_mark(step.mark, player.state)
+                self.pass_mark(step.mark, player.state())
             elif step.kind == "wait":
                 unmet = next((mark for mark, _ in step.waits if mark.state is None), None)
                 if unmet:
@@ -572,8 +587,8 @@ class Replay:
                     self.stuck.add(player)
                     return
                 self.end_wait(player, step)
-            elif self.heap and self.heap[0][0] < player.state.time:
-                self.push(player, player.state.time)
+            elif self.heap and self.heap[0][0] < player.time:
+                self.push(player, player.time)
                 return
             elif step.lock and not self.use_lock(player, step, step.lock):
                 return
@@ -587,15 +602,15 @@ class Replay:
         )
 
     def end_wait(self, player: Player, step: Step) -> None:
-        begun = player.state.time
-        self.pass_time(player, step.row, self.own_ns(player, step))
+        begun = player.time
+        player.pass_time(step.row, self.own_ns(player, step))
         launched = step.row is not None and step.row.kind == "latency"
         for mark, wake in step.waits:
             if launched:
                 wake = self.scale(player.track, step.row, 0, round(wake))
-            if mark.state and mark.state.time > begun and mark.state.time + wake > player.state.time:
+            if mark.state and mark.state.time > begun and mark.state.time + wake > player.time:
                 woken = mark.state.wake + (0 if launched else wake)
-                player.state = State(mark.state.time + wake, mark.state.unknown, woken)
+                player.enter(State(mark.state.time + wake, mark.state.unknown, woken))
 
     def use_lock(self, player: Player, step: Step, lock: tuple[int, int]) -> bool:
         """Acquire or release a lock. Returns whether the player goes on."""
@@ -606,16 +621,15 @@ class Replay:
                 self.stuck.add(player)
                 return False
             self.holders[lock] = player
-            self.pass_time(player, None, min(step.end - step.start, SHORT_NS))
+            player.pass_time(None, min(step.end - step.start, SHORT_NS))
             return True
-        self.pass_time(player, None, self.scale(player.track, step.row, step.start, step.end))
+        player.pass_time(None, self.scale(player.track, step.row, step.start, step.end))
         self.holders.pop(lock, None)
         if self.queues[lock]:
             following = self.queues[lock].popleft()
             wake = min(self.graph.wakes.get("lock", WAKE_NS), WAKE_NS)
-            time, unknown, woken = player.state
-            following.state = State(time + wake, unknown, woken + wake)
+            following.enter(State(player.time + wake, player.unknown, player.wake + wake))
             following.next += 1
             self.holders[lock] = following
-            self.push(following, following.state.time)
+            self.push(following, following.time)
         return True

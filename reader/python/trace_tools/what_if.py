@@ -7,6 +7,7 @@ import bisect
 import collections
 import csv
 import fnmatch
+import functools
 import io
 import itertools
 import json
@@ -23,6 +24,7 @@ QUERY = "SELECT * FROM LIBTRACE_WAIT_GRAPH"
 WITHOUT_FUNCTIONS = " WHERE kind <> 'function'"
 ROWS_MAX = 3_000_000  # a row takes 0.8 to 1.6 kilobytes here
 RANKED = 12  # items that --rank tries
+MISSED_PERCENT = 1  # if the replay misses the run by more, that is said
 IO = (
     "fsync",
     "fdatasync",
@@ -93,12 +95,19 @@ def rows_of(paths: list[str], query: str) -> Iterator[Row]:
             number(r["otherTime"]),
             r["sure"] or None,
             r["place"] or None,
+            number(r["unknown"]),
         )
+
+
+@functools.lru_cache(maxsize=65536)
+def matches(name: str, pattern: str) -> bool:
+    """fnmatchcase() is called for each part of a run in each replay: remember its answers."""
+    return fnmatch.fnmatchcase(name, pattern)
 
 
 def is_function(row: Row, pattern: str) -> bool:
     """Return whether the name of a function, with its library or without, matches."""
-    return any(fnmatch.fnmatchcase(name, pattern) for name in (row.name, row.name.rpartition(" (")[0] or row.name))
+    return any(matches(name, pattern) for name in (row.name, row.name.rpartition(" (")[0] or row.name))
 
 
 def union(intervals: list[tuple[int, int]]) -> list[tuple[int, int]]:
@@ -149,7 +158,7 @@ class Scaling:
             found: dict[int, list[tuple[int, int]]] = collections.defaultdict(list)
             if change.what == "range":
                 for row in graph.ranges:
-                    if fnmatch.fnmatchcase(row.name, change.pattern):
+                    if matches(row.name, change.pattern):
                         found[row.track].append((row.start, row.end))
             elif change.what == "function":
                 for row in graph.functions:
@@ -157,7 +166,7 @@ class Scaling:
                         found[row.track].append((row.start, row.end))
             elif change.what == "lock":
                 for track, lock, start, end in graph.holds:
-                    if fnmatch.fnmatchcase(hex(lock), change.pattern):
+                    if matches(hex(lock), change.pattern):
                         found[track].append((start, end))
             self.inside.append({track: Intervals(times) for track, times in found.items()})
 
@@ -170,25 +179,21 @@ class Scaling:
                 return float(self.inside[number].get(row.other, NOWHERE).holds(row.other_time))
             return self.inside[number].get(track.row.track, NOWHERE).overlap(start, end)
         if what == "process":
-            return float(track.row.track >= 0 and fnmatch.fnmatchcase(str(track.row.track >> 24 & 0xFFFFFF), pattern))
+            return float(track.row.track >= 0 and matches(str(track.row.track >> 24 & 0xFFFFFF), pattern))
         if row is None:
-            return float(what == "compute" and fnmatch.fnmatchcase(str(track.row.track & 0xFFFFFF), pattern))
+            return float(what == "compute" and matches(str(track.row.track & 0xFFFFFF), pattern))
         if row.kind == "latency":
-            return float(what == "launch" and fnmatch.fnmatchcase(row.name, pattern))
+            return float(what == "launch" and matches(row.name, pattern))
         if row.kind == "work":
             is_kernel = row.name.startswith("kernel ")
             name = row.name[7:] if is_kernel else row.name
-            return float(what == ("kernel" if is_kernel else "copy") and fnmatch.fnmatchcase(name, pattern))
+            return float(what == ("kernel" if is_kernel else "copy") and matches(name, pattern))
         if what == "launch":
-            return float(
-                "launch" in row.name.lower() and row.name.startswith("cu") and fnmatch.fnmatchcase(row.name, pattern)
-            )
+            return float("launch" in row.name.lower() and row.name.startswith("cu") and matches(row.name, pattern))
         if what == "io":
-            return float(
-                any(fnmatch.fnmatchcase(row.name, name) for name in IO) and fnmatch.fnmatchcase(row.name, pattern)
-            )
+            return float(any(matches(row.name, name) for name in IO) and matches(row.name, pattern))
         text = row.name if what == "call" else row.place if what == "at" else None
-        return float(text is not None and fnmatch.fnmatchcase(text, pattern))
+        return float(text is not None and matches(text, pattern))
 
     def __call__(self, track: Track, row: Row | None, start: int, end: int) -> float:
         ns = float(end - start)
@@ -226,7 +231,10 @@ def candidates(graph: Graph) -> list[Change]:
             if call.kind == "work":
                 is_kernel = call.name.startswith("kernel ")
                 total["kernel" if is_kernel else "copy", call.name[7:] if is_kernel else call.name] += ns
-            elif call.kind not in WAITS and call.name not in ACQUIRE + RELEASE:
+            elif call.name not in ACQUIRE + RELEASE and (
+                call.kind not in WAITS
+                or (call.kind == "read" and call.unknown_part() < 1 and not graph.waits.get(call.id))
+            ):
                 total["at" if call.place else "call", call.place or call.name] += ns
         if track.row.track >= 0:
             total["compute", str(track.row.track & 0xFFFFFF)] += track.row.end - track.row.start - busy
@@ -239,27 +247,43 @@ def candidates(graph: Graph) -> list[Change]:
 
 
 def ranking(graph: Graph, base: Outcome) -> list[dict[str, object]]:
+    """Return what each item saves. A saving cannot be told if it is within its error bound, or above the time in the
+    item and the bound.
+    """
     rows: list[dict[str, object]] = []
     for change in candidates(graph):
         scaling = Scaling(graph, [change])
         faster = graph.replay(scaling)
         gone = graph.replay(Scaling(graph, [change._replace(factor=0.0)]))
+        saved, item = round(base.ns - gone.ns), round(scaling.changed_ns[0])
+        error, per_percent = round(predict(graph, base, gone).error_ns), round((base.ns - faster.ns) / 10)
         rows.append(
             {
                 "change": change._replace(factor=0.99).text(),
-                "item_ns": round(scaling.changed_ns[0]),
-                "saved_per_percent_ns": round((base.ns - faster.ns) / 10),
-                "saved_if_removed_ns": round(base.ns - gone.ns),
+                "program": program_of(graph, change),
+                "item_ns": item,
+                "saved_per_percent_ns": per_percent,
+                "saved_if_removed_ns": saved,
+                "error_ns": error,
+                "is_known": saved >= error and max(saved, 100 * (per_percent - 1)) <= item + error,
             }
         )
     return sorted(
         rows,
         key=lambda row: (
+            not row["is_known"],
             -int(str(row["saved_per_percent_ns"])),
             -int(str(row["saved_if_removed_ns"])),
             str(row["change"]),
         ),
     )
+
+
+def program_of(graph: Graph, change: Change) -> str:
+    """Return the name of the program whose thread computes; "" = another item, or not known."""
+    if change.what != "compute":
+        return ""
+    return next((t.row.name for t in graph.tracks.values() if str(t.row.track & 0xFFFFFF) == change.pattern), "")
 
 
 def seconds(ns: float) -> str:
@@ -278,12 +302,17 @@ def print_text(
         for change, ns in zip(changes, scaling.changed_ns):
             print(f"  {change.text()}: applies to {seconds(ns)}")
     if ranked:
-        print(f"{'Saved per 1 % (ns)':>20}  {'Saved if removed (ns)':>21}  {'Time in it (ns)':>16}  What")
+        print(
+            f"{'Saved per 1 % (ns)':>20}  {'Saved if removed (ns)':>21}  {'+- (ns)':>16}  {'Time in it (ns)':>16}  What"
+        )
         for row in ranked:
-            print(
-                f"{row['saved_per_percent_ns']:>20,}  {row['saved_if_removed_ns']:>21,}  {row['item_ns']:>16,}  "
-                f"{row['change']}"
+            saved = (
+                f"{row['saved_per_percent_ns']:>20,}  {row['saved_if_removed_ns']:>21,}"
+                if row["is_known"]
+                else f"{'cannot be told':>43}"
             )
+            program = f" ({row['program']})" if row["program"] else ""
+            print(f"{saved}  {row['error_ns']:>16,}  {row['item_ns']:>16,}  {row['change']}{program}")
     print(f"Calls and what they wait for: trace query {files} '{QUERY}'")
 
 
@@ -303,12 +332,21 @@ def main(arguments: list[str]) -> int:
         raise Failure(f"'{name}' has no calls to replay")
     base = graph.replay()
     scaling = Scaling(graph, changes)
-    found = predict(graph, base, graph.replay(scaling))
+    found = predict(graph, base, graph.replay(scaling) if changes else base)
     if 100 * found.unknown > given.allow_unknown:
         raise Failure(
             f"'{name}': {100 * found.unknown:.1f} % of the run are waits on the path that nobody is known to "
             "have ended, so a prediction is worthless; see 'trace why', record with --osrt-locks all --osrt-threshold "
-            "0, or allow it by --allow-unknown"
+            "0, or allow it by --allow-unknown=PERCENT"
+        )
+    missed = 100 * (base.ns - found.wall_ns) / found.wall_ns
+    replayed = (
+        f"the replay without changes takes {seconds(base.ns)} instead of {seconds(found.wall_ns)} ({missed:+.1f} %)"
+    )
+    if abs(missed) > given.allow_unknown:
+        raise Failure(
+            f"'{name}': {replayed}, so a prediction is worthless; record with --osrt-locks all --osrt-threshold 0, or "
+            "allow it by --allow-unknown=PERCENT"
         )
     useless = next((c for c, ns in zip(changes, scaling.changed_ns) if not ns), None)
     if useless:
@@ -320,6 +358,7 @@ def main(arguments: list[str]) -> int:
                 {
                     "files": given.file,
                     "wall_ns": found.wall_ns,
+                    "replay_ns": round(base.ns),
                     "predicted_ns": round(found.ns),
                     "error_ns": round(found.error_ns),
                     "unknown_part": round(found.unknown, 6),
@@ -332,6 +371,8 @@ def main(arguments: list[str]) -> int:
             )
         )
     else:
+        if abs(missed) >= MISSED_PERCENT:
+            print(f"Note: {replayed}.")
         files = f"'{name}'" if len(given.file) == 1 else "FILE..."
         print_text(files, found if changes else None, changes, scaling, ranked)
     return 0
