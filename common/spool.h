@@ -183,6 +183,9 @@ enum record_kind {
 	/* A row as it is (lane/plain_rows.c): a = number of the event << 32 | columns that are
 	 * names: bit i = the i-th word of the payload; b = ticks; payload uint64_t columns[] */
 	REC_ROW = 0xf25,
+	/* The same, of a row that began earlier: payload[0] = ns from its begin to the tick, and b
+	 * = its duration in ns; the columns follow */
+	REC_PAST_ROW = 0xf2a,
 	/* MPI: see schema/mpi_spool.h */
 	REC_MPI_CALL = 0xf26,         /* a = enum mpi_class, b = ticks; payload struct mpi_call */
 	REC_MPI_COMMUNICATOR = 0xf27, /* payload struct mpi_communicator */
@@ -731,6 +734,13 @@ struct opencl_counts {
 	uint64_t no_room;  /* without one, since there was no room for them */
 };
 
+/* Counts of submissions of Vulkan with command buffers; written by the process. */
+struct vulkan_counts {
+	uint64_t submitted;  /* while they were to be measured */
+	uint64_t measured;   /* of these, submissions with a VULKAN_WORKLOAD */
+	uint64_t unmeasured; /* that were left alone; the others were not seen to end */
+};
+
 /* Counts of the source of standard output and error; written by the process. */
 struct stream_counts {
 	uint32_t is_on;
@@ -796,6 +806,7 @@ struct spool_header {
 	struct thread_time_counts thread_time;
 	struct function_counts function;
 	struct opencl_counts opencl;
+	struct vulkan_counts vulkan;
 	struct stream_counts streams;
 	uint32_t chains_without_memory; /* events without a callchain, because the spool had no room
 					   for its nodes */

@@ -147,6 +147,143 @@ int main(int argc, char **argv)
 """
 
 
+# Submissions of known work (fills of a buffer) by two threads to one queue, by vkQueueSubmit() and vkQueueSubmit2(), with timeline semaphores, an empty
+# one, one that must be left alone, and with "flood" more than the tracer has room for. It prints what it can find out.
+SUBMITS = """
+#include <vulkan/vulkan.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#define WORDS (1 << 20)
+static VkDevice device;
+static VkQueue queue;
+static VkBuffer buffer;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static int bad;
+static VkCommandBuffer record(VkCommandPool pool, uint32_t part, uint32_t value)
+{
+	VkCommandBufferAllocateInfo info = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO, .commandPool = pool, .commandBufferCount = 1};
+	VkCommandBufferBeginInfo begin = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO, .flags = VK_COMMAND_BUFFER_USAGE_SIMULTANEOUS_USE_BIT};
+	VkCommandBuffer commands;
+	bad |= vkAllocateCommandBuffers(device, &info, &commands) || vkBeginCommandBuffer(commands, &begin);
+	vkCmdFillBuffer(commands, buffer, part * WORDS * 4ull, WORDS * 4ull, value);
+	bad |= vkEndCommandBuffer(commands);
+	return commands;
+}
+static VkCommandPool pool_new(void)
+{
+	VkCommandPoolCreateInfo info = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO};
+	VkCommandPool pool;
+	bad |= vkCreateCommandPool(device, &info, 0, &pool);
+	return pool;
+}
+static void *work(void *argument)
+{
+	uint32_t part = argument ? 1 : 0;
+	VkCommandPool pool = pool_new();
+	VkFenceCreateInfo fences = {.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
+	VkFence fence;
+	bad |= vkCreateFence(device, &fences, 0, &fence);
+	for (uint32_t i = 0; i < 20; i++) {
+		VkCommandBuffer commands[2] = {record(pool, part, i), record(pool, part, 100 + i)};
+		VkSubmitInfo submit = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO, .commandBufferCount = 1 + i % 2, .pCommandBuffers = commands};
+		VkCommandBufferSubmitInfo infos[2] = {{.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_SUBMIT_INFO, .commandBuffer = commands[0]},
+			{.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_SUBMIT_INFO, .commandBuffer = commands[1]}};
+		VkSubmitInfo2 submit2[2] = {{.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO_2, .commandBufferInfoCount = 1, .pCommandBufferInfos = infos},
+			{.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO_2, .commandBufferInfoCount = 1, .pCommandBufferInfos = infos + 1}};
+		pthread_mutex_lock(&lock);
+		bad |= i < 10 ? vkQueueSubmit(queue, 1, &submit, fence) : vkQueueSubmit2(queue, 1 + i % 2, submit2, fence);
+		pthread_mutex_unlock(&lock);
+		bad |= submit.pCommandBuffers != commands || submit2[0].pCommandBufferInfos != infos || submit2[1].commandBufferInfoCount != 1;
+		bad |= vkWaitForFences(device, 1, &fence, 1, UINT64_MAX) || vkResetFences(device, 1, &fence);
+	}
+	vkDestroyFence(device, fence, 0);
+	vkDestroyCommandPool(device, pool, 0);
+	return 0;
+}
+int main(int argc, char **argv)
+{
+	VkApplicationInfo app = {.sType = VK_STRUCTURE_TYPE_APPLICATION_INFO, .apiVersion = VK_API_VERSION_1_3};
+	const char *labels = "VK_EXT_debug_utils", *clocks = "VK_EXT_calibrated_timestamps";
+	VkInstanceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO, .pApplicationInfo = &app, .enabledExtensionCount = 1, .ppEnabledExtensionNames = &labels};
+	VkInstance instance;
+	VkPhysicalDevice physical;
+	uint32_t count = 1;
+	float one = 1;
+	VkPhysicalDeviceVulkan13Features new = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES, .synchronization2 = 1};
+	VkPhysicalDeviceVulkan12Features features = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES, .pNext = &new, .timelineSemaphore = 1};
+	VkDeviceQueueCreateInfo queues = {.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO, .queueCount = 1, .pQueuePriorities = &one};
+	VkDeviceCreateInfo create = {.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO, .pNext = &features, .queueCreateInfoCount = 1, .pQueueCreateInfos = &queues,
+		.enabledExtensionCount = argc > 1 && !strcmp(argv[1], "calibrated"), .ppEnabledExtensionNames = &clocks};
+	if (vkCreateInstance(&info, 0, &instance) || vkEnumeratePhysicalDevices(instance, &count, &physical) < 0 || !count ||
+		vkCreateDevice(physical, &create, 0, &device))
+		return 77;
+	VkBufferCreateInfo buffers = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO, .size = 3 * WORDS * 4ull, .usage = VK_BUFFER_USAGE_TRANSFER_DST_BIT};
+	VkMemoryAllocateInfo memories = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO, .allocationSize = 3 * WORDS * 4ull + (1 << 16)};
+	VkDeviceMemory memory;
+	uint32_t *data;
+	vkGetDeviceQueue(device, 0, 0, &queue);
+	vkGetDeviceQueue(device, 0, 0, &queue);
+	if (vkCreateBuffer(device, &buffers, 0, &buffer) || vkAllocateMemory(device, &memories, 0, &memory) || vkBindBufferMemory(device, buffer, memory, 0) ||
+		vkMapMemory(device, memory, 0, VK_WHOLE_SIZE, 0, (void **)&data))
+		return 1;
+	PFN_vkQueueBeginDebugUtilsLabelEXT begin_label = (void *)vkGetInstanceProcAddr(instance, "vkQueueBeginDebugUtilsLabelEXT");
+	PFN_vkQueueEndDebugUtilsLabelEXT end_label = (void *)vkGetInstanceProcAddr(instance, "vkQueueEndDebugUtilsLabelEXT");
+	VkDebugUtilsLabelEXT label = {VK_STRUCTURE_TYPE_DEBUG_UTILS_LABEL_EXT, 0, "three"};
+	pthread_t other;
+	bad |= pthread_create(&other, 0, work, &queue);
+	work(0);
+	pthread_join(other, 0);
+
+	VkCommandPool pool = pool_new();
+	VkCommandBuffer commands = record(pool, 2, 7);
+	VkSemaphoreTypeCreateInfo type = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO, .semaphoreType = VK_SEMAPHORE_TYPE_TIMELINE};
+	VkSemaphoreCreateInfo semaphores = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO, .pNext = &type};
+	VkSemaphore semaphore;
+	uint64_t value = 5, counter = 0;
+	uint32_t mask = 1;
+	bad |= vkCreateSemaphore(device, &semaphores, 0, &semaphore);
+	VkTimelineSemaphoreSubmitInfo timeline = {.sType = VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO, .signalSemaphoreValueCount = 1, .pSignalSemaphoreValues = &value};
+	VkDeviceGroupSubmitInfo group = {.sType = VK_STRUCTURE_TYPE_DEVICE_GROUP_SUBMIT_INFO, .commandBufferCount = 1, .pCommandBufferDeviceMasks = &mask};
+	VkSubmitInfo three[3] = {{.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO}, {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO, .commandBufferCount = 1, .pCommandBuffers = &commands},
+		{.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO, .pNext = &timeline, .commandBufferCount = 1, .pCommandBuffers = &commands, .signalSemaphoreCount = 1,
+			.pSignalSemaphores = &semaphore}};
+	VkSubmitInfo alone = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO, .pNext = &group, .commandBufferCount = 1, .pCommandBuffers = &commands};
+	begin_label(queue, &label);
+	bad |= vkQueueSubmit(queue, 3, three, 0);
+	end_label(queue);
+	VkSemaphoreWaitInfo wait = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO, .semaphoreCount = 1, .pSemaphores = &semaphore, .pValues = &value};
+	bad |= vkWaitSemaphores(device, &wait, UINT64_MAX) || vkGetSemaphoreCounterValue(device, semaphore, &counter);
+	bad |= vkQueueSubmit(queue, 1, &alone, 0) || vkQueueSubmit(queue, 1, three, 0) || vkQueueSubmit(queue, 0, 0, 0) || vkQueueWaitIdle(queue);
+	if (argc > 1 && !strcmp(argv[1], "flood"))
+		for (int i = 0; i < 600; i++)
+			bad |= vkQueueSubmit(queue, 1, three + 1, 0);
+	bad |= vkDeviceWaitIdle(device);
+	for (uint32_t i = 0; i < WORDS; i++)
+		bad |= data[i] != 119 || data[WORDS + i] != 119 || data[2 * WORDS + i] != 7;
+	printf("bad %d, counter %d\\n", bad, (int)counter);
+	vkDestroySemaphore(device, semaphore, 0);
+	vkDestroyCommandPool(device, pool, 0);
+	vkDestroyBuffer(device, buffer, 0);
+	vkFreeMemory(device, memory, 0);
+	vkDestroyDevice(device, 0);
+	if (vkCreateDevice(physical, &create, 0, &device)) /* which may have the same handle, and so may its queue */
+		return 1;
+	vkGetDeviceQueue(device, 0, 0, &queue);
+	pool = pool_new();
+	VkCommandBufferBeginInfo begin = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
+	VkCommandBufferAllocateInfo one_more = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO, .commandPool = pool, .commandBufferCount = 1};
+	bad |= vkAllocateCommandBuffers(device, &one_more, &commands) || vkBeginCommandBuffer(commands, &begin) || vkEndCommandBuffer(commands) ||
+		vkQueueSubmit(queue, 1, three + 1, 0) || vkDeviceWaitIdle(device);
+	vkDestroyCommandPool(device, pool, 0);
+	vkDestroyDevice(device, 0);
+	vkDestroyInstance(instance, 0);
+	printf("bad %d\\n", bad);
+	return 0;
+}
+"""
+
+
 # A stand-in for the loader and its driver: it says when each stage was created, as far as it was asked.
 STAND_IN = """
 #include <stdint.h>
@@ -297,14 +434,14 @@ def timelines():
     tap.ok(said.status == 0 and all(name in text for name in wanted), "and the page", said)
 
 
-def traced(command, source, table, name, statuses=(0,), steady=True):
+def traced(command, source, table, name, statuses=(0,), steady=True, options=()):
     """Return the rows of a program's calls. `steady`: each run prints the same."""
     plain = run(command, env=clean_env())
     if plain.status not in statuses:
         tap.skip(os.path.basename(command[0]), f"it ends with status {plain.status} here")
         return []
     path = os.path.join(PLACE, name + ".rep")
-    said = trace("run", "-t", source, "-o", path, "--", *command, env=clean_env())
+    said = trace("run", "-t", source, *options, "-o", path, "--", *command, env=clean_env())
     tap.ok(said.status == plain.status and (said.out == plain.out or not steady) and Report(path).check().status == 0, f"{name} runs as without the tracer", (said, plain))
     database = os.path.join(PLACE, name + ".sqlite")
     trace("export", "-t", "sqlite", "-o", database, path)
@@ -371,6 +508,44 @@ def looked_up():
     old = traced([program, "old"], "vulkan", "VULKAN_API", "old")
     flags = query("old", "SELECT p.flags, p.duration = a.\"end\" - a.start FROM VULKAN_PIPELINE_CREATION_EVENTS AS p JOIN VULKAN_API AS a ON a.id = p.traceEventId")
     tap.ok(old and flags == [(0, 1)] * 3, "a program of Vulkan 1.0: the driver is asked nothing, durations are those of the calls", flags)
+
+
+def workloads():
+    """VULKAN_WORKLOAD: a row for each submission that could be measured, within its call and the wait for its end."""
+    program = build("submits", SUBMITS, "-lvulkan", "-pthread")
+    if not program:
+        tap.skip("workloads of Vulkan", "no headers (libvulkan-dev)")
+        return
+    batch = ("--vulkan-gpu-workload=batch",)
+    for mode, submitted, measured in ((None, 43, 42), ("calibrated", 43, 42), ("flood", 643, None)):
+        command, name = [program] + ([mode] if mode else []), "submits_" + (mode or "bounded")
+        calls = traced(command, "vulkan", "VULKAN_API", name, options=batch)
+        if not calls:
+            return
+        counts = Report(os.path.join(PLACE, name + ".rep")).receipts()[0]["functions"]
+        rows_ = query(name, "SELECT eventClass, \"end\" >= start, globalTid IS NOT NULL FROM VULKAN_WORKLOAD")
+        tap.ok(counts["vulkan_submitted"] == submitted and counts["vulkan_measured"] == len(rows_) == submitted - counts["vulkan_unmeasured"] and set(rows_) == {(93, 1, 1)} and
+               (len(rows_) == measured if measured else len(rows_) < submitted), f"{name}: a row for each submission that is measured, the others are counted", (counts, len(rows_)))
+        # A row starts at or after its call, and ends before the call that waited for it on the same thread; the clocks' difference is known to `clockErrorNs`.
+        late = query(name, "SELECT w.start, w.\"end\", l.sinceCall, l.clockError FROM LIBTRACE_VULKAN_WORKLOAD AS l JOIN VULKAN_WORKLOAD AS w ON w.rowid = l.rowid "
+                     "LEFT JOIN VULKAN_API AS a ON a.id = (SELECT c.id FROM VULKAN_API AS c JOIN StringIds AS s ON s.id = c.nameId WHERE s.value LIKE 'vkQueueSubmit%' "
+                     "AND c.globalTid = w.globalTid AND c.start <= w.start - l.sinceCall + 1000 ORDER BY c.start DESC LIMIT 1) "
+                     "WHERE a.id IS NULL OR w.start < a.start - 1000 - l.clockError OR w.\"end\" > 1000 + l.clockError + (SELECT min(f.\"end\") FROM VULKAN_API AS f "
+                     "JOIN StringIds AS n ON n.id = f.nameId WHERE f.globalTid = w.globalTid AND f.start >= a.\"end\" "
+                     "AND n.value IN ('vkWaitForFences', 'vkWaitSemaphores', 'vkQueueWaitIdle', 'vkDeviceWaitIdle'))")
+        kinds = query(name, "SELECT DISTINCT calibrated FROM LIBTRACE_VULKAN_WORKLOAD")
+        tap.ok(not late and kinds == [(int(mode == "calibrated"),)], f"{name}: they ran between their call and the end of the wait for them", (late, kinds))
+    used = {row["Name"]: row["Instances"] for row in rows("graphics_sum", os.path.join(PLACE, "submits_bounded.sqlite")) if row["Kind"] == "Vulkan GPU"}
+    labels = figures("vulkan_gpu_marker_sum", "Range", os.path.join(PLACE, "submits_bounded.sqlite"))
+    tap.ok(used == {"vkQueueSubmit": "22", "vkQueueSubmit2": "20"} and [(row[1], row[3]) for row in labels] == [("1", "three")],
+           "graphics_sum and vulkan_gpu_marker_sum have them", (used, labels))
+    events = json.loads(trace("export", "-t", "chrome", "-o", "-", os.path.join(PLACE, "submits_bounded.rep")).out)["traceEvents"]
+    tap.ok(len([e for e in events if e.get("cat") == "vulkan_workload"]) == 42, "timelines show them on the track of their queue")
+    traced([program], "vulkan", "VULKAN_API", "submits_off")
+    tap.ok(query("submits_off", "SELECT count(*) FROM sqlite_master WHERE name = 'VULKAN_WORKLOAD'") == [(0,)] and
+           Report(os.path.join(PLACE, "submits_off.rep")).receipts()[0]["functions"]["vulkan_submitted"] == 0, "nothing is put into submissions unless asked for")
+    said = trace("run", "--vulkan-gpu-workload=individual", "--", "true")
+    tap.ok(said.status == 2 and b"individual" in said.err and b"batch" in said.err, "single command buffers are not measured: refused", said)
 
 
 def stand_in():
@@ -447,4 +622,4 @@ def off():
     tap.ok(not report.events("--kind", "function_call") and not any("functions" in r for r in report.receipts()), "nothing is recorded or patched unless asked for")
 
 
-main(statistics, timelines, vulkan, looked_up, stand_in, opengl, groups, programs, off)
+main(statistics, timelines, vulkan, looked_up, workloads, stand_in, opengl, groups, programs, off)

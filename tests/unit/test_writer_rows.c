@@ -410,6 +410,10 @@ static void commands_become_rows(void)
 	struct opencl_command failed = {.call_tick = now, .call_end_tick = now, .status = -5};
 	fake_put_long(&s, lane, now, REC_OPENCL_COMMAND, 0, 0, &failed, sizeof(failed));
 	fake_put_long(&s, lane, now + 3, REC_ROW, queue, 0, row, 7 * sizeof(row[0]));
+	static const uint64_t past[] = {1000, 0, 0, 17, 600};
+	const uint64_t workload = (uint64_t)EVENT_VULKAN_WORKLOAD << 32;
+	fake_put_long(&s, lane, now + 5000, REC_PAST_ROW, workload, 700, past, sizeof(past));
+	fake_put_long(&s, lane, now + 5000, REC_PAST_ROW, workload, 700, past, sizeof(past[0]));
 	s.header->end_tick = now + 100000;
 	s.header->state = SPOOL_EXITED;
 	tap_equal(recover_quietly(&t), 0, "recover commands of OpenCL");
@@ -438,6 +442,12 @@ static void commands_become_rows(void)
 	tap(b && b->count == 1 && batch_value(b, 1 + OPENCL_QUEUE_STREAM_ID, 0) == 5 &&
 			batch_value(b, 1 + OPENCL_QUEUE_PROFILING, 0) == 1,
 		"a queue has its columns");
+	b = batch_of(EVENT_VULKAN_WORKLOAD, process, 0);
+	tap(b && b->count == 1 &&
+			batch_value(b, 1 + VULKAN_WORKLOAD_START, 0) == (int64_t)(now + 4000) &&
+			batch_value(b, 1 + VULKAN_WORKLOAD_DURATION, 0) == 700 &&
+			batch_value(b, 1 + VULKAN_WORKLOAD_CALL_TID, 0) == 17,
+		"a row that began before its record has its times; without columns there is none");
 	report_release(&report);
 	clean(&t);
 }

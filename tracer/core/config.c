@@ -111,6 +111,7 @@ static const struct option options[] = {
 	{"LIBTRACE_GPU_METRICS_FREQUENCY", KIND_NUMBER, 1, NULL, AT(gpu_metrics_hz)},
 	{"LIBTRACE_CPU_COUNTERS", KIND_WORD, 0, "process-tree", AT(cpu_counters)},
 	{"LIBTRACE_MACHINE_SAMPLES", KIND_CHOICE, 0, "auto,always,none", AT(machine_samples)},
+	{"LIBTRACE_VULKAN_GPU_WORKLOAD", KIND_WORD, 0, "batch", AT(vulkan_workload)},
 	{"LIBTRACE_GPUCTXSW", KIND_BOOL, 0, NULL, AT(gpuctxsw)},
 #define LIBRARY(number, id, title, files, functions) \
 	{"LIBTRACE_TRACE", KIND_LIST, 0, #id, AT(libraries[LIBRARY_##id])},

@@ -48,6 +48,7 @@ struct config {
 	const char *log_events;       /* LIBTRACE_LOG_EVENTS; NULL = none */
 	uint64_t streams_bytes;       /* LIBTRACE_STREAMS_LIMIT (KiB) of each stream */
 	bool cpuctxsw;                /* LIBTRACE_CPUCTXSW: record context switches */
+	bool vulkan_workload;         /* LIBTRACE_VULKAN_GPU_WORKLOAD=batch */
 	bool gpuctxsw;                /* LIBTRACE_GPUCTXSW: say why those of the GPU are not */
 	bool cpu_counters;            /* LIBTRACE_CPU_COUNTERS */
 	bool overwrite;               /* LIBTRACE_FORCE_OVERWRITE */

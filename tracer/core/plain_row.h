@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * plain_row.h - a row of an event with a duration, built column by column and recorded as it is
- * (REC_ROW): for sources whose events are many kinds of things with many columns.
+ * (REC_ROW, REC_PAST_ROW): for sources whose events are many kinds of things with many columns.
  *
  * The event must be one of writer/lane/plain_rows.c. Owning thread of the lane, with thread.busy
  * set; names take a lock (names.h), nothing else.
@@ -70,6 +70,17 @@ static inline bool plain_put(struct thread *t, enum plain_event event, uint64_t 
 {
 	return lane_put(t, tick, REC_ROW, (uint64_t)event << 32 | r->names, ticks, r->columns,
 		r->count * sizeof(r->columns[0]));
+}
+
+/* Record a row that began `ns_ago` before `tick` and lasted `ns`. */
+static inline bool plain_put_past(struct thread *t, enum plain_event event, uint64_t tick,
+	uint64_t ns_ago, uint64_t ns, const struct plain_row *r)
+{
+	uint64_t words[ROW_COLUMNS_MAX + 1] = {ns_ago};
+	for (uint32_t i = 0; i < r->count; i++)
+		words[i + 1] = r->columns[i];
+	return lane_put(t, tick, REC_PAST_ROW, (uint64_t)event << 32 | r->names, ns, words,
+		(r->count + 1) * sizeof(words[0]));
 }
 
 #endif

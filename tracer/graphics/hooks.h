@@ -18,4 +18,7 @@ void graphics_thread_start(const struct thread *t);
 /* Forget, in a forked child, the labels that its parent has open. */
 void graphics_forked(void);
 
+/* Forget, in a forked child, its parent's devices of Vulkan. */
+void workloads_forked(void);
+
 #endif

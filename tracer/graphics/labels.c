@@ -132,6 +132,20 @@ void label_end(enum label_form form, uint64_t object, uint64_t tick)
 	thread_give(t);
 }
 
+struct name *label_open(enum label_form form, uint64_t object)
+{
+	struct name *text = NULL;
+	struct thread *t = &thread_self;
+	if (!t->lane || !thread_try_enter(t))
+		return NULL;
+	const struct open_labels *open = open_of(t);
+	for (uint64_t i = 0; i < open->count; i++)
+		if (open->rows[i].label.form == form && open->rows[i].label.object == object)
+			text = open->rows[i].text;
+	thread_give(t);
+	return text;
+}
+
 void label_mark(const struct graphics_label *label, uint64_t tick)
 {
 	struct thread *t = tick ? enter() : NULL;

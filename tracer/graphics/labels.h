@@ -12,6 +12,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct name;
+
 /* GRAPHICS_LABEL.form */
 enum label_form { VULKAN_RANGE = 1, VULKAN_MARK, OPENGL_RANGE, OPENGL_MARK };
 
@@ -35,5 +37,9 @@ void label_end(enum label_form form, uint64_t object, uint64_t tick);
 
 /* Record a mark. */
 void label_mark(const struct graphics_label *label, uint64_t tick);
+
+/* Return the text of the innermost range of the form and object that the thread has open; NULL =
+ * none. */
+struct name *label_open(enum label_form form, uint64_t object);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * vulkan.c - debug labels and pipelines of Vulkan.
+ * vulkan.c - debug labels, pipelines and workloads of Vulkan.
  */
 #include "common/schema/libraries.h"
 #include "common/text.h"
@@ -11,6 +11,7 @@
 #include "tracer/graphics/labels.h"
 #include "tracer/graphics/pipelines.h"
 #include "tracer/graphics/vulkan_abi.h"
+#include "tracer/graphics/workloads.h"
 
 enum vulkan_hook {
 	NONE = 0,
@@ -20,7 +21,16 @@ enum vulkan_hook {
 	COMPUTE_PIPELINES,
 	LABEL_BEGIN,
 	LABEL_END,
-	LABEL_MARK
+	LABEL_MARK,
+	/* With workloads only: */
+	WORKLOADS,
+	QUEUE = WORKLOADS,
+	QUEUE_BY_INFO,
+	SUBMIT,
+	SUBMIT_2,
+	QUEUE_WAIT,
+	DEVICE_WAIT,
+	DEVICE_DESTROY
 };
 
 static const struct {
@@ -34,7 +44,12 @@ static const struct {
 	{"vkQueueBeginDebugUtilsLabelEXT", LABEL_BEGIN},
 	{"vkQueueEndDebugUtilsLabelEXT", LABEL_END},
 	{"vkQueueInsertDebugUtilsLabelEXT", LABEL_MARK}, {"vkCmdDebugMarkerBeginEXT", LABEL_BEGIN},
-	{"vkCmdDebugMarkerEndEXT", LABEL_END}, {"vkCmdDebugMarkerInsertEXT", LABEL_MARK}};
+	{"vkCmdDebugMarkerEndEXT", LABEL_END}, {"vkCmdDebugMarkerInsertEXT", LABEL_MARK},
+	{"vkGetDeviceQueue", QUEUE}, {"vkGetDeviceQueue2", QUEUE_BY_INFO},
+	{"vkQueueSubmit", SUBMIT}, {"vkQueueSubmit2", SUBMIT_2}, {"vkQueueSubmit2KHR", SUBMIT_2},
+	{"vkQueueWaitIdle", QUEUE_WAIT}, {"vkDeviceWaitIdle", DEVICE_WAIT},
+	{"vkWaitForFences", DEVICE_WAIT}, {"vkWaitSemaphores", DEVICE_WAIT},
+	{"vkWaitSemaphoresKHR", DEVICE_WAIT}, {"vkDestroyDevice", DEVICE_DESTROY}};
 #define HOOKED (sizeof(hooked) / sizeof(hooked[0]))
 
 /* A hook is 1 + the index of its row. */
@@ -42,7 +57,9 @@ static uint32_t hook_find(const char *name)
 {
 	for (uint32_t i = 0; i < HOOKED; i++)
 		if (text_equal(name, hooked[i].name))
-			return i + 1;
+			return hooked[i].hook >= WORKLOADS && !session.config.vulkan_workload
+				? 0
+				: i + 1;
 	return 0;
 }
 
@@ -75,8 +92,13 @@ static struct graphics_label label_of(const struct hooked_call *call, const char
 
 static void found(uint32_t hook, uint64_t real)
 {
-	if (hooked[hook - 1].hook == DEVICE_CREATE)
-		pipelines_device_found(real);
+	if (hooked[hook - 1].hook == INSTANCE_CREATE && session.config.vulkan_workload)
+		workloads_instance_found(real);
+	if (hooked[hook - 1].hook != DEVICE_CREATE)
+		return;
+	pipelines_device_found(real);
+	if (session.config.vulkan_workload)
+		workloads_device_found(real);
 }
 
 static void before(uint32_t hook, struct hooked_call *call)
@@ -86,9 +108,28 @@ static void before(uint32_t hook, struct hooked_call *call)
 	switch (hooked[hook - 1].hook) {
 	case INSTANCE_CREATE:
 		pipelines_note_instance(call);
+		workloads_note_instance(call);
 		break;
 	case DEVICE_CREATE:
 		pipelines_note_device(call);
+		workloads_note_device(call);
+		break;
+	case QUEUE:
+		workloads_note_queue(call, false);
+		break;
+	case QUEUE_BY_INFO:
+		workloads_note_queue(call, true);
+		break;
+	case SUBMIT:
+	case SUBMIT_2:
+		workloads_submit(call, hooked[hook - 1].name, hooked[hook - 1].hook == SUBMIT_2);
+		break;
+	case QUEUE_WAIT:
+	case DEVICE_WAIT:
+		workloads_note_wait(call);
+		break;
+	case DEVICE_DESTROY:
+		workloads_device_end(call->words[0]);
 		break;
 	case GRAPHICS_PIPELINES:
 		pipelines_ask(call, VULKAN_GRAPHICS_INFO_BYTES);
@@ -113,11 +154,33 @@ static void before(uint32_t hook, struct hooked_call *call)
 
 static void after(uint32_t hook, struct hooked_call *call)
 {
-	uint32_t what = hooked[hook - 1].hook;
-	if (what == GRAPHICS_PIPELINES || what == COMPUTE_PIPELINES)
+	switch (hooked[hook - 1].hook) {
+	case GRAPHICS_PIPELINES:
+	case COMPUTE_PIPELINES:
 		pipelines_record(call);
-	else if (what == DEVICE_CREATE)
+		break;
+	case INSTANCE_CREATE:
+		workloads_instance_created(call);
+		break;
+	case DEVICE_CREATE:
 		pipelines_device_created(call);
+		workloads_device_created(call);
+		break;
+	case QUEUE:
+	case QUEUE_BY_INFO:
+		workloads_queue_got(call);
+		break;
+	case SUBMIT:
+	case SUBMIT_2:
+		workloads_submitted(call);
+		break;
+	case QUEUE_WAIT:
+	case DEVICE_WAIT:
+		workloads_waited(call);
+		break;
+	default:
+		break;
+	}
 }
 
 void vulkan_start(void)

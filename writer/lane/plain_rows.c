@@ -18,7 +18,8 @@ static const struct {
 	{EVENT_OPENCL_BUILD, OPENCL_BUILD_DURATION + 1}, {EVENT_OPENACC, OPENACC_DURATION + 1},
 	{EVENT_NCCL, NCCL_DURATION + 1}, {EVENT_NCCL_COMMUNICATOR, NCCL_COMMUNICATOR_DURATION + 1},
 	{EVENT_GRAPHICS_LABEL, GRAPHICS_LABEL_DURATION + 1},
-	{EVENT_VULKAN_PIPELINE, VULKAN_PIPELINE_DURATION + 1}};
+	{EVENT_VULKAN_PIPELINE, VULKAN_PIPELINE_DURATION + 1},
+	{EVENT_VULKAN_WORKLOAD, VULKAN_WORKLOAD_DURATION + 1}};
 
 /* Return the first column; 0 = no such record of the event. */
 static uint32_t first_of(uint32_t event)
@@ -31,14 +32,22 @@ static uint32_t first_of(uint32_t event)
 
 uint32_t plain_row_put(struct segment *s, const struct record_at *at)
 {
-	uint64_t columns[ROW_COLUMNS_MAX];
+	uint64_t words[ROW_COLUMNS_MAX + 1], *columns = words;
 	const struct record r = *at->r;
+	const bool is_past = (r.word & RECORD_KIND_MASK) == REC_PAST_ROW;
 	const uint32_t event = (uint32_t)(r.a >> 32), first = first_of(event);
-	const uint32_t count = at->bytes / sizeof(columns[0]);
-	if (!first || !count || count > batch_columns(event) - first || count > ROW_COLUMNS_MAX)
+	uint32_t count = at->bytes / sizeof(words[0]);
+	if (!first || count <= is_past || count - is_past > batch_columns(event) - first ||
+		count - is_past > ROW_COLUMNS_MAX)
 		return 0;
-	memcpy(columns, at->payload, count * sizeof(columns[0]));
+	memcpy(words, at->payload, count * sizeof(words[0]));
 	uint64_t ns = segment_ns(s, r.tick), end = segment_ns(s, r.tick + r.b);
+	if (is_past) {
+		columns++;
+		count--;
+		ns -= words[0];
+		end = ns + r.b;
+	}
 	for (uint32_t i = 0; i < count; i++)
 		if (r.a >> i & 1)
 			columns[i] = spool_name_id(s->w, s->spool, (uint32_t)columns[i]);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * plain_rows.h - records that hold the columns of a row as they are (REC_ROW), of any source.
+ * plain_rows.h - records that hold the columns of a row as they are
+ * (REC_ROW, REC_PAST_ROW), of any source.
  *
  * record_put of lane/segment.h.
  */

@@ -185,13 +185,14 @@ static void switches_fill(Libtrace__SwitchReceipt *r, const struct spool *spool)
 	r->off = (char *)(uintptr_t)c->off;
 }
 
-/* Copy the counts of functions and of OpenCL's commands. `matched` has room for all patterns, and
- * must stay valid. */
+/* Copy the counts of functions, of OpenCL's commands and of Vulkan's submissions. `matched` has
+ * room for all patterns, and must stay valid. */
 static void functions_fill(
 	Libtrace__FunctionReceipt *r, const struct spool_header *header, uint32_t *matched)
 {
 	const struct function_counts c = header->function;
 	const struct opencl_counts opencl = header->opencl;
+	const struct vulkan_counts vulkan = header->vulkan;
 	libtrace__function_receipt__init(r);
 #define FILL(member) r->has_##member = (r->member = c.member) != 0
 	FILL(functions);
@@ -207,6 +208,9 @@ static void functions_fill(
 	r->has_opencl_enqueued = (r->opencl_enqueued = opencl.enqueued) != 0;
 	r->has_opencl_recorded = (r->opencl_recorded = opencl.recorded) != 0;
 	r->has_opencl_no_room = (r->opencl_no_room = opencl.no_room) != 0;
+	r->has_vulkan_submitted = (r->vulkan_submitted = vulkan.submitted) != 0;
+	r->has_vulkan_measured = (r->vulkan_measured = vulkan.measured) != 0;
+	r->has_vulkan_unmeasured = (r->vulkan_unmeasured = vulkan.unmeasured) != 0;
 	r->matched_patterns = matched;
 	for (uint32_t i = 0; i < FUNCTION_USER_PATTERNS_MAX; i++)
 		if (c.matched_patterns[i / 64] >> i % 64 & 1)

@@ -108,6 +108,9 @@ static void print_functions(FILE *out, const Libtrace__FunctionReceipt *f)
 	number_member(out, "opencl_enqueued", f->opencl_enqueued);
 	number_member(out, "opencl_recorded", f->opencl_recorded);
 	number_member(out, "opencl_no_room", f->opencl_no_room);
+	number_member(out, "vulkan_submitted", f->vulkan_submitted);
+	number_member(out, "vulkan_measured", f->vulkan_measured);
+	number_member(out, "vulkan_unmeasured", f->vulkan_unmeasured);
 	number_member(out, "matched_patterns", f->n_matched_patterns);
 	fputs("}", out);
 }

@@ -228,6 +228,9 @@ static void print_functions(FILE *out, const Libtrace__FunctionReceipt *f, unsig
 	if (f->opencl_enqueued)
 		fprintf(out, "; OpenCL: %" PRIu64 " of %" PRIu64 " commands recorded",
 			f->opencl_recorded, f->opencl_enqueued);
+	if (f->vulkan_submitted)
+		fprintf(out, "; Vulkan: %" PRIu64 " of %" PRIu64 " submissions measured",
+			f->vulkan_measured, f->vulkan_submitted);
 	fputs("\n", out);
 }
 
@@ -333,7 +336,9 @@ static void print_process(FILE *out, const struct process *p, unsigned depth, bo
 	if (p->receipt && p->receipt->functions &&
 		(verbose || p->receipt->functions->no_room ||
 			p->receipt->functions->opencl_recorded <
-				p->receipt->functions->opencl_enqueued))
+				p->receipt->functions->opencl_enqueued ||
+			p->receipt->functions->vulkan_measured <
+				p->receipt->functions->vulkan_submitted))
 		print_functions(out, p->receipt->functions, indent + 4);
 	if (f->static_functions)
 		print_static(out, f, indent + 4);
@@ -498,6 +503,9 @@ static void add_functions(Libtrace__FunctionReceipt *sum, const Libtrace__Functi
 	sum->opencl_enqueued += f->opencl_enqueued;
 	sum->opencl_recorded += f->opencl_recorded;
 	sum->opencl_no_room += f->opencl_no_room;
+	sum->vulkan_submitted += f->vulkan_submitted;
+	sum->vulkan_measured += f->vulkan_measured;
+	sum->vulkan_unmeasured += f->vulkan_unmeasured;
 }
 
 static void add_streams(Libtrace__StreamReceipt *sum, const Libtrace__StreamReceipt *s)
