@@ -137,18 +137,24 @@ static int track_order(const void *one, const void *two)
 	return order ? order : number_order(a->track, b->track);
 }
 
-/* Return the index of the first track that is not before a key. */
-static uint32_t track_find(const struct path_events *e, const struct stream_track *key)
+/* Return the index of the first element of a sorted list that is not before the key. */
+static uint32_t sorted_find(const void *list, uint32_t count, size_t bytes, const void *key,
+	int (*order)(const void *one, const void *two))
 {
-	uint32_t low = 0, high = e->track_count;
+	uint32_t low = 0, high = count;
 	while (low < high) {
 		const uint32_t middle = low + (high - low) / 2;
-		if (track_order(&e->tracks[middle], key) < 0)
+		if (order((const char *)list + middle * bytes, key) < 0)
 			low = middle + 1;
 		else
 			high = middle;
 	}
 	return low;
+}
+
+static uint32_t track_find(const struct path_events *e, const struct stream_track *key)
+{
+	return sorted_find(e->tracks, e->track_count, sizeof(*e->tracks), key, track_order);
 }
 
 /* Collect the tracks of streams. */
@@ -203,19 +209,10 @@ void path_events_free(struct path_graph *g)
 	g->events = NULL;
 }
 
-/* Return the index of the first mark that is not before another one. */
 static uint32_t mark_find(const struct marks *m, const struct mark *key,
 	int (*order)(const void *one, const void *two))
 {
-	uint32_t low = 0, high = m->count;
-	while (low < high) {
-		const uint32_t middle = low + (high - low) / 2;
-		if (order(&m->list[middle], key) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return sorted_find(m->list, m->count, sizeof(*m->list), key, order);
 }
 
 /* Return the last operation of a stream that was launched before a correlation id; NULL = none. */
