@@ -55,7 +55,7 @@ def words(processes, scale=lambda *_: 1):
 
 class Simulation:
     """The calls of a program with made-up times, and when it ends. Each call takes as long as its function always does, waits end a fixed time after
-    what ended them, and locks are given to who came first. All times are ns.
+    what ended them. A lock that is released wakes who waits longest, and is given to who comes first. All times are ns.
     """
 
     CALL_NS = {"l": 1_100, "u": 700, "w": 5_300, "r": 2_100, "b": 3_900, "create": 40_000, "fork": 300_000, "join": 1_700, "waitpid": 2_900}
@@ -133,19 +133,17 @@ class Simulation:
             elif kind == "l":
                 lock = (track[0], step[1])
                 used = 0x1000 + step[1]
-                if lock in self.locks:
+                while lock in self.locks:
                     holder = self.locks[lock][1]
                     self.waiting.setdefault(("lock", *lock), []).append(track)
-                    time = (yield) + self.WAKE_NS[kind] - self.CALL_NS[kind]
+                    time = yield
                 self.locks[lock] = track
             elif kind == "u":
                 lock, used = (track[0], step[1]), 0x1000 + step[1]
                 queue = self.waiting.get(("lock", *lock), [])
+                del self.locks[lock]
                 if queue:
-                    self.locks[lock] = queue[0]
-                    self.ready.append((start + self.CALL_NS[kind], queue.pop(0)))
-                else:
-                    del self.locks[lock]
+                    self.ready.append((start + self.CALL_NS[kind] + self.WAKE_NS["l"], queue.pop(0)))
             elif kind == "b":
                 used = 0x2000
                 self.arrived[track[0]] = self.arrived.get(track[0], 0) + 1

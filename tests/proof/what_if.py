@@ -25,13 +25,14 @@ from _random_programs import program, words  # noqa: E402
 BUILD = os.environ.get("BUILD") or os.path.join(SRC, "build")
 TRACE = os.path.join(BUILD, "bin/trace")
 RUNS = 3
+REAL_TIME = ["chrt", "--rr", "50"] if "--real-time" in sys.argv else []
 SLOWER = next((int(word[9:]) for word in sys.argv if word.startswith("--slower=")), 1)
 FACTORS = (0, 0.3, 0.5, 0.8, 1.5, 2)
 
 
 def record(path, command, environment, sources):
     options = ["-t", sources, "--osrt-locks", "all", "--osrt-threshold", "0", "-f", "true", "-o", path]
-    subprocess.run([TRACE, "run", *options, "--", *command], env=environment, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    subprocess.run([*REAL_TIME, TRACE, "run", *options, "--", *command], env=environment, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     row = json.loads(subprocess.run([TRACE, "query", "-f", "json", path, 'SELECT "end" - start AS ns FROM LIBTRACE_PROCESS ORDER BY start LIMIT 1'],
                                     stdout=subprocess.PIPE, check=True).stdout)
     return row[0]["ns"]

@@ -129,11 +129,12 @@ class Track:
 class Player:
     """Where a replay is on a track."""
 
-    __slots__ = ("next", "time", "track", "unknown", "wake")
+    __slots__ = ("is_woken", "next", "time", "track", "unknown", "wake")
 
     def __init__(self, track: Track) -> None:
         self.track = track
         self.next = 0
+        self.is_woken = False  # after a wait for the lock that it acquires next
         self.enter(State(track.start, 0, 0))
 
     def enter(self, state: State) -> None:
@@ -613,23 +614,31 @@ class Replay:
                 player.enter(State(mark.state.time + wake, mark.state.unknown, woken))
 
     def use_lock(self, player: Player, step: Step, lock: tuple[int, int]) -> bool:
-        """Acquire or release a lock. Returns whether the player goes on."""
-        if step.kind == "acquire":
-            holder = self.holders.get(lock)
-            if holder is not None and holder is not player:
-                self.queues[lock].append(player)
-                self.stuck.add(player)
-                return False
-            self.holders[lock] = player
-            player.pass_time(None, min(step.end - step.start, SHORT_NS))
+        """Acquire or release a lock. Returns whether the player goes on. As with mutexes of the C library, a release wakes the
+        thread that waits longest, and whoever comes before that has woken up gets the lock.
+        """
+        if step.kind == "release":
+            player.pass_time(None, self.scale(player.track, step.row, step.start, step.end))
+            self.holders.pop(lock, None)
+            if self.queues[lock]:
+                following = self.queues[lock].popleft()
+                wake = self.wake_ns(following)
+                following.enter(State(player.time + wake, player.unknown, player.wake + wake))
+                following.is_woken = True
+                self.push(following, following.time)
             return True
-        player.pass_time(None, self.scale(player.track, step.row, step.start, step.end))
-        self.holders.pop(lock, None)
-        if self.queues[lock]:
-            following = self.queues[lock].popleft()
-            wake = min(self.graph.wakes.get("lock", WAKE_NS), WAKE_NS)
-            following.enter(State(player.time + wake, player.unknown, player.wake + wake))
-            following.next += 1
-            self.holders[lock] = following
-            self.push(following, following.time)
+        if self.holders.setdefault(lock, player) is not player:
+            self.queues[lock].append(player)
+            self.stuck.add(player)
+            return False
+        if not player.is_woken:
+            player.pass_time(None, min(step.end - step.start, SHORT_NS))
+        player.is_woken = False
         return True
+
+    def wake_ns(self, player: Player) -> float:
+        """Return how long a thread takes to wake up that waits for a lock: as in the run, if it waited there, too."""
+        call = player.track.steps[player.next].row
+        if call and call.other_time is not None and call.start < call.other_time <= call.end:
+            return min(call.end - call.other_time, WAKE_NS)
+        return min(self.graph.wakes.get("lock", WAKE_NS), WAKE_NS)
