@@ -4,9 +4,9 @@ import random
 import sqlite3
 
 
-def program(seed, slower=1, more=False):
+def program(seed, slower=1, more=""):
     """Return scripts of threads by process, as lists of steps. The steps are in an order in which they could run one by one, so nothing
-    waits forever. more: also with reads of a file, computing, and ranges around stages.
+    waits forever. more: also "i" reads of a file, "c" computing, "[" ranges around stages.
     """
     r = random.Random(seed)
     processes = [[[] for _ in range(r.randint(1, 4))] for _ in range(r.randint(1, 3))]
@@ -17,7 +17,8 @@ def program(seed, slower=1, more=False):
         what = r.random()
         stage = (r.randrange(8), r.randint(2000, 25000) * slower)
         if more and r.random() < 0.4:
-            script += [[("i", 400 * stage[1] // 1000)], [("c", stage[1])], [("[", stage[0]), ("s", *stage), ("]",)]][r.randrange(3)]
+            others = {"i": [("i", 400 * stage[1] // 1000)], "c": [("c", stage[1])], "[": [("[", stage[0]), ("s", *stage), ("]",)]}
+            script += others[r.choice(more)]
         elif what < 0.5:
             script.append(("s", *stage))
         elif what < 0.7:

@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""How well `trace what-if` predicts: random programs of threads, processes, locks, barriers, pipes, reads of a file, computing and ranges, or of simulated
-kernels, copies and launches, are recorded once, predicted with changed durations, and run with them.
+"""How well `trace what-if` predicts: random programs of threads, processes, locks, barriers, pipes, ranges and sleeps (--computing: also of computing and
+reads of a file; --devices: of simulated kernels, copies and launches) are recorded once, predicted with changed durations, and run with them.
 
-    tests/proof/what_if.py [PROGRAMS=100] [SEED=1] [--devices] [--slower=10]      after make all apps (and cuda-apps)
+    tests/proof/what_if.py [PROGRAMS=100] [SEED=1] [--computing | --devices] [--real-time] [--slower=10]      after make all apps (and cuda-apps)
 
 A prediction is good if it misses the median of RUNS real runs by at most 3 % of that or 1 ms. Prints a line per program and the share of good ones; status 0 if
 that is at least 95 %. A prediction has the differences of the one run that it is made from, too: so the program is also recorded RUNS times without the change,
 and the median of their predictions is compared as well. Where runs of the same program, changed or not, differ by more than 3 % and 1 ms, a miss says nothing
-about the prediction: the last line counts the others. --slower multiplies all durations, for a machine on which runs of the same program differ by more than that. Not a test: it measures time. tests/e2e/what_if.py checks the replay on times that are made up.
+about the prediction: the last line counts the others. --slower multiplies all durations, for a machine on which runs of the same program differ by more than
+that. --real-time (chrt, which needs the privilege): the programs go before all others of the machine. Not a test: it measures time. tests/e2e/what_if.py checks the replay on times that are made up.
 """
 import json
 import os
@@ -99,7 +100,7 @@ def case(folder, seed, devices):
         factor, sources = factor or 0.1, "cuda,osrt"
         change, factor, command = device_case(r, factor)
     else:
-        processes, sources = program(seed, SLOWER, more=True), "osrt,nvtx"
+        processes, sources = program(seed, SLOWER, "ic[" if "--computing" in sys.argv else "["), "osrt,nvtx"
         possible = changes(r, processes)
         if not possible:
             return None

@@ -614,8 +614,8 @@ class Replay:
                 player.enter(State(mark.state.time + wake, mark.state.unknown, woken))
 
     def use_lock(self, player: Player, step: Step, lock: tuple[int, int]) -> bool:
-        """Acquire or release a lock. Returns whether the player goes on. As with mutexes of the C library, a release wakes the
-        thread that waits longest, and whoever comes before that has woken up gets the lock.
+        """Acquire or release a lock. Returns whether the player goes on. As with mutexes of the C library, a release
+        wakes the thread that waits longest, and whoever comes before that has woken up gets the lock.
         """
         if step.kind == "release":
             player.pass_time(None, self.scale(player.track, step.row, step.start, step.end))

@@ -23,6 +23,8 @@ from .replay import ACQUIRE, RELEASE, WAITS, Graph, Outcome, Row, Track
 QUERY = "SELECT * FROM LIBTRACE_WAIT_GRAPH"
 WITHOUT_FUNCTIONS = " WHERE kind <> 'function'"
 ROWS_MAX = 3_000_000  # a row takes 0.8 to 1.6 kilobytes here
+SCATTER_NS = 500_000  # what two runs of a program on a quiet machine differ by: this and
+SCATTER_PART = 0.01  # this part of their time (tests/proof/what_if.py)
 RANKED = 12  # items that --rank tries
 MISSED_PERCENT = 1  # if the replay misses the run by more, that is said
 IO = (
@@ -208,8 +210,12 @@ class Scaling:
 class Prediction(NamedTuple):
     wall_ns: int
     ns: float
-    error_ns: float
+    error_ns: float  # of the replay
     unknown: float  # part of the run that is waits which nobody is known to have ended
+
+    def bound_ns(self) -> float:
+        """Return what a real run on a quiet machine may differ by."""
+        return self.error_ns + SCATTER_NS + SCATTER_PART * self.ns
 
 
 def predict(graph: Graph, base: Outcome, changed: Outcome) -> Prediction:
@@ -297,7 +303,7 @@ def print_text(
         difference = 100 * (found.ns - found.wall_ns) / found.wall_ns if found.wall_ns else 0
         print(
             f"Predicted: {seconds(found.ns)} instead of {seconds(found.wall_ns)} ({difference:+.1f} %), "
-            f"give or take {seconds(found.error_ns)} and what runs differ."
+            f"give or take {seconds(found.bound_ns())}; runs on a busy machine differ by more."
         )
         for change, ns in zip(changes, scaling.changed_ns):
             print(f"  {change.text()}: applies to {seconds(ns)}")
@@ -360,7 +366,7 @@ def main(arguments: list[str]) -> int:
                     "wall_ns": found.wall_ns,
                     "replay_ns": round(base.ns),
                     "predicted_ns": round(found.ns),
-                    "error_ns": round(found.error_ns),
+                    "error_ns": round(found.bound_ns()),
                     "unknown_part": round(found.unknown, 6),
                     "changes": [
                         {"change": c.text(), "applies_to_ns": round(ns)} for c, ns in zip(changes, scaling.changed_ns)
