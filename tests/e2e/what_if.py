@@ -173,7 +173,7 @@ def replayed():
     rows = json.loads(trace("query", "-f", "json", report.path, "SELECT kind, name, sure FROM LIBTRACE_WAIT_GRAPH WHERE kind <> 'call'").out)
     kinds = {row["kind"] for row in rows}
     tap.ok(kinds >= {"track", "lock", "barrier", "read", "write", "join", "process"}, "the graph has each kind of wait", kinds)
-    found = predicted(report.path, "at stage4 x0.5")
+    found = predicted(report.path, "--allow-unknown=60", "at stage4 x0.5")  # on a busy machine a write() may wait for a processor
     tap.ok(found["predicted_ns"] > 0 and found["wall_ns"] - found["predicted_ns"] >= 10_000_000 and found["error_ns"] < found["wall_ns"],
            "stage 4, which the others wait for through pipes, saves its half when it takes half as long", found)
 
