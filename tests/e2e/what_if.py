@@ -288,4 +288,27 @@ def sizes():
         tap.ok(many_taken < 12 * few_taken and many.ns < graphs[1].wall_ns(), f"{kind} f x0.5: eight times the calls of f() take eight times the work", (few_taken, many_taken, many))
 
 
-main(sizes, shortened, missed, random_programs, rankings, short_holds, functions, refusals, comparisons, replayed)
+PYTHON_LOCK = """
+import threading, time
+lock = threading.Lock()
+def work():
+    for _ in range(8):
+        with lock:
+            time.sleep(0.004)
+threads = [threading.Thread(target=work) for _ in range(3)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+"""
+
+
+def python_lock():
+    """A lock of Python is a semaphore that is free at first, and that a thread tries to get without a wait before it waits; the GIL is a mutex and a condition."""
+    report = recorded([sys.executable, "-c", PYTHON_LOCK], LIBTRACE_OSRT_LOCKS="all", threshold="0")
+    if not report:
+        return
+    found = json.loads(trace("what-if", "--json", "--allow-unknown=60", report.path, "call *nanosleep x0.5").out or b"{}")
+    tap.ok(found and abs(found["replay_ns"] - found["wall_ns"]) < found["wall_ns"] / 50, "Python's locks: the replay takes as long as the run", found)
+    tap.ok(found and found["wall_ns"] - found["predicted_ns"] > 40_000_000, "Python's locks: what is done under a lock saves its half", found)
+
+
+main(sizes, shortened, missed, random_programs, rankings, short_holds, functions, refusals, comparisons, replayed, python_lock)

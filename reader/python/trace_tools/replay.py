@@ -13,7 +13,13 @@ from typing import Callable, Iterable, NamedTuple
 
 SHORT_NS = 10_000  # what a call takes at most if it need not wait, where it waited in the run
 WAKE_NS = 50_000  # from what ended a wait until it returned, if the run has no such wait
-ACQUIRE = ("pthread_mutex_lock", "mtx_lock", "pthread_spin_lock", "pthread_mutex_trylock", "pthread_mutex_timedlock")
+ACQUIRE = (
+    "pthread_mutex_lock",
+    "mtx_lock",
+    "pthread_spin_lock",
+    "pthread_mutex_trylock",
+    "pthread_mutex_timedlock",
+)
 RELEASE = ("pthread_mutex_unlock", "mtx_unlock", "pthread_spin_unlock")
 CREATE = (
     "pthread_create",
@@ -27,6 +33,7 @@ CREATE = (
     "system",
     "popen",
 )
+GIL = "wait for the GIL"
 WAITS = (
     "join",
     "process",
@@ -183,6 +190,8 @@ class Graph:
                 self.functions.append(row)
             else:
                 calls.append(row)
+        waiting = {row.track for row in calls if row.kind == "condition"}  # for Python's GIL, too: its waits' own calls
+        calls = [row for row in calls if row.name != GIL or row.track not in waiting]
         for row in sorted(calls, key=lambda r: (r.start, -r.end, r.id)):
             track = self.tracks.get(row.track)
             start = max(row.start, track.calls[-1].end) if track and track.calls else row.start
@@ -373,19 +382,25 @@ class Graph:
                     self.wait(call, writes[index].track, writes[index].start)
 
     def find_posts(self) -> None:
-        """The n-th sem_wait() that returns comes after the n-th sem_post(), if there are as many."""
+        """The n-th sem_wait() or sem_trywait() that gets a semaphore comes after the n-th sem_post(), if there are as
+        many, or after an earlier one as far as the semaphore was free from the beginning.
+        """
         calls: dict[tuple[int, int], tuple[list[Row], list[Row]]] = collections.defaultdict(lambda: ([], []))
-        for call in self.calls("semaphore", "post"):
-            if call.object is not None and call.value == 0:
-                calls[call.track >> 24, call.object][call.kind == "post"].append(call)
+        for track in self.tracks.values():
+            for call in track.calls:
+                is_used = call.kind in ("semaphore", "post") or call.name == "sem_trywait"
+                if is_used and call.object is not None and call.value == 0:
+                    calls[call.track >> 24, call.object][call.kind == "post"].append(call)
         for waits, posts in calls.values():
             if len(waits) > len(posts):
                 continue
             posts.sort(key=lambda c: c.start)
-            for wait, post in zip(sorted(waits, key=lambda c: c.end), posts):
-                if post.start < wait.end:
-                    self.waits[wait.id] = []
-                    self.wait(wait, post.track, post.start)
+            waits.sort(key=lambda c: c.end)
+            starts = [post.start for post in posts]
+            free = max([0, *(n + 1 - bisect.bisect_left(starts, wait.end) for n, wait in enumerate(waits))])
+            for wait, post in zip(waits[free:], posts):
+                self.waits[wait.id] = []
+                self.wait(wait, post.track, post.start)
 
     def find_devices(self) -> None:
         """A call that waits for the GPU comes after what its thread had launched before: of the stream that it waits
@@ -550,12 +565,18 @@ class Replay:
         """Let the player go on whose wait begins first: what it waits for waits for it, so the graph is wrong there."""
         player = min(self.stuck, key=lambda p: (p.time, p.track.row.track))
         self.broken += 1
-        if player.next < 0:
-            player.next = 0
-        else:
+        if player.next >= 0:
             step = player.track.steps[player.next]
+            marks = [mark for mark, _ in step.waits]
             player.pass_time(step.row, step.end - step.start)
-            player.next += 1
+            if step.lock:
+                self.queues[step.lock].remove(player)
+        else:
+            marks = [player.track.begin[0]] if player.track.begin else []
+        for mark in marks:
+            if player in mark.waiting:
+                mark.waiting.remove(player)
+        player.next += 1
         self.push(player, player.time)
 
     def pass_mark(self, mark: Mark, state: State) -> None:
@@ -641,4 +662,4 @@ class Replay:
         call = player.track.steps[player.next].row
         if call and call.other_time is not None and call.start < call.other_time <= call.end:
             return min(call.end - call.other_time, WAKE_NS)
-        return min(self.graph.wakes.get("lock", WAKE_NS), WAKE_NS)
+        return min(self.graph.wakes.get(call.kind if call else "lock", WAKE_NS), WAKE_NS)
