@@ -562,13 +562,16 @@ class Replay:
         return Outcome(end.time - (goal.row.start if goal else 0), end.unknown, end.wake, self.broken)
 
     def give_up(self) -> None:
-        """Let the player go on whose wait begins first: what it waits for waits for it, so the graph is wrong there."""
-        player = min(self.stuck, key=lambda p: (p.time, p.track.row.track))
+        """Let the player go on whose wait ended first in the run: all that it waits for had happened by then, and what
+        still holds that up ended later, so the graph is wrong there. Nobody knows what ended such a wait.
+        """
+        player = min(self.stuck, key=lambda p: (self.end_in_run(p), p.track.row.track))
         self.broken += 1
         if player.next >= 0:
             step = player.track.steps[player.next]
             marks = [mark for mark, _ in step.waits]
-            player.pass_time(step.row, step.end - step.start)
+            player.time += step.end - step.start
+            player.unknown += step.end - step.start
             if step.lock:
                 self.queues[step.lock].remove(player)
         else:
@@ -578,6 +581,11 @@ class Replay:
                 mark.waiting.remove(player)
         player.next += 1
         self.push(player, player.time)
+
+    @staticmethod
+    def end_in_run(player: Player) -> int:
+        """Return when the wait ended in the run that a player is stuck in; before its first step, when it began."""
+        return player.track.start if player.next < 0 else player.track.steps[player.next].end
 
     def pass_mark(self, mark: Mark, state: State) -> None:
         mark.state = state
