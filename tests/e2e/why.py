@@ -155,6 +155,17 @@ def children_without_pid():
                "system(): the path leads from the child to its parent", segments)
 
 
+def outlived():
+    """The path is that of the program, also if a process that it started ends after it, and executed another one with init as its parent."""
+    child = "(while kill -0 $$ 2>&-; do :; done; exec sleep 0.3) & exit"
+    report = recorded(["sh", "-c", f"sh -c '{child}'; true"], LIBTRACE_TRACE="osrt")
+    if not report:
+        return
+    segments = path_of(report)
+    tap.ok(segments and (segments[0]["Start (ns)"], segments[-1]["Start (ns)"] + segments[-1]["Duration (ns)"]) == life_of(report),
+           "a process that outlives the program does not become the program of the path", (segments, life_of(report)))
+
+
 def interrupted():
     """Check that the path leads from a wait that SIGCHLD interrupts, as make's, to the child that ended."""
     place = folder()
@@ -444,5 +455,5 @@ def samples():
     tap.ok(refused and refused.status == 2 and b"record with -t osrt" in refused.err and not refused.out, "samples without recorded calls: what to record", refused)
 
 
-main(samples, rows, joins, locks, conditions, held_changed, barriers, children, pipes, teams, many_tasks, windows, children_without_pid, interrupted, unseen_writes, timeouts, files, processors, long_reads, library_places,
+main(samples, rows, joins, locks, conditions, held_changed, barriers, children, pipes, teams, many_tasks, windows, children_without_pid, outlived, interrupted, unseen_writes, timeouts, files, processors, long_reads, library_places,
      functions, recorded_functions, stream_events, exported, semaphores, python, cxx, devices, ranges)

@@ -170,15 +170,16 @@ FROM (SELECT globalTid, timestamp, cpuTime, runDelay, lag(timestamp) OVER follow
 WHERE timestamp > before AND cpuTime >= cpu_before;
 
 -- The paths to walk: with the argument `range`, that of each NVTX range with such a name, on the thread that ended it. Without it, that of the
--- first process, else of the first thread of a process, else of the thread that ended last.
+-- first process, else of the first thread of a process, else of the thread that ended last. A process that outlived its parent has another one
+-- when it executes a program, but was started within the run.
 DROP TABLE IF EXISTS temp.PATH_GOALS;
 CREATE TEMP TABLE PATH_GOALS (goal INTEGER PRIMARY KEY, track, start, "end");
 INSERT INTO PATH_GOALS
 SELECT id, coalesce(endGlobalTid, globalTid), start, "end" FROM NVTX_RANGES WHERE argument('range') IS NOT NULL AND text GLOB argument('range') AND "end" > start;
 INSERT INTO PATH_GOALS
 SELECT 1, globalTid, start, "end" FROM PATH_THREADS WHERE argument('range') IS NULL
-ORDER BY globalTid IN (SELECT globalPid + (globalPid >> 24 & 0xffffff) FROM LIBTRACE_PROCESS
-                       WHERE parentPid NOT IN (SELECT pid FROM LIBTRACE_PROCESS)) DESC,
+ORDER BY parent IS NULL AND globalTid IN (SELECT globalPid + (globalPid >> 24 & 0xffffff) FROM LIBTRACE_PROCESS
+                                          WHERE parentPid NOT IN (SELECT pid FROM LIBTRACE_PROCESS)) DESC,
          globalTid >> 24 & 0xffffff = globalTid & 0xffffff DESC, "end" DESC LIMIT 1;
 
 DROP TABLE IF EXISTS temp.PATH_SUMS;
