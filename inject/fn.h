@@ -167,6 +167,15 @@ static inline bool fn_failed(int64_t result, bool is_pointer)
 #define FN_BAD_MEMORY FN_FAILED
 #define FN_BAD_ADMIN FN_FAILED
 
+/* Waits for a semaphore return -1 and set errno, unlike the other functions of LOCK. A constant;
+ * not for sem_trywait(), which fails by EAGAIN alone, and often. */
+#define FN_IS_TIMED_SEMAPHORE(text) \
+	(!__builtin_strcmp(text, "sem_timedwait") || !__builtin_strcmp(text, "sem_clockwait"))
+#define FN_BAD(text, group, result) \
+	(FN_IS_TIMED_SEMAPHORE(text) ? FN_FAILED(result) : FN_BAD_##group(result))
+#define FN_ERROR(text, group, result) \
+	(FN_IS_TIMED_SEMAPHORE(text) ? FN_ERRNO(result) : FN_ERROR_##group(result))
+
 /* Functions that are only counted are not timed: both calls of a free lock cost a nanosecond. */
 #define FN_QUIET_QUIET 1
 #define FN_QUIET_OVER 0
