@@ -4,11 +4,12 @@
  * the names of the stages on the path can be compared.
  *
  * Usage: waited join|lock|rwlock|condition|held|taken|barrier|child|pipe|relay|pair|poll|select|
- *        epoll|reused|full|stdio|silent|timeout|semaphore
+ *        epoll|reused|full|stdio|silent|timeout|semaphore|exit
  */
 #include "app.h"
 
 #include <fcntl.h>
+#include <linux/futex.h>
 #include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -16,7 +17,9 @@
 #include <sys/epoll.h>
 #include <sys/select.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "stages.h"
@@ -24,6 +27,7 @@
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER, inner = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
 static pthread_barrier_t barrier;
+static sem_t semaphore;
 static int ready;
 
 static void *runs(void *stage)
@@ -362,9 +366,16 @@ static void timeouts(void)
 	struct timeval time = {0, 60000};
 	check(poll(NULL, 0, 140) == 0, "a timeout of poll()");
 	check(select(0, NULL, NULL, NULL, &time) == 0, "a timeout of select()");
+	struct timespec until, wait = {0, 60000000};
+	sem_init(&semaphore, 0, 0);
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_nsec += wait.tv_nsec;
+	until.tv_sec += until.tv_nsec / 1000000000;
+	until.tv_nsec %= 1000000000;
+	check(sem_timedwait(&semaphore, &until) == -1, "a timeout of sem_timedwait()");
+	check(syscall(SYS_futex, &ready, FUTEX_WAIT_PRIVATE, 0, &wait) == -1,
+		"a timeout of a futex");
 }
-
-static sem_t semaphore;
 
 static void *posts(void *unused)
 {
@@ -381,6 +392,20 @@ static void semaphore_wait(void)
 	sem_wait(&semaphore);
 	second();
 	pthread_join(thread, NULL);
+}
+
+static void *exits(void *unused)
+{
+	second();
+	exit(app_result());
+	return unused;
+}
+
+/* The first thread waits for ever. */
+static void exit_elsewhere(void)
+{
+	thread_of(exits, NULL);
+	poll(NULL, 0, -1);
 }
 
 int main(int argc, char **argv)
@@ -418,6 +443,8 @@ int main(int argc, char **argv)
 		timeouts();
 	else if (!strcmp(mode, "semaphore"))
 		semaphore_wait();
+	else if (!strcmp(mode, "exit"))
+		exit_elsewhere();
 	else
 		check(0, "a known mode");
 	return app_result();

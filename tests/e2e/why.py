@@ -57,6 +57,35 @@ def joins():
     known_path("join", ["third", "first"], {"pthread_join": "likely"})
 
 
+def exits():
+    """A process ends by exit() in a thread, while its first one waits for nobody."""
+    report = recorded([app("waited"), "exit"], LIBTRACE_TRACE="osrt")
+    segments = path_of(report) if report else []
+    tap.ok(stages(segments) == ["second"] and not any(s["Sure"] == "unknown" and s["Duration (ns)"] >= STAGE_NS for s in segments), "exit: the stage on the path is second", segments)
+
+
+def reaped():
+    """waitpid() of a process whose last record is older, or whose end was noticed later, or which only asks, waits for nobody who is not known; nor does vfork()."""
+    path, tid, child = os.path.join(folder(), "reaped.sqlite"), 1 << 48 | 1000 << 24 | 1000, 1 << 48
+    d = sqlite3.connect(path)
+    d.executescript(f"""
+        CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT);
+        CREATE TABLE OSRT_API (start INTEGER, end INTEGER, eventClass INTEGER, globalTid INTEGER, nameId INTEGER, returnValue INTEGER, callchainId INTEGER);
+        CREATE TABLE LIBTRACE_PROCESS (globalPid INTEGER, pid INTEGER, parentPid INTEGER, start INTEGER, end INTEGER);
+        INSERT INTO StringIds VALUES (1, 'waitpid'), (2, 'vfork');
+        INSERT INTO OSRT_API VALUES (10000000, 60000000, 27, {tid}, 1, 1001, 0), (70000000, 80000000, 27, {tid}, 1, 0, 0), (82000000, 84000000, 27, {tid}, 2, 1002, 0),
+            (90000000, 99000000, 27, {tid}, 1, 1002, 0);
+        INSERT INTO LIBTRACE_PROCESS VALUES ({tid & ~0xffffff}, 1000, 1, 0, 100000000), ({child | 1001 << 24}, 1001, 1000, 1000, 5000000),
+            ({child | 1002 << 24}, 1002, 1000, 85000000, 99050000);
+        CREATE TABLE LIBTRACE_CHILD (timestamp INTEGER, globalTid INTEGER, childPid INTEGER);
+        INSERT INTO LIBTRACE_CHILD VALUES (85000000, {tid}, 1002);""")
+    d.close()
+    segments = json.loads(trace("why", "--path", "-f", "json", path).out or b"[]")
+    causes = [(s["TID"], s["Cause"]) for s in segments if s["Cause"] != "computing" or s["TID"] != 1000]
+    tap.ok(causes == [(1000, "waitpid"), (1000, "waitpid"), (1000, "vfork"), (1002, "computing")] and not any(s["Sure"] for s in segments),
+           "reaped: who waits for a process that is about to end, only asks, or returns before its end is noticed", segments)
+
+
 def locks():
     known_path("lock", ["third", "second"], {"pthread_join": "likely"})
     known_path("rwlock", ["third", "second", "first"], {"pthread_rwlock_wrlock": "exact"}, LIBTRACE_OSRT_LOCKS="all")
@@ -195,7 +224,8 @@ def timeouts():
     report = recorded([app("waited"), "timeout"])
     segments = path_of(report) if report else []
     found = [(s["Cause"], s["Sure"]) for s in segments if s["Duration (ns)"] >= STAGE_NS and s["Cause"] != "computing"]
-    tap.ok(found == [("poll (timeout)", None), ("select (timeout)", None)], "timeout: poll() and select() without descriptors are sleeps", segments)
+    tap.ok(found == [(f"{name} (timeout)", None) for name in ("poll", "select", "sem_timedwait", "syscall")],
+           "timeout: poll() and select() without descriptors are sleeps, and so are waits for a semaphore and a futex that time out", segments)
 
 
 def files():
@@ -455,5 +485,5 @@ def samples():
     tap.ok(refused and refused.status == 2 and b"record with -t osrt" in refused.err and not refused.out, "samples without recorded calls: what to record", refused)
 
 
-main(samples, rows, joins, locks, conditions, held_changed, barriers, children, pipes, teams, many_tasks, windows, children_without_pid, outlived, interrupted, unseen_writes, timeouts, files, processors, long_reads, library_places,
+main(samples, rows, joins, exits, reaped, locks, conditions, held_changed, barriers, children, pipes, teams, many_tasks, windows, children_without_pid, outlived, interrupted, unseen_writes, timeouts, files, processors, long_reads, library_places,
      functions, recorded_functions, stream_events, exported, semaphores, python, cxx, devices, ranges)

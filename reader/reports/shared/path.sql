@@ -25,7 +25,7 @@ SELECT 0 AS source, id AS nameId, value AS name,
             WHEN value LIKE 'open%' OR value LIKE 'creat%' OR value LIKE 'fopen%' THEN 'open' WHEN value IN ('pipe', 'pipe2', 'socketpair') THEN 'pair'
             WHEN value IN ('dup', 'dup2', 'dup3') THEN 'copy' WHEN value = 'close' THEN 'close'
             WHEN value IN ('socket', 'eventfd', 'memfd_create', 'inotify_init', 'inotify_init1', 'timerfd_create', 'signalfd', 'mkostemp', 'mkstemp') THEN 'create'
-            WHEN value LIKE '%sleep%' OR value LIKE '%yield%' THEN NULL
+            WHEN value LIKE '%sleep%' OR value LIKE '%yield%' OR value = 'vfork' THEN NULL
             WHEN osrt_class(value) = 'lock' THEN 'lock' WHEN osrt_class(value) = 'wait' THEN 'wait' END AS role,
        value IN ('fflush', 'fflush_unlocked', 'fclose', 'system', 'pclose', 'waitid') OR value LIKE 'pread%' AS trait
 FROM StringIds
@@ -66,13 +66,13 @@ FROM GPU_OPERATIONS;
 
 -- Threads. A thread begins because another thread started it; the first thread of a process because of the parent's fork or spawn.
 DROP TABLE IF EXISTS temp.PATH_THREADS;
-CREATE TEMP TABLE PATH_THREADS (globalTid INTEGER PRIMARY KEY, start, "end", has_end, parent, parent_time);
+CREATE TEMP TABLE PATH_THREADS (globalTid INTEGER PRIMARY KEY, start, "end", has_end, last_call, parent, parent_time);
 INSERT INTO PATH_THREADS
-SELECT globalTid, min(start), max("end"), max(has_end), NULL, NULL
-FROM (SELECT track AS globalTid, start, "end", 0 AS has_end FROM traced_threads
-      UNION ALL SELECT globalTid, timestamp, timestamp, 0 FROM LIBTRACE_THREAD_START
-      UNION ALL SELECT globalTid, timestamp, timestamp, 1 FROM LIBTRACE_THREAD_END
-      UNION ALL SELECT globalPid + (globalPid >> 24 & 0xffffff), start, "end", 1 FROM LIBTRACE_PROCESS WHERE "end" >= start)
+SELECT globalTid, min(start), max("end"), max(has_end), max(last_call), NULL, NULL
+FROM (SELECT track AS globalTid, start, "end", 0 AS has_end, "end" AS last_call FROM traced_threads
+      UNION ALL SELECT globalTid, timestamp, timestamp, 0, NULL FROM LIBTRACE_THREAD_START
+      UNION ALL SELECT globalTid, timestamp, timestamp, 1, NULL FROM LIBTRACE_THREAD_END
+      UNION ALL SELECT globalPid + (globalPid >> 24 & 0xffffff), start, "end", 1, NULL FROM LIBTRACE_PROCESS WHERE "end" >= start)
 WHERE typeof(globalTid) = 'integer' AND typeof(start) = 'integer' AND typeof("end") = 'integer' GROUP BY globalTid;
 
 DROP TABLE IF EXISTS temp.PATH_STARTS;
@@ -112,6 +112,16 @@ WHERE parent IS NULL AND globalTid >> 24 & 0xffffff = globalTid & 0xffffff;
 DROP TABLE IF EXISTS temp.PATH_OTHER_WAITS;
 CREATE TEMP TABLE PATH_OTHER_WAITS (number INTEGER PRIMARY KEY, other, other_time, how);
 INSERT INTO PATH_OTHER_WAITS SELECT call << 4 | 5, other, time, how FROM MPI_WAITS;
+-- A process whose first thread is in a call when it exits: another thread called exit(), that with the last call of those in none.
+INSERT OR IGNORE INTO PATH_OTHER_WAITS
+SELECT number, other, "end", 'likely'
+FROM (SELECT u.id << 4 | 3 AS number, u.start + u.duration AS "end",
+             (SELECT t.globalTid FROM PATH_THREADS AS t
+              WHERE t.globalTid BETWEEN u.globalTid & ~0xffffff AND u.globalTid | 0xffffff AND t.last_call <= u.start + u.duration AND t."end" >= p."end"
+                    AND t.globalTid NOT IN (SELECT globalTid FROM LIBTRACE_OSRT_UNFINISHED) ORDER BY t.last_call DESC LIMIT 1) AS other
+      FROM LIBTRACE_OSRT_UNFINISHED AS u JOIN LIBTRACE_PROCESS AS p ON p.globalPid = u.globalTid & ~0xffffff
+      WHERE u.globalTid >> 24 & 0xffffff = u.globalTid & 0xffffff AND p.endHow = 'exit' AND u.start + u.duration >= p."end" AND u.start < p."end")
+WHERE other IS NOT NULL;
 
 -- Barriers of OpenMP: the thread of the team that came last. `n` is the number of the barrier in its region. A thread that has no row of the last barrier
 -- (libgomp's workers) came to it at the end of its task. Who stays in a barrier after the end of the region waits for the next one to begin.

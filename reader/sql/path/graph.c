@@ -85,6 +85,13 @@ uint32_t path_graph_track(const struct path_graph *g, int64_t id)
 	return map_get(&g->track_index, (uint64_t)id, 0) - 1; /* not found: PATH_NOWHERE */
 }
 
+uint32_t path_first_thread(const struct path_graph *g, uint32_t track, int64_t pid)
+{
+	const int64_t vm = g->tracks[track].id >> 48 << 48;
+	return pid > 0 && pid <= 0xffffff ? path_graph_track(g, vm | pid << 24 | pid)
+					  : PATH_NOWHERE;
+}
+
 /* Return the index of a track, which is added if it is new; PATH_NOWHERE = out of memory. */
 static uint32_t track_of(struct path_graph *g, int64_t id)
 {

@@ -143,6 +143,10 @@ void path_graph_release(struct path_graph *g);
 /* Return the index of a track; PATH_NOWHERE = there is none of this id. */
 uint32_t path_graph_track(const struct path_graph *g, int64_t id);
 
+/* Return the first thread of the process with this id, in the report of a track (of which merged
+ * ones have several); PATH_NOWHERE = not known, or no process id. */
+uint32_t path_first_thread(const struct path_graph *g, uint32_t track, int64_t pid);
+
 /* Find the operation of a stream, on any of its lanes, that ended last before a time; NULL = none.
  * `track`: one of the lanes. Sets the index of the track of the operation. */
 const struct path_call *path_stream_before(

@@ -342,7 +342,8 @@ static int join_find(const struct wait_of *o, struct path_wait *ret_wait)
 
 /* waitpid() and its kin: the process that it returned; system() and pclose(): the one that ended
  * last before the call did. Those of the same report come first; of another report it is a child of
- * this process, since processes of several hosts may have one id. */
+ * this process, since processes of several hosts may have one id. The end of a killed process is
+ * noticed after it, so it may be later than the call's. */
 static int process_find(const struct wait_of *o, struct path_wait *ret_wait)
 {
 	const struct refs *ends = &o->g->waits->process_ends;
@@ -360,6 +361,12 @@ static int process_find(const struct wait_of *o, struct path_wait *ret_wait)
 			elsewhere = r;
 	}
 	found = found ? found : elsewhere;
+	const uint32_t child = found || path_name_of(o->g, o->call)->trait
+		? PATH_NOWHERE
+		: path_first_thread(o->g, o->track, o->call->value);
+	if (child != PATH_NOWHERE && o->g->tracks[child].start < o->call->end &&
+		o->g->tracks[child].end > o->call->end)
+		*ret_wait = (struct path_wait){child, o->call->end, HOW_EXACT};
 	if (found)
 		ref_take(found,
 			(o->g->tracks[found->track].id & 0xffffff) == o->call->value ? HOW_EXACT
@@ -736,6 +743,7 @@ bool path_timed_out(const struct path_graph *g, const struct path_call *c)
 	case ROLE_CONDITION:
 		return c->value == ERROR_TIMED_OUT;
 	case ROLE_SEMAPHORE:
+	case ROLE_WAIT:
 		return c->error == ERROR_TIMED_OUT;
 	default:
 		return false;
@@ -805,14 +813,17 @@ void path_waits_free(struct path_graph *g)
 }
 
 /* Return whether a call waited for somebody, where nobody is known. Who sleeps, until a timeout,
- * too, or reads a file, waits for nobody; nor does pthread_join() for a thread that had ended, or
- * who comes last to a barrier of OpenMP. */
+ * too, or reads a file, waits for nobody; nor does pthread_join() for a thread that had ended,
+ * waitpid() that only asks, or of a process that made its last record, or who comes last to a
+ * barrier of OpenMP. */
 static bool waits_for_unknown(const struct wait_of *o)
 {
 	const struct path_call *c = o->call;
 	const struct path_name *name = path_name_of(o->g, c);
 	switch (name->role) {
 	case ROLE_PROCESS:
+		return name->trait || c->value < 0 ||
+			(c->value && path_first_thread(o->g, o->track, c->value) == PATH_NOWHERE);
 	case ROLE_LOCK:
 	case ROLE_CONDITION:
 	case ROLE_SEMAPHORE:
@@ -877,7 +888,8 @@ int path_wait_find(
 		return SQLITE_OK;
 	int code = rule_apply(&o, ret_wait);
 	if (!code && !ret_wait->how && c->error == ERROR_INTERRUPTED &&
-		(name->role == ROLE_POLL || name->role == ROLE_WAIT))
+		(name->role == ROLE_POLL || name->role == ROLE_SEMAPHORE ||
+			name->role == ROLE_WAIT))
 		interrupted_find(&o, ret_wait);
 	if (!code && !ret_wait->how && !is_short && waits_for_unknown(&o))
 		ret_wait->how = HOW_UNKNOWN;
