@@ -21,11 +21,11 @@ DEVICE_MEMORY = (3, 4)  # CUPTI's kinds: device, array
 WEIGHTS, CACHE = ("load", "leak_weights", 3 * MIB), ("", "leak_cache", 2 * MIB)
 
 
-def capture(name, trace_of="cuda,nvtx", memory_mib=16):
+def capture(name, trace_of="cuda,nvtx", memory_mib=16, more=""):
     """Return the report of a program on devices of that size, and the device's log."""
     work, spool = folder(), spool_folder()
     report, truth = os.path.join(work, "r.rep"), os.path.join(work, "truth")
-    env = device.env(truth=truth, device=f"devices=2,memory_mib={memory_mib}", base=traced_env(report, spool, LIBTRACE_TRACE=trace_of, LIBTRACE_CUDA_BACKTRACE="all"))
+    env = device.env(truth=truth, device=f"devices=2,memory_mib={memory_mib}{more}", base=traced_env(report, spool, LIBTRACE_TRACE=trace_of, LIBTRACE_CUDA_BACKTRACE="all"))
     done = run([device.app(name)], env=env)
     tap.ok(wait_spool_gone(spool) and done.status == 0 and not receipts_agree(Report(report)), f"{name}: recorded", done)
     return report, device.lines(truth)
@@ -45,11 +45,12 @@ def live(report, *more):
 
 def the_devices_count():
     """Check that the use that a report has after each operation is the count of the device itself."""
-    for name in ("nvtx_memory_use", "nvtx_memory_kinds", "pipeline", "driver_api"):
+    programs = ("nvtx_memory_use", "nvtx_memory_kinds", "nvtx_graph_memory", "graph_memory", "pipeline", "driver_api")
+    for name, more in (*((name, "") for name in programs), ("nvtx_graph_memory", ",graph_memory_records=1")):
         if device.missing(name):
             tap.skip(f"use of memory by {name}", device.missing(name))
             continue
-        report, truth = capture(name, memory_mib=16 if name.startswith("nvtx") else 0)
+        report, truth = capture(name, memory_mib=16 if name.startswith("nvtx") else 0, more=more)
         wanted = [(line["device"], line["bytes"] if line["operation"] == 1 else -line["bytes"], line["used"])
                   for line in truth if line["type"] == "memory" and line["memory_kind"] in DEVICE_MEMORY]
         got = [(int(r["Device ID"]), int(r["Change Bytes"]), int(r["Used Bytes"])) for r in rows("stats", "-r", "cuda_memory_trace", "-f", "csv", report)]
@@ -63,7 +64,7 @@ def the_devices_count():
                 pools.setdefault(f"{line['pool']:#x}", []).append((line["pool_held"], line["pool_used"]))
         wanted = {pool: (len(sizes), max(h for h, u in sizes), max(u for h, u in sizes), max(h - u for h, u in sizes), sizes[-1][0] - sizes[-1][1]) for pool, sizes in pools.items()}
         columns = ("Operations", "Reserved Peak Bytes", "Used Peak Bytes", "Unused Max Bytes", "Unused End Bytes")
-        got = {r["Pool"]: tuple(int(r[c]) for c in columns) for r in rows("stats", "-r", "cuda_memory_pool_sum", "-f", "csv", report)} if pools else {}
+        got = {r["Pool"]: tuple(int(r[c]) for c in columns) for r in rows("stats", "-r", "cuda_memory_pool_sum", "-f", "csv", report) if r["Pool"] != "graphs"} if pools else {}
         tap.ok(got == wanted, f"{name}: what each pool held and used", (got, wanted))
 
 
@@ -110,6 +111,33 @@ def other_kinds():
     tap.ok(counts == [alone] and sum(n != "0" for n in alone.values()) >= 4, "a statement can name several of them, and those of the critical path", (counts, alone))
     failed = [int(r["Requested Bytes"]) for r in rows("stats", "-r", "cuda_memory_fail", "-f", "csv", report)]
     tap.ok(failed == [64 * MIB, 32 * MIB], "failed allocations of an array and a segment have their sizes", failed)
+
+
+def of_graphs():
+    """Check memory that nodes of graphs allocate: by the call that created the node, from a launch to a free, of whatever kind."""
+    report, truth = capture("nvtx_graph_memory")
+    (total,) = rows("stats", "-r", "cuda_memory_sum", "-f", "csv", report)
+    wanted = {"Allocations": 12, "Releases": 10, "Peak Bytes": 13 * MIB, "Never Released Bytes": 9 * MIB, "Never Released": 2, "Failed": 2}
+    tap.ok({name: int(total[name]) for name in wanted} == wanted, "graphs: peak, leaks and failures are those of the program", total)
+    weights, leaked, result = ("", "main", MIB), ("", "leak_by_graph", 8 * MIB), ("build", "node_alloc", 4 * MIB)
+    peak = live(report)
+    tap.ok(set(peak) == {weights, leaked, result} and " < add_result < " in peak[result]["Callchain"], "graphs: holders are known by the calls that created the nodes", peak)
+    tap.ok((peak[leaked]["Allocator"], peak[weights]["Allocator"]) == ("graph", "CUDA"), "graphs: their memory is told from other memory", peak)
+    tap.ok(set(live(report, "at=end")) == {weights, leaked} == set(live(report, "at=oom")), "graphs: leaks, and what was live when an allocation failed")
+    changes = rows("stats", "-r", "cuda_memory_trace", "-f", "csv", report)
+    inside = next(int(r["Time (ns)"]) for r in changes if int(r["Change Bytes"]) == 2 * MIB)
+    tap.ok(set(live(report, f"at={inside}")) == {weights, ("build", "node_alloc", 2 * MIB)}, "graphs: a temporary is live within its launch")
+    captured = next(int(r["Time (ns)"]) for r in changes if int(r["Change Bytes"]) == 3 * MIB)
+    tap.ok(set(live(report, f"at={captured}")) == {weights, ("", "capture_workspace", 3 * MIB)}, "graphs: captured allocations are live from a launch on")
+    failed = [(int(r["Requested Bytes"]), r["API Name"], r["NVTX Range"]) for r in rows("stats", "-r", "cuda_memory_fail", "-f", "csv", report)]
+    tap.ok(failed == [(12 * MIB, "cuGraphLaunch", "too much"), (8 * MIB, "cuMemAlloc_v2", "")], "graphs: a launch without memory failed, with its size", failed)
+    (pool,) = rows("stats", "-r", "cuda_memory_pool_sum", "-f", "csv", report)
+    tap.ok([pool[c] for c in ("Pool", "Operations", "Reserved Peak Bytes", "Used Peak Bytes")] == ["graphs", "21", str(4 * MIB), str(12 * MIB)], "graphs: their pool", pool)
+    reads = rows("query", "-f", "csv", report, "SELECT operation, handle, bytes FROM LIBTRACE_CUDA_MAPPING WHERE operation IN (16, 17) ORDER BY timestamp")
+    tap.ok([(int(r["operation"]), int(r["handle"]), int(r["bytes"])) for r in reads] == [(17, 0, 0), (17, 2, 4 * MIB), (16, 0, 0), (17, 2, 0), (17, 1, 12 * MIB)],
+           "graphs: what the program read and trimmed", reads)
+    whole = sum(line["type"] == "memory" for line in truth)
+    tap.ok(not any(e["kind"] == "cuda_memory" and e["bytes"] != MIB for e in Report(report).events()) and whole == 22, "graphs: CUPTI has no records of them here", whole)
 
 
 def of_python():
@@ -196,4 +224,4 @@ if REASON:
     tap.skip("device memory", REASON)
     tap.finish()
 else:
-    main(the_devices_count, known_places, other_kinds, of_python, on_the_page, the_command, compared)
+    main(the_devices_count, known_places, other_kinds, of_graphs, of_python, on_the_page, the_command, compared)

@@ -50,6 +50,8 @@ struct sim_device {
 	unsigned primary_uses;
 	uint64_t used_bytes;
 	CUmemoryPool default_pool, current_pool;
+	/* Memory of graphs: in use, and held, used or not; with their peaks. */
+	uint64_t graph_used_bytes, graph_used_high, graph_held_bytes, graph_held_high;
 };
 
 struct CUevent_st {
@@ -104,8 +106,9 @@ struct allocation {
 	int kind;
 	CUcontext context;
 	CUmemoryPool pool;
-	bool on_device;  /* managed memory: the pages are on the device */
-	bool registered; /* cuMemHostRegister: not ours to free */
+	bool on_device;                /* managed memory: the pages are on the device */
+	bool registered;               /* cuMemHostRegister: not ours to free */
+	struct graph_memory *of_graph; /* the rest about memory of an allocation node, or NULL */
 	struct allocation *next;
 };
 
@@ -122,6 +125,27 @@ void memory_uncount(struct sim_device *device, size_t bytes);
 /* Move managed memory that a kernel of the context will touch to the device; `when_ns`: the
  * kernel's start. */
 void memory_migrate_for_kernel(CUcontext context, CUstream stream, uint64_t when_ns);
+
+/* Append an allocation to those that memory_find() finds. Locks. */
+void memory_list_add(struct allocation *allocation);
+
+/*
+ * Memory of graphs (graph_memory.c). An allocation node has its address from its creation on, for
+ * all launches; the memory is in use from the launch that runs the node to a free node of a launch,
+ * of this graph or of another one, or to cuMemFree() and cuMemFreeAsync().
+ */
+
+/* Return the new address of an allocation node, or 0. The context's device holds the memory. */
+uintptr_t graph_memory_new(size_t bytes, CUcontext context, CUgraph graph);
+/* Note that the graph has a free node for this address. CUDA_ERROR_INVALID_VALUE if the address is
+ * not that of an allocation node, or if it has a free node in this graph, or in another graph
+ * although the graph that allocates it frees it or is to free it. */
+CUresult graph_memory_free_node(uintptr_t address, CUgraph graph);
+/* Start or end the use of that memory, and report it. CUDA_ERROR_INVALID_VALUE if it is in use or
+ * is not; CUDA_ERROR_OUT_OF_MEMORY. `place`: the launch; NULL = a call that frees. */
+CUresult graph_memory_take(uintptr_t address, const struct sim_op *place);
+CUresult graph_memory_give_back(uintptr_t address, const struct sim_op *place);
+bool graph_memory_is_used(uintptr_t address);
 
 /* Pools (pool.c); all functions accept no pool. Count bytes in use; write a pool's facts into a
  * SIM_MEMORY operation. */
@@ -168,6 +192,13 @@ void set_prepare(
 	struct work *work, uintptr_t target, unsigned value, unsigned element_bytes, size_t bytes);
 CUresult kernel_prepare(struct work *work, CUfunction function, const uint32_t grid[3],
 	const uint32_t block[3], uint32_t shared_bytes, void **arguments);
+
+/* Describe the allocation or release of memory of a graph as work. */
+void graph_memory_prepare(struct work *work, CUgraphNodeType type, uintptr_t address, size_t bytes);
+
+/* Capture an allocation or a release: it becomes a node. */
+CUresult graph_capture_alloc(CUstream stream, CUdeviceptr *ret_address, size_t bytes);
+CUresult graph_capture_free(CUstream stream, CUdeviceptr address);
 
 /* Do the work now on the stream, or add it as a node if the stream is being captured. */
 CUresult work_submit(CUstream stream, struct work *work);

@@ -29,12 +29,16 @@ struct CUgraphNode_st {
 struct CUgraph_st {
 	uint32_t id, node_count;
 	CUgraphNode nodes,
-		*last; /* in the order in which they were added, which the dependencies allow */
+		*last;   /* in the order in which they were added, which the dependencies allow */
+	bool has_memory; /* it has nodes that allocate or free memory */
+	bool is_instantiated; /* it has memory nodes, and an instantiation */
 };
 
 struct CUgraphExec_st {
 	uint32_t id;
 	CUgraph graph; /* a clone of the graph that was instantiated */
+	CUgraph original;
+	bool frees_on_launch; /* CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH */
 };
 
 static _Atomic uint32_t last_graph_id, last_exec_id;
@@ -107,6 +111,12 @@ static void **copy_arguments(const struct work *work)
 	return copies;
 }
 
+static bool is_memory(const struct CUgraphNode_st *node)
+{
+	return node->work.type == CU_GRAPH_NODE_TYPE_MEM_ALLOC ||
+		node->work.type == CU_GRAPH_NODE_TYPE_MEM_FREE;
+}
+
 static CUgraphNode node_new(CUgraph graph, const struct work *work)
 {
 	CUgraphNode node = calloc(1, sizeof *node);
@@ -119,6 +129,7 @@ static CUgraphNode node_new(CUgraph graph, const struct work *work)
 	node->id = (uint64_t)graph->id << 32 | graph->node_count++;
 	*graph->last = node;
 	graph->last = &node->next;
+	graph->has_memory |= is_memory(node);
 	return node;
 }
 
@@ -171,7 +182,7 @@ CUresult impl_cuGraphDestroy(CUgraph graph)
 	return CUDA_SUCCESS; /* handles stay valid: a tool may still ask for their ids */
 }
 
-CUresult impl_cuGraphClone(CUgraph *ret_clone, CUgraph original)
+static CUresult graph_clone(CUgraph *ret_clone, CUgraph original)
 {
 	CUgraph clone = graph_new();
 
@@ -190,6 +201,11 @@ CUresult impl_cuGraphClone(CUgraph *ret_clone, CUgraph original)
 	}
 	*ret_clone = clone;
 	return CUDA_SUCCESS;
+}
+
+CUresult impl_cuGraphClone(CUgraph *ret_clone, CUgraph original)
+{
+	return original->has_memory ? CUDA_ERROR_NOT_SUPPORTED : graph_clone(ret_clone, original);
 }
 
 /* ---- nodes ---- */
@@ -255,6 +271,57 @@ CUresult impl_cuGraphAddEmptyNode(
 	struct work work = {.type = CU_GRAPH_NODE_TYPE_EMPTY};
 
 	return add(ret_node, graph, dependencies, count, &work);
+}
+
+CUresult impl_cuGraphAddMemAllocNode(CUgraphNode *ret_node, CUgraph graph,
+	const CUgraphNode *dependencies, size_t count, CUDA_MEM_ALLOC_NODE_PARAMS *params)
+{
+	const CUmemLocation *location = &params->poolProps.location;
+	struct sim_device *device =
+		location->type == CU_MEM_LOCATION_TYPE_DEVICE ? sim_device(location->id) : NULL;
+	struct work work;
+
+	if (!graph || !device || !params->bytesize)
+		return CUDA_ERROR_INVALID_VALUE;
+	params->dptr = graph_memory_new(params->bytesize, &device->primary, graph);
+	if (!params->dptr)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	graph_memory_prepare(
+		&work, CU_GRAPH_NODE_TYPE_MEM_ALLOC, (uintptr_t)params->dptr, params->bytesize);
+	return add(ret_node, graph, dependencies, count, &work);
+}
+
+CUresult impl_cuGraphAddMemFreeNode(CUgraphNode *ret_node, CUgraph graph,
+	const CUgraphNode *dependencies, size_t count, CUdeviceptr address)
+{
+	CUresult result = graph ? graph_memory_free_node((uintptr_t)address, graph)
+				: CUDA_ERROR_INVALID_VALUE;
+	struct work work;
+
+	if (result)
+		return result;
+	graph_memory_prepare(&work, CU_GRAPH_NODE_TYPE_MEM_FREE, (uintptr_t)address, 0);
+	return add(ret_node, graph, dependencies, count, &work);
+}
+
+CUresult impl_cuGraphAddNode_v2(CUgraphNode *ret_node, CUgraph graph,
+	const CUgraphNode *dependencies, const CUgraphEdgeData *edges, size_t count,
+	CUgraphNodeParams *params)
+{
+	CUDA_MEM_ALLOC_NODE_PARAMS own = {.bytesize = params->alloc.bytesize};
+	CUresult result;
+
+	if (edges)
+		return CUDA_ERROR_NOT_SUPPORTED;
+	if (params->type == CU_GRAPH_NODE_TYPE_MEM_FREE)
+		return impl_cuGraphAddMemFreeNode(
+			ret_node, graph, dependencies, count, params->free.dptr);
+	if (params->type != CU_GRAPH_NODE_TYPE_MEM_ALLOC)
+		return CUDA_ERROR_NOT_SUPPORTED;
+	own.poolProps = params->alloc.poolProps;
+	result = impl_cuGraphAddMemAllocNode(ret_node, graph, dependencies, count, &own);
+	params->alloc.dptr = own.dptr;
+	return result;
 }
 
 static void act_host(struct work *work)
@@ -332,6 +399,28 @@ CUresult impl_cuStreamIsCapturing(CUstream handle, CUstreamCaptureStatus *ret_st
 	return CUDA_SUCCESS;
 }
 
+CUresult graph_capture_alloc(CUstream stream, CUdeviceptr *ret_address, size_t bytes)
+{
+	struct work work;
+
+	*ret_address = graph_memory_new(bytes, stream->context, stream->capture);
+	if (!*ret_address)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	graph_memory_prepare(&work, CU_GRAPH_NODE_TYPE_MEM_ALLOC, (uintptr_t)*ret_address, bytes);
+	return work_submit(stream, &work);
+}
+
+CUresult graph_capture_free(CUstream stream, CUdeviceptr address)
+{
+	CUresult result = graph_memory_free_node((uintptr_t)address, stream->capture);
+	struct work work;
+
+	if (result)
+		return result;
+	graph_memory_prepare(&work, CU_GRAPH_NODE_TYPE_MEM_FREE, (uintptr_t)address, 0);
+	return work_submit(stream, &work);
+}
+
 /* ---- execution ---- */
 
 CUresult impl_cuGraphInstantiateWithFlags(
@@ -340,12 +429,18 @@ CUresult impl_cuGraphInstantiateWithFlags(
 	CUgraphExec exec = calloc(1, sizeof *exec);
 	CUresult result;
 
-	(void)flags;
 	if (!exec)
 		return CUDA_ERROR_OUT_OF_MEMORY;
+	if (graph->is_instantiated) {
+		free(exec);
+		return CUDA_ERROR_NOT_SUPPORTED;
+	}
+	graph->is_instantiated = graph->has_memory;
+	exec->original = graph;
+	exec->frees_on_launch = flags & CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH;
 	exec->id = ++last_exec_id;
 	log_graph(CUPTI_CBID_RESOURCE_GRAPHEXEC_CREATE_STARTING, graph, NULL, NULL);
-	result = impl_cuGraphClone(&exec->graph, graph);
+	result = graph_clone(&exec->graph, graph);
 	if (result)
 		return result;
 	log_graph(CUPTI_CBID_RESOURCE_GRAPHEXEC_CREATED, exec->graph, graph, exec);
@@ -363,6 +458,7 @@ CUresult impl_cuGraphExecDestroy(CUgraphExec exec)
 {
 	if (!exec)
 		return CUDA_ERROR_INVALID_VALUE;
+	exec->original->is_instantiated = false;
 	log_graph(CUPTI_CBID_RESOURCE_GRAPHEXEC_DESTROY_STARTING, exec->graph, NULL, exec);
 	return CUDA_SUCCESS;
 }
@@ -421,10 +517,25 @@ static void log_part(const struct sim_op *op, bool wanted)
 		tool->op(op);
 }
 
+static void run_memory(CUgraphNode node, const struct sim_op *whole)
+{
+	struct sim_op place = *whole;
+
+	place.graph_node = node->id;
+	if (node->work.type == CU_GRAPH_NODE_TYPE_MEM_ALLOC)
+		graph_memory_take(node->work.target, &place);
+	else
+		graph_memory_give_back(node->work.target, &place);
+}
+
 static void run_node(CUgraphNode node, const struct sim_op *whole)
 {
 	struct sim_op op = node->work.op;
 
+	if (is_memory(node)) {
+		run_memory(node, whole);
+		return;
+	}
 	if (node->work.act)
 		node->work.act(&node->work);
 	if (node->work.type == CU_GRAPH_NODE_TYPE_EMPTY ||
@@ -441,15 +552,55 @@ static void run_node(CUgraphNode node, const struct sim_op *whole)
 	log_part(&op, !whole_graphs);
 }
 
+/* Return why the memory nodes of a graph cannot run, each in its turn, or CUDA_SUCCESS. */
+static CUresult memory_check(CUgraphExec exec, const struct sim_device *device)
+{
+	uint64_t free_bytes =
+		device->facts.memory_bytes - __atomic_load_n(&device->used_bytes, __ATOMIC_RELAXED);
+
+	for (CUgraphNode node = exec->graph->nodes; node; node = node->next) {
+		if (node->work.type != CU_GRAPH_NODE_TYPE_MEM_ALLOC ||
+			!graph_memory_is_used(node->work.target))
+			continue;
+		if (!exec->frees_on_launch)
+			return CUDA_ERROR_INVALID_VALUE;
+		free_bytes += node->work.bytes; /* freed before the first node */
+	}
+	for (CUgraphNode node = exec->graph->nodes; node; node = node->next) {
+		if (node->work.type == CU_GRAPH_NODE_TYPE_MEM_FREE)
+			free_bytes += memory_find(node->work.target)->bytes;
+		if (node->work.type != CU_GRAPH_NODE_TYPE_MEM_ALLOC)
+			continue;
+		if (node->work.bytes > free_bytes)
+			return CUDA_ERROR_OUT_OF_MEMORY;
+		free_bytes -= node->work.bytes;
+	}
+	return CUDA_SUCCESS;
+}
+
+/* Free what the last launch allocated and nobody freed. */
+static void memory_free_before(CUgraphExec exec, const struct sim_op *whole)
+{
+	for (CUgraphNode node = exec->graph->nodes; node; node = node->next)
+		if (node->work.type == CU_GRAPH_NODE_TYPE_MEM_ALLOC &&
+			graph_memory_is_used(node->work.target))
+			graph_memory_give_back(node->work.target, whole);
+}
+
 CUresult impl_cuGraphLaunch(CUgraphExec exec, CUstream handle)
 {
+	CUresult result;
 	CUstream stream = stream_of(handle);
 	struct sim_op whole = {.kind = SIM_GRAPH};
 
 	if (!exec || !stream)
 		return CUDA_ERROR_INVALID_VALUE;
+	result = memory_check(exec, stream->context->device);
+	if (result)
+		return result;
 	whole.graph = exec->graph->id;
 	stream_enqueue(stream, &whole, plan(exec->graph));
+	memory_free_before(exec, &whole);
 	for (CUgraphNode node = exec->graph->nodes; node; node = node->next)
 		run_node(node, &whole);
 	log_part(&whole, whole_graphs);

@@ -58,7 +58,7 @@ static void log_memory(
 	sim_log_op(&op);
 }
 
-static void list_add(struct allocation *allocation)
+void memory_list_add(struct allocation *allocation)
 {
 	pthread_mutex_lock(&mutex);
 	allocation->next = allocations;
@@ -137,7 +137,7 @@ uintptr_t memory_take(size_t bytes, int kind, CUmemoryPool pool, CUstream stream
 		.kind = kind,
 		.context = driver_context(),
 		.pool = pool};
-	list_add(allocation);
+	memory_list_add(allocation);
 	pool_use(pool, (int64_t)bytes);
 	log_memory(
 		allocation, CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_ALLOCATION, pool != NULL, stream);
@@ -150,6 +150,9 @@ CUresult memory_give_back(uintptr_t address, bool async, CUstream stream)
 
 	if (!address)
 		return CUDA_SUCCESS;
+	allocation = memory_find(address);
+	if (allocation && allocation->of_graph)
+		return graph_memory_give_back(address, NULL);
 	allocation = list_remove(address);
 	if (!allocation)
 		return CUDA_ERROR_INVALID_VALUE;
@@ -355,7 +358,7 @@ CUresult impl_cuMemHostRegister_v2(void *address, size_t bytes, unsigned int fla
 	allocation->bytes = bytes;
 	allocation->kind = MEMORY_PINNED;
 	allocation->registered = true;
-	list_add(allocation);
+	memory_list_add(allocation);
 	return CUDA_SUCCESS;
 }
 

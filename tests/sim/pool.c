@@ -176,6 +176,8 @@ CUresult impl_cuMemAllocFromPoolAsync(
 
 	if (!stream || !pool || !bytes)
 		return CUDA_ERROR_INVALID_VALUE;
+	if (stream->capture)
+		return graph_capture_alloc(stream, ret_address, bytes);
 	*ret_address = memory_take(bytes, MEMORY_DEVICE, pool, stream);
 	return *ret_address ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
@@ -196,6 +198,8 @@ CUresult impl_cuMemFreeAsync(CUdeviceptr address, CUstream handle)
 {
 	CUstream stream = stream_of(handle);
 
-	return stream ? memory_give_back((uintptr_t)address, true, stream)
-		      : CUDA_ERROR_INVALID_CONTEXT;
+	if (!stream)
+		return CUDA_ERROR_INVALID_CONTEXT;
+	return stream->capture ? graph_capture_free(stream, address)
+			       : memory_give_back((uintptr_t)address, true, stream);
 }

@@ -245,6 +245,44 @@ cudaError_t impl_cudaGraphAddMemsetNode(cudaGraphNode_t *ret_node, cudaGraph_t g
 		driver()->cuGraphAddMemsetNode(ret_node, graph, dependencies, count, &own, NULL));
 }
 
+cudaError_t impl_cudaGraphAddMemAllocNode(cudaGraphNode_t *ret_node, cudaGraph_t graph,
+	const cudaGraphNode_t *dependencies, size_t count, struct cudaMemAllocNodeParams *params)
+{
+	CUDA_MEM_ALLOC_NODE_PARAMS own = {.bytesize = params->bytesize};
+	cudaError_t error;
+
+	NEED_CONTEXT();
+	own.poolProps.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
+	own.poolProps.location.type = (CUmemLocationType)params->poolProps.location.type;
+	own.poolProps.location.id = params->poolProps.location.id;
+	error = runtime_error(
+		driver()->cuGraphAddMemAllocNode(ret_node, graph, dependencies, count, &own));
+	params->dptr = (void *)(uintptr_t)own.dptr;
+	return error;
+}
+
+cudaError_t impl_cudaGraphAddMemFreeNode(cudaGraphNode_t *ret_node, cudaGraph_t graph,
+	const cudaGraphNode_t *dependencies, size_t count, void *address)
+{
+	NEED_CONTEXT();
+	return runtime_error(driver()->cuGraphAddMemFreeNode(
+		ret_node, graph, dependencies, count, (CUdeviceptr)(uintptr_t)address));
+}
+
+cudaError_t impl_cudaDeviceGraphMemTrim(int device)
+{
+	NEED_CONTEXT();
+	return runtime_error(driver()->cuDeviceGraphMemTrim(device));
+}
+
+cudaError_t impl_cudaDeviceGetGraphMemAttribute(
+	int device, enum cudaGraphMemAttributeType attribute, void *ret_value)
+{
+	NEED_CONTEXT();
+	return runtime_error(driver()->cuDeviceGetGraphMemAttribute(
+		device, (CUgraphMem_attribute)attribute, ret_value));
+}
+
 cudaError_t impl_cudaGraphAddHostNode(cudaGraphNode_t *ret_node, cudaGraph_t graph,
 	const cudaGraphNode_t *dependencies, size_t count, const struct cudaHostNodeParams *params)
 {

@@ -67,7 +67,9 @@ static const char rows[] =
 	"INSERT INTO OSRT_API SELECT start + 10, start + 50, 27, globalPid + 1, 1 FROM "
 	"LIBTRACE_PROCESS;"
 	"INSERT INTO LIBTRACE_CUDA_MAPPING SELECT t + 100 * m, (1 << 48) + (1000 << 24), m, x + 1, "
-	"(x + 1) * 4096, 4096, 0, 0 FROM n, (SELECT 1 AS m UNION SELECT 3 UNION SELECT 4);";
+	"(x + 1) * 4096, 4096, 0, 0, x, 1 FROM n, (SELECT 1 AS m UNION SELECT 3 UNION SELECT 4 "
+	"UNION "
+	"SELECT 10 UNION SELECT 12 UNION SELECT 13);";
 
 static const char tables[] =
 	"CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT);"
@@ -83,7 +85,7 @@ static const char tables[] =
 	"INTEGER, nameId INTEGER);"
 	"CREATE TABLE LIBTRACE_CUDA_MAPPING (timestamp INTEGER, globalTid INTEGER, operation "
 	"INTEGER, handle INTEGER, address INTEGER, bytes INTEGER, deviceId INTEGER, correlationId "
-	"INTEGER);";
+	"INTEGER, graphId INTEGER, graphFlags INTEGER);";
 
 static bool database_open(struct sql *s, int count)
 {

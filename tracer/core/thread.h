@@ -87,8 +87,10 @@ struct thread {
 	struct function_stack *functions; /* open calls of functions in functions_lane */
 	struct function_lookup *lookup;   /* in progress in the name of a module */
 	struct lane *functions_lane;      /* the lane, while such calls may take the short path */
-	uint64_t created; /* tick at which pthread_create() was called for it, or at which
-			     it began as a forked child; 0 = not known */
+	uint64_t created;         /* tick at which pthread_create() was called for it, or at which
+				     it began as a forked child; 0 = not known */
+	uint32_t cuda_node_graph; /* graph to which the last node for memory was added */
+	uint32_t cuda_node_correlation; /* the call that added it */
 };
 
 extern __thread struct thread thread_self

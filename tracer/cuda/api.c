@@ -170,7 +170,7 @@ static uint64_t node_id_of(void *node)
 	return cupti.GetGraphNodeId && node && cupti.GetGraphNodeId(node, &id) == CUPTI_OK ? id : 0;
 }
 
-static void node_put(struct thread *t, const struct cupti_graph_data *g)
+static void node_put(struct thread *t, uint32_t cbid, const struct cupti_graph_data *g)
 {
 	uint64_t values[CUDA_COLUMNS_MAX + 1] = {0};
 	values[COLUMN_CUDA_GRAPH_NODE_GRAPH_NODE_ID] = node_id_of(g->node);
@@ -179,6 +179,9 @@ static void node_put(struct thread *t, const struct cupti_graph_data *g)
 	values[COLUMN_CUDA_GRAPH_NODE_NODE_TYPE] = g->node_type;
 	values[COLUMN_CUDA_GRAPH_NODE_CORRELATION_ID] = t->cuda_level ? t->cuda_correlation : 0;
 	cuda_row_put(t, NUMBER_CUDA_GRAPH_NODE, clock_monotonic_ns(), 0, values);
+	if (cbid == CUPTI_RESOURCE_NODE_CREATED)
+		memory_node_created(
+			t, g->node_type, (uint32_t)values[COLUMN_CUDA_GRAPH_NODE_GRAPH_ID]);
 }
 
 static void graph_put(struct thread *t, uint32_t cbid, const struct cupti_graph_data *g)
@@ -212,7 +215,7 @@ static void resource(uint32_t cbid, const struct cupti_resource_data *data)
 	switch (cbid) {
 	case CUPTI_RESOURCE_NODE_CREATED:
 	case CUPTI_RESOURCE_NODE_CLONED:
-		node_put(t, data->descriptor);
+		node_put(t, cbid, data->descriptor);
 		break;
 	case CUPTI_RESOURCE_GRAPH_CREATED:
 	case CUPTI_RESOURCE_GRAPH_CLONED:

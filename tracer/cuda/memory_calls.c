@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * memory_calls.c - sizes of failed allocations, virtual memory management, and memory of other
- * processes, from the parameters of calls.
+ * memory_calls.c - sizes of failed allocations, virtual memory management, memory of other
+ * processes, and memory of graphs, from the parameters of calls.
  *
  * These parameters have the same layout in all versions of CUDA (generated_cuda_meta.h,
- * generated_cuda_runtime_api_meta.h): 8 bytes each, structures by value in line.
+ * generated_cuda_runtime_api_meta.h): 8 bytes each, 4 bytes if two enumerations or devices are
+ * neighbors, structures by value in line. The layout of the nodes' parameters is that of cuda.h.
  */
 #include "tracer/cuda/memory_calls.h"
 
@@ -43,6 +44,31 @@ enum memory_call memory_call_of(const char *name)
 		{"cuArray3DCreate", MEMORY_CALL_DESCRIPTOR_3D},
 		{"cudaMallocMipmappedArray", MEMORY_CALL_UNSIZED},
 		{"cuMipmappedArrayCreate", MEMORY_CALL_UNSIZED},
+		{"cudaFree", MEMORY_CALL_FREE},
+		{"cudaFreeAsync", MEMORY_CALL_FREE},
+		{"cuMemFree", MEMORY_CALL_FREE},
+		{"cuMemFreeAsync", MEMORY_CALL_FREE},
+		{"cudaGraphAddMemAllocNode", MEMORY_CALL_NODE_ALLOC},
+		{"cuGraphAddMemAllocNode", MEMORY_CALL_NODE_ALLOC},
+		{"cudaGraphAddMemFreeNode", MEMORY_CALL_NODE_FREE},
+		{"cuGraphAddMemFreeNode", MEMORY_CALL_NODE_FREE},
+		{"cudaGraphAddNode_v12020", MEMORY_CALL_NODE},
+		{"cudaGraphAddNode", MEMORY_CALL_NODE_2},
+		{"cuGraphAddNode_v2", MEMORY_CALL_NODE_2},
+		{"cuGraphAddNode", MEMORY_CALL_NODE},
+		{"cudaGraphInstantiate_v10000", MEMORY_CALL_INSTANTIATE},
+		{"cudaGraphInstantiate", MEMORY_CALL_INSTANTIATE_FLAGS},
+		{"cuGraphInstantiate", MEMORY_CALL_INSTANTIATE},
+		{"cudaGraphInstantiateWithFlags", MEMORY_CALL_INSTANTIATE_FLAGS},
+		{"cuGraphInstantiateWithFlags", MEMORY_CALL_INSTANTIATE_FLAGS},
+		{"cudaGraphInstantiateWithParams", MEMORY_CALL_INSTANTIATE_PARAMS},
+		{"cuGraphInstantiateWithParams", MEMORY_CALL_INSTANTIATE_PARAMS},
+		{"cudaGraphLaunch", MEMORY_CALL_LAUNCH},
+		{"cuGraphLaunch", MEMORY_CALL_LAUNCH},
+		{"cudaDeviceGraphMemTrim", MEMORY_CALL_TRIM},
+		{"cuDeviceGraphMemTrim", MEMORY_CALL_TRIM},
+		{"cudaDeviceGetGraphMemAttribute", MEMORY_CALL_ATTRIBUTE},
+		{"cuDeviceGetGraphMemAttribute", MEMORY_CALL_ATTRIBUTE},
 		{"cuMemCreate", MEMORY_CALL_CREATE},
 		{"cuMemRelease", MEMORY_CALL_RELEASE},
 		{"cuMemMap", MEMORY_CALL_MAP},
@@ -222,14 +248,214 @@ static bool mapping_fill(enum memory_call call, const uint64_t *p, uint64_t *val
 	}
 }
 
+/* ---- memory of graphs ---- */
+
+#define NODE_TYPE_ALLOC 10u /* CUgraphNodeType */
+#define NODE_TYPE_FREE 11u
+
+/* Beginning of CUDA_MEM_ALLOC_NODE_PARAMS. */
+struct allocation_node {
+	struct allocation_properties properties;
+	uint64_t rest_of_properties[9];
+	uint64_t accesses, access_count;
+	uint64_t bytes, address;
+};
+
+/* Beginning of CUgraphNodeParams. */
+struct node_parameters {
+	uint32_t type, reserved[3];
+	struct allocation_node allocation; /* of a node that frees: the address alone */
+};
+
+/* Addresses that nodes allocate, as a Bloom filter: calls that free other memory, most of all, are
+ * not recorded. Bits are only set. */
+static struct {
+	uint64_t bits[64];
+	bool any; /* a node that allocates or frees memory was seen: launches are recorded */
+} graphs;
+
+static uint64_t *address_word(uint64_t address, uint64_t *ret_bit)
+{
+	const uint64_t hash = (address >> 8) * 0x9e3779b97f4a7c15u;
+	*ret_bit = (uint64_t)1 << (hash >> 58);
+	return &graphs.bits[hash >> 52 & 63];
+}
+
+static bool address_is_known(uint64_t address)
+{
+	uint64_t bit;
+	const uint64_t *word = address_word(address, &bit);
+	return __atomic_load_n(word, __ATOMIC_RELAXED) & bit;
+}
+
+void memory_node_created(struct thread *t, uint32_t node_type, uint32_t graph_id)
+{
+	if (!t->cuda_level || (node_type != NODE_TYPE_ALLOC && node_type != NODE_TYPE_FREE))
+		return;
+	t->cuda_node_graph = graph_id;
+	t->cuda_node_correlation = t->cuda_correlation;
+}
+
+/* Return the id of the graph to which the call has added a node of memory: 0 = to none. */
+static uint32_t node_graph(const struct thread *t, uint32_t correlation)
+{
+	return t->cuda_node_correlation == correlation ? t->cuda_node_graph : 0;
+}
+
+static uint32_t graph_id(uint64_t graph)
+{
+	uint32_t id = 0;
+	void *handle = (void *)(uintptr_t)graph;
+	return cupti.GetGraphId && handle && cupti.GetGraphId(handle, &id) == CUPTI_OK ? id : 0;
+}
+
+static bool node_alloc_fill(uint64_t *values, uint32_t graph, uint64_t address, uint64_t bytes)
+{
+	uint64_t bit, *word = address_word(address, &bit);
+	__atomic_fetch_or(word, bit, __ATOMIC_RELAXED);
+	__atomic_store_n(&graphs.any, true, __ATOMIC_RELAXED);
+	values[COLUMN_CUDA_MAPPING_OPERATION] = MAPPING_GRAPH_ALLOC;
+	values[COLUMN_CUDA_MAPPING_ADDRESS] = address;
+	values[COLUMN_CUDA_MAPPING_BYTES] = bytes;
+	values[COLUMN_CUDA_MAPPING_GRAPH_ID] = graph;
+	return graph != 0;
+}
+
+static bool node_free_fill(uint64_t *values, uint32_t graph, uint64_t address)
+{
+	__atomic_store_n(&graphs.any, true, __ATOMIC_RELAXED);
+	values[COLUMN_CUDA_MAPPING_OPERATION] = MAPPING_GRAPH_FREE;
+	values[COLUMN_CUDA_MAPPING_ADDRESS] = address;
+	values[COLUMN_CUDA_MAPPING_GRAPH_ID] = graph;
+	return graph != 0;
+}
+
+/* Fill the row of a node that allocates memory, from its parameters. */
+static bool allocation_node_fill(uint64_t *values, uint64_t graph, const struct allocation_node *n)
+{
+	values[COLUMN_CUDA_MAPPING_LOCATION_TYPE] = n->properties.location_type;
+	values[COLUMN_CUDA_MAPPING_DEVICE_ID] = (uint32_t)n->properties.location;
+	return node_alloc_fill(values, graph_id(graph), n->address, n->bytes);
+}
+
+static bool node_fill(uint64_t *values, uint64_t graph, const struct node_parameters *n)
+{
+	if (n->type == NODE_TYPE_ALLOC)
+		return allocation_node_fill(values, graph, &n->allocation);
+	return n->type == NODE_TYPE_FREE &&
+		node_free_fill(
+			values, graph_id(graph), word_at((uint64_t)(uintptr_t)&n->allocation));
+}
+
+/* Fill the row of an allocation that was captured: it became a node. It is on the device of the
+ * current context. */
+static bool captured_alloc_fill(
+	const struct thread *t, const struct cupti_callback *c, uint64_t *values)
+{
+	const uint64_t *p = c->parameters;
+	const uint32_t graph = node_graph(t, c->correlation);
+	uint32_t device = 0;
+	if (!graph)
+		return false;
+	if (cupti.GetDeviceId)
+		cupti.GetDeviceId(c->context, &device);
+	values[COLUMN_CUDA_MAPPING_LOCATION_TYPE] = 1;
+	values[COLUMN_CUDA_MAPPING_DEVICE_ID] = device;
+	return node_alloc_fill(values, graph, word_at(p[0]), p[1]);
+}
+
+/* Fill the row of a call that frees an address: it became a node, or it frees what a launch
+ * allocated. */
+static bool free_fill(const struct thread *t, const struct cupti_callback *c, uint64_t *values)
+{
+	const uint64_t address = *(const uint64_t *)c->parameters;
+	const uint32_t graph = node_graph(t, c->correlation);
+	if (graph)
+		return node_free_fill(values, graph, address);
+	values[COLUMN_CUDA_MAPPING_OPERATION] = MAPPING_GRAPH_RELEASE;
+	values[COLUMN_CUDA_MAPPING_ADDRESS] = address;
+	return address_is_known(address);
+}
+
+static bool instantiate_fill(uint64_t *values, const uint64_t *p, uint64_t flags)
+{
+	values[COLUMN_CUDA_MAPPING_OPERATION] = MAPPING_GRAPH_INSTANTIATE;
+	values[COLUMN_CUDA_MAPPING_HANDLE] = word_at(p[0]);
+	values[COLUMN_CUDA_MAPPING_GRAPH_ID] = graph_id(p[1]);
+	values[COLUMN_CUDA_MAPPING_GRAPH_FLAGS] = flags;
+	return true;
+}
+
+static bool launch_fill(uint64_t *values, const uint64_t *p, bool failed)
+{
+	values[COLUMN_CUDA_MAPPING_OPERATION] =
+		failed ? MAPPING_GRAPH_LAUNCH_FAILED : MAPPING_GRAPH_LAUNCH;
+	values[COLUMN_CUDA_MAPPING_HANDLE] = p[0];
+	return true;
+}
+
+/* Fill the row of a read attribute: device and attribute share the first 8 bytes. */
+static bool attribute_fill(uint64_t *values, const uint64_t *p)
+{
+	values[COLUMN_CUDA_MAPPING_OPERATION] = MAPPING_GRAPH_ATTRIBUTE;
+	values[COLUMN_CUDA_MAPPING_DEVICE_ID] = (uint32_t)p[0];
+	values[COLUMN_CUDA_MAPPING_HANDLE] = p[0] >> 32;
+	values[COLUMN_CUDA_MAPPING_BYTES] = word_at(p[1]);
+	return true;
+}
+
+/* Fill the row of a call for memory of graphs. Return false if the call is none. */
+static bool graph_fill(const struct thread *t, enum memory_call call,
+	const struct cupti_callback *c, uint64_t *values)
+{
+	const uint64_t *p = c->parameters;
+	const bool any = __atomic_load_n(&graphs.any, __ATOMIC_RELAXED);
+	switch (call) {
+	case MEMORY_CALL_SIZE:
+		return captured_alloc_fill(t, c, values);
+	case MEMORY_CALL_FREE:
+		return free_fill(t, c, values);
+	case MEMORY_CALL_NODE_ALLOC:
+		return allocation_node_fill(values, p[1], (const void *)(uintptr_t)p[4]);
+	case MEMORY_CALL_NODE_FREE:
+		return node_free_fill(values, graph_id(p[1]), p[4]);
+	case MEMORY_CALL_NODE:
+		return node_fill(values, p[1], (const void *)(uintptr_t)p[4]);
+	case MEMORY_CALL_NODE_2:
+		return node_fill(values, p[1], (const void *)(uintptr_t)p[5]);
+	case MEMORY_CALL_INSTANTIATE:
+		return any && instantiate_fill(values, p, 0);
+	case MEMORY_CALL_INSTANTIATE_FLAGS:
+		return any && instantiate_fill(values, p, p[2]);
+	case MEMORY_CALL_INSTANTIATE_PARAMS:
+		return any && instantiate_fill(values, p, word_at(p[2]));
+	case MEMORY_CALL_LAUNCH:
+		return any && launch_fill(values, p, false);
+	case MEMORY_CALL_TRIM:
+		values[COLUMN_CUDA_MAPPING_OPERATION] = MAPPING_GRAPH_TRIM;
+		values[COLUMN_CUDA_MAPPING_DEVICE_ID] = (uint32_t)p[0];
+		return true;
+	case MEMORY_CALL_ATTRIBUTE:
+		return attribute_fill(values, p);
+	default:
+		return false;
+	}
+}
+
 void memory_call_put(
 	struct thread *t, enum memory_call call, const struct cupti_callback *c, uint32_t result)
 {
 	uint64_t values[CUDA_COLUMNS_MAX + 1] = {0};
-	if (result == OUT_OF_MEMORY && call <= MEMORY_CALL_CREATE) {
+	bool is_filled = false;
+	if (result == OUT_OF_MEMORY && call <= MEMORY_CALL_CREATE)
 		failure_put(t, call, c);
-	} else if (!result && c->parameters && mapping_fill(call, c->parameters, values)) {
-		values[COLUMN_CUDA_MAPPING_CORRELATION_ID] = c->correlation;
-		cuda_row_put(t, NUMBER_CUDA_MAPPING, clock_monotonic_ns(), 0, values);
-	}
+	if (result == OUT_OF_MEMORY && call == MEMORY_CALL_LAUNCH && c->parameters)
+		is_filled = graphs.any && launch_fill(values, c->parameters, true);
+	if (!result && c->parameters)
+		is_filled =
+			mapping_fill(call, c->parameters, values) || graph_fill(t, call, c, values);
+	if (!is_filled)
+		return;
+	values[COLUMN_CUDA_MAPPING_CORRELATION_ID] = c->correlation;
+	cuda_row_put(t, NUMBER_CUDA_MAPPING, clock_monotonic_ns(), 0, values);
 }

@@ -2,8 +2,8 @@
 /*
  * memory_calls.h - calls that get or give back memory: what CUPTI's records of memory lack.
  *
- * These are the sizes of allocations that failed, virtual memory management, and memory of other
- * processes (IPC).
+ * These are the sizes of allocations that failed, virtual memory management, memory of other
+ * processes (IPC), and memory of graphs.
  */
 #ifndef TRACER_CUDA_MEMORY_CALLS_H
 #define TRACER_CUDA_MEMORY_CALLS_H
@@ -32,11 +32,26 @@ enum memory_call {
 	MEMORY_CALL_IMPORT,
 	MEMORY_CALL_IPC_GET,
 	MEMORY_CALL_IPC_OPEN,
-	MEMORY_CALL_IPC_CLOSE
+	MEMORY_CALL_IPC_CLOSE,
+	MEMORY_CALL_FREE,        /* address */
+	MEMORY_CALL_NODE_ALLOC,  /* node, graph, dependencies, their number, parameters */
+	MEMORY_CALL_NODE_FREE,   /* likewise, with an address */
+	MEMORY_CALL_NODE,        /* likewise, with parameters of any type */
+	MEMORY_CALL_NODE_2,      /* node, graph, dependencies, their data and number, parameters */
+	MEMORY_CALL_INSTANTIATE, /* executable graph, graph */
+	MEMORY_CALL_INSTANTIATE_FLAGS,  /* executable graph, graph, flags */
+	MEMORY_CALL_INSTANTIATE_PARAMS, /* executable graph, graph, parameters with flags */
+	MEMORY_CALL_LAUNCH,             /* executable graph */
+	MEMORY_CALL_TRIM,               /* device */
+	MEMORY_CALL_ATTRIBUTE           /* device and attribute, value */
 };
 
 /* Return what the function does, by its name in CUPTI. Any thread. */
 enum memory_call memory_call_of(const char *name);
+
+/* Remember that the call in progress of this thread has added a node to a graph, whose CUPTI id is
+ * given: a captured allocation is told from others by that. thread.busy set. */
+void memory_node_created(struct thread *t, uint32_t node_type, uint32_t graph_id);
 
 /* Record what the memory records of CUPTI do not have of this outermost call, which has returned
  * `result`. thread.busy set. */

@@ -3,16 +3,21 @@
 -- cuda_memory_use.
 
 -- Calls that allocate, and those that failed for lack of memory (2: cudaErrorMemoryAllocation, CUDA_ERROR_OUT_OF_MEMORY).
--- Databases of nsys do not have the bytes that these wanted.
+-- A launch of a graph wants what its nodes allocate. Databases of nsys do not have the bytes that these wanted.
 DROP TABLE IF EXISTS temp.CUDA_ALLOCATION_CALLS;
 CREATE TEMP TABLE CUDA_ALLOCATION_CALLS (process INTEGER, correlationId INTEGER, globalTid INTEGER, start INTEGER, "end" INTEGER, name TEXT, chain INTEGER,
                                          failed INTEGER, bytes INTEGER, ranges TEXT, allocator TEXT, PRIMARY KEY (process, correlationId)) WITHOUT ROWID;
 INSERT OR IGNORE INTO CUDA_ALLOCATION_CALLS
-SELECT r.globalTid >> 24, r.correlationId, r.globalTid, r.start, r."end", r.name, nullif(r.callchainId, 0), r.returnValue = 2, nullif(f.bytes, 0), NULL, NULL
+SELECT r.globalTid >> 24, r.correlationId, r.globalTid, r.start, r."end", r.name, nullif(r.callchainId, 0), r.returnValue = 2, coalesce(nullif(f.bytes, 0), g.bytes), NULL, NULL
 FROM API_CALLS AS r
      LEFT JOIN LIBTRACE_CUDA_ALLOCATION_FAILED AS f ON r.returnValue = 2 AND f.globalTid = r.globalTid AND f.correlationId = r.correlationId
+     LEFT JOIN (SELECT l.process, l.correlationId, sum(n.bytes) AS bytes
+                FROM CUDA_GRAPH_LAUNCHES AS l JOIN CUDA_GRAPH_MEMORY_NODES AS n ON n.process = l.process AND n.graphId = l.graphId AND n.start <= l.instantiated
+                WHERE l.failed AND n.allocates
+                GROUP BY l.id) AS g ON r.returnValue = 2 AND g.process = r.globalTid >> 24 AND g.correlationId = r.correlationId
 WHERE r.globalTid IS NOT NULL AND r.correlationId <> 0
-      AND ((r.returnValue = 2 AND (r.name LIKE '%alloc%' OR r.name LIKE 'cuMemCreate%' OR r.name LIKE 'cu%Array%Create%'))
+      AND ((r.returnValue = 2 AND (r.name LIKE '%alloc%' OR r.name LIKE 'cuMemCreate%' OR r.name LIKE 'cu%Array%Create%'
+                                 OR r.name LIKE 'cu%GraphInstantiate%' OR r.name LIKE 'cu%GraphUpload%' OR r.name LIKE 'cu%GraphLaunch%'))
            OR (r.globalTid >> 24, r.correlationId) IN (SELECT process, correlationId FROM CUDA_ALLOCATIONS))
 ORDER BY r.start;
 
@@ -77,7 +82,7 @@ FROM (SELECT DISTINCT globalPid, process, deviceId FROM CUDA_ALLOCATIONS) AS d;
 DROP TABLE IF EXISTS temp.CUDA_MEMORY_LIVE;
 CREATE TEMP TABLE CUDA_MEMORY_LIVE AS
 SELECT a.id, m.time, a.globalPid, a.process & 0xffffff AS pid, a.deviceId, a.kind, a.bytes, a.start, c.globalTid, c.name, c.chain, c.ranges,
-       coalesce(f.allocator, c.allocator, CASE WHEN a.pool IS NOT NULL THEN 'pool' ELSE 'CUDA' END) AS allocator, f.text AS callchain
+       coalesce(f.allocator, c.allocator, CASE WHEN a.launchId IS NOT NULL THEN 'graph' WHEN a.pool IS NOT NULL THEN 'pool' ELSE 'CUDA' END) AS allocator, f.text AS callchain
 FROM CUDA_MEMORY_MOMENTS AS m
      JOIN CUDA_ALLOCATIONS AS a ON a.globalPid = m.globalPid AND a.deviceId = m.deviceId AND a.start <= m.time AND (a.released IS NULL OR a.released > m.time)
      LEFT JOIN CUDA_ALLOCATION_CALLS AS c ON c.process = a.process AND c.correlationId = a.correlationId

@@ -6,15 +6,20 @@
 -- without a recorded allocation is not counted: its memory is older than the recording. `process` is a globalPid >> 24:
 -- pids of merged reports may be equal.
 
+-- Records of CUPTI about memory of graphs are left out: whether it has them is not documented. Launches and nodes below
+-- have all of it, and an allocation that is captured allocates nothing yet.
+
 -- The allocation of an address ends at the next event of that address: its release or, where that is missing, the next
 -- allocation. `released` is NULL if memory was never released.
 DROP TABLE IF EXISTS temp.CUDA_ALLOCATIONS;
 CREATE TEMP TABLE CUDA_ALLOCATIONS AS
 SELECT id, start, CASE WHEN operation = 0 THEN following END AS released, globalPid, globalPid >> 24 AS process, deviceId, kind,
-       kind IN (2, 3, 5) AS on_device, address, bytes, pool, correlationId, operation
+       kind IN (2, 3, 5) AS on_device, address, bytes, pool, correlationId, operation, NULL AS launchId
 FROM (SELECT id, start, lead(start) OVER same AS following, globalPid, coalesce(deviceId, 0) AS deviceId, memKind AS kind, address,
              max(coalesce(bytes, 0), 0) AS bytes, localMemoryPoolAddress AS pool, correlationId, memoryOperationType AS operation
       FROM CUDA_GPU_MEMORY_USAGE_EVENTS
+      WHERE (globalPid >> 24, coalesce(correlationId, -1)) NOT IN (
+        SELECT globalTid >> 24, correlationId FROM LIBTRACE_CUDA_MAPPING WHERE operation IN (10, 11, 13, 15) AND globalTid IS NOT NULL AND correlationId IS NOT NULL)
       WINDOW same AS (PARTITION BY globalPid, address ORDER BY start, id))
 WHERE operation = 0;
 
@@ -55,7 +60,7 @@ WITH uses AS (
         SELECT id, start, process, handle, life, -1 FROM CUDA_MEMORY_UNMAPPED)),
 ends AS (SELECT process, handle, life, min(start) AS released FROM uses WHERE count <= 0 GROUP BY process, handle, life)
 SELECT -h.id, h.start, e.released, h.process << 24, h.process, CASE WHEN h.locationType = 1 THEN coalesce(h.deviceId, 0) ELSE 0 END,
-       CASE WHEN h.locationType = 1 THEN 2 ELSE 1 END, h.locationType IS 1, h.handle, h.bytes, NULL, h.correlationId, 0
+       CASE WHEN h.locationType = 1 THEN 2 ELSE 1 END, h.locationType IS 1, h.handle, h.bytes, NULL, h.correlationId, 0, NULL
 FROM CUDA_MEMORY_HANDLES AS h LEFT JOIN ends AS e ON e.process = h.process AND e.handle = h.handle AND e.life = h.life
 WHERE h.operation = 1;
 
@@ -64,12 +69,57 @@ WHERE h.operation = 1;
 INSERT INTO CUDA_ALLOCATIONS
 WITH opened AS (
   SELECT *, lead(start) OVER (PARTITION BY globalTid >> 24, address ORDER BY start, id) AS following FROM LIBTRACE_CUDA_MAPPING WHERE operation IN (8, 9))
-SELECT -o.id, o.start, o.following, (o.globalTid >> 24) << 24, o.globalTid >> 24, coalesce(a.deviceId, 0), 'IPC', 0, o.address, coalesce(a.bytes, 0), NULL, o.correlationId, 0
+SELECT -o.id, o.start, o.following, (o.globalTid >> 24) << 24, o.globalTid >> 24, coalesce(a.deviceId, 0), 'IPC', 0, o.address, coalesce(a.bytes, 0), NULL, o.correlationId, 0, NULL
 FROM opened AS o
      LEFT JOIN (SELECT handle, globalTid >> 24 AS process, address, max(start) AS start FROM LIBTRACE_CUDA_MAPPING WHERE operation = 7 GROUP BY handle) AS g ON g.handle = o.handle
      LEFT JOIN CUDA_ALLOCATIONS AS a ON a.process = g.process AND a.address = g.address AND a.start <= g.start AND (a.released IS NULL OR a.released > g.start)
 WHERE o.operation = 8 AND o.globalTid IS NOT NULL
 GROUP BY o.id;
+-- Memory of graphs: nodes, and launches with the graph that the executable graph was instantiated from. A handle of an
+-- executable graph may be reused: its lives are counted by the calls that instantiate it.
+DROP TABLE IF EXISTS temp.CUDA_GRAPH_MEMORY_NODES;
+CREATE TEMP TABLE CUDA_GRAPH_MEMORY_NODES AS
+SELECT id, start, globalTid >> 24 AS process, graphId, operation = 10 AS allocates, address, max(coalesce(bytes, 0), 0) AS bytes, locationType, deviceId, correlationId
+FROM LIBTRACE_CUDA_MAPPING WHERE operation IN (10, 11) AND globalTid IS NOT NULL AND graphId IS NOT NULL;
+CREATE INDEX temp.CUDA_GRAPH_MEMORY_NODES_ORDER ON CUDA_GRAPH_MEMORY_NODES (process, graphId, start);
+DROP TABLE IF EXISTS temp.CUDA_GRAPH_LIVES;
+CREATE TEMP TABLE CUDA_GRAPH_LIVES AS
+SELECT id, start, globalTid >> 24 AS process, operation, handle, graphId, graphFlags, correlationId,
+       sum(operation = 12) OVER (PARTITION BY globalTid >> 24, handle ORDER BY start, id ROWS UNBOUNDED PRECEDING) AS life
+FROM LIBTRACE_CUDA_MAPPING WHERE operation IN (12, 13, 14) AND globalTid IS NOT NULL;
+CREATE INDEX temp.CUDA_GRAPH_LIVES_ORDER ON CUDA_GRAPH_LIVES (process, handle, life) WHERE operation = 12;
+DROP TABLE IF EXISTS temp.CUDA_GRAPH_LAUNCHES;
+CREATE TEMP TABLE CUDA_GRAPH_LAUNCHES AS
+SELECT l.id, l.start, l.process, l.operation = 14 AS failed, l.correlationId, i.graphId, i.graphFlags & 1 AS frees_first, i.start AS instantiated
+FROM CUDA_GRAPH_LIVES AS l JOIN CUDA_GRAPH_LIVES AS i ON i.operation = 12 AND i.process = l.process AND i.handle = l.handle AND i.life = l.life
+WHERE l.operation <> 12;
+
+-- A launch runs its nodes in the order in which they were added, which their dependencies allow, each a nanosecond after
+-- the one before it, the last one when the call returns; so a temporary of a graph lives for some time. With
+-- CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH what the graph allocates is freed first. An allocation has the call
+-- that created its node: its callchain says whose memory it is.
+INSERT INTO CUDA_ALLOCATIONS
+WITH runs AS (
+  -- A limit, because a hostile file could launch each graph again and again.
+  SELECT * FROM (
+    SELECT l.id, l.start, l.process, l.correlationId AS launchId, 1 AS phase, n.id AS node, n.address, n.allocates, n.bytes, n.locationType, n.deviceId, n.correlationId
+    FROM CUDA_GRAPH_LAUNCHES AS l CROSS JOIN CUDA_GRAPH_MEMORY_NODES AS n ON n.process = l.process AND n.graphId = l.graphId AND n.start <= l.instantiated
+    WHERE NOT l.failed
+    UNION ALL
+    SELECT l.id, l.start, l.process, l.correlationId, 0, n.id, n.address, 0, 0, NULL, NULL, NULL
+    FROM CUDA_GRAPH_LAUNCHES AS l CROSS JOIN CUDA_GRAPH_MEMORY_NODES AS n ON n.process = l.process AND n.graphId = l.graphId AND n.start <= l.instantiated
+    WHERE NOT l.failed AND l.frees_first AND n.allocates
+    LIMIT 10000000)),
+events AS (
+  SELECT id, start - count(*) OVER (PARTITION BY id) + row_number() OVER (PARTITION BY id ORDER BY phase, node) AS time,
+         process, launchId, address, allocates, bytes, locationType, deviceId, correlationId
+  FROM runs
+  UNION ALL
+  SELECT id, start, globalTid >> 24, NULL, address, 0, 0, NULL, NULL, NULL FROM LIBTRACE_CUDA_MAPPING WHERE operation = 15 AND globalTid IS NOT NULL)
+SELECT -id, time, following, process << 24, process, CASE WHEN locationType = 1 THEN coalesce(deviceId, 0) ELSE 0 END, CASE WHEN locationType = 1 THEN 2 ELSE 1 END,
+       locationType IS 1, address, bytes, NULL, correlationId, 0, launchId
+FROM (SELECT *, lead(time) OVER (PARTITION BY process, address ORDER BY time, id) AS following FROM events)
+WHERE allocates;
 CREATE INDEX temp.CUDA_ALLOCATIONS_ORDER ON CUDA_ALLOCATIONS (globalPid, deviceId, start);
 
 -- Use of each device by each process after each change.
