@@ -426,7 +426,7 @@ def steps():
     xplane_is_the_report(report, events, "step")
     made = chrome_is_the_report(report, events, "step")
     shared = collections.Counter((e["cat"] in ("kernel", "gpu_memcpy", "gpu_memset"), e["args"]["correlation"]) for e in (made or {"traceEvents": ()})["traceEvents"]
-                                 if "correlation" in e.get("args", {}))
+                                 if "correlation" in e.get("args", {}) and e["cat"] != "cuda_sync")
     tap.ok(shared and max(shared.values()) == 1, "a correlation id belongs to one call and one device event, since readers join by it", shared.most_common(3))
     wanted = sorted((e["start_ns"], e["duration_ns"]) for e in events if e["kind"] == "nvtx_range" and e["text"] == "step")
     have = [(e["name"], round(e["ts"] * 1000), round(e["dur"] * 1000)) for e in (made or {"traceEvents": ()})["traceEvents"]
@@ -437,6 +437,31 @@ def steps():
             result = trace("export", "-t", kind, "-f", "true", "--steps", pattern, "-o", report.path + "." + kind, report.path)
             told = [line for line in result.err.decode().splitlines() if "no step" in line and pattern in line]
             tap.ok(result.status == 0 and len(told) == lines, f"{kind}: --steps {pattern}: {'a range matches' if not lines else 'no range matches, which is reported'}", result.err)
+
+
+def waits():
+    """Chrome's JSON has waits as the PyTorch profiler does: in the process of their device, with their stream and the record of the event that they are for.
+    Calls within others are not of its categories."""
+    reason = device.missing("waited_gpu")
+    if reason:
+        tap.skip("waits for devices", reason)
+        return
+    report = device.recorded([device.app("waited_gpu"), "event"], LIBTRACE_TRACE="cuda")
+    path, _ = exported(report, "chrome", "trace.json") if report else (None, None)
+    if not path:
+        return
+    slices = [e for e in json.load(open(path, encoding="utf-8"))["traceEvents"] if e["ph"] == "X"]
+    calls = {e["args"]["correlation"]: e["name"] for e in slices if e["cat"] == "cuda_runtime"}
+    kernels = [e for e in slices if e["cat"] == "kernel"]
+    synced = [e for e in slices if e["cat"] == "cuda_sync"]
+    streams = [calls.get(e["args"]["correlation"]) for e in slices if e["cat"] == "cuda_sync" and e["name"] == "Stream Sync"]
+    tap.ok(synced and {e["pid"] for e in synced} == {e["pid"] for e in kernels} and streams == ["cudaStreamSynchronize"], "waits are in the process of their device", synced)
+    awaited = [(e["args"], calls.get(e["args"].get("wait_on_cuda_event_record_corr_id"))) for e in synced if e["name"] == "Stream Wait Event"]
+    third = next(e["args"]["stream"] for e in kernels if "third" in e["name"])
+    tap.ok([(name, args["wait_on_stream"], args["stream"] != third) for args, name in awaited] == [("cudaEventRecord", third, True)],
+           "a wait for an event has the call that recorded it, and the stream", awaited)
+    inner = [e for e in slices if e["args"].get("level")]
+    tap.ok(inner and {e["cat"] for e in inner} == {"cuda_api"}, "calls within others have a category of their own", inner[:3])
 
 
 def of_nvtx():
@@ -553,4 +578,4 @@ def input_is_no_output():
 
 
 if __name__ == "__main__":
-    main(of_a_device, steps, of_nvtx, of_samples, of_the_gil, nothing_half_written, processes_are_called_what_was_executed, input_is_no_output)
+    main(of_a_device, steps, waits, of_nvtx, of_samples, of_the_gil, nothing_half_written, processes_are_called_what_was_executed, input_is_no_output)

@@ -301,7 +301,7 @@ analysis = TraceAnalysis(trace_files={0: sys.argv[1]}, include_last_profiler_ste
 _, kernels = analysis.get_gpu_kernel_breakdown(visualize=False, num_kernels=1000)
 frame, names = analysis.t.get_trace(0), analysis.t.symbol_table.get_sym_table()
 mean = {row["name"]: row["mean (us)"] for _, row in kernels.iterrows()}
-rows = frame[frame["stream"] >= 0]
+rows = frame[(frame["stream"] >= 0) & (frame["cat"].map(lambda n: names[n]) != "cuda_sync")]
 summary = analysis.get_memory_bw_summary()
 bandwidth = {} if summary is None else {name[-1] if isinstance(name, tuple) else name: float(value) for name, value in summary[("memory_bw_gbps", "mean")].items()}
 counts = {names[n]: int(c) for n, c in rows["name"].value_counts().items()}

@@ -13,6 +13,10 @@
 #define DEVICE_PID_FIRST (1u << 22)
 #define TRACK_TID_FIRST (1u << 22) /* first id of tracks that are not threads */
 
+/* CUPTI's numbers of waits for an event: of a call, and of a stream. */
+#define SYNC_EVENT 1
+#define SYNC_STREAM_WAIT 2
+
 struct chrome {
 	FILE *out;
 	struct timeline *timeline;
@@ -24,14 +28,19 @@ struct chrome {
 	const char *comma;
 };
 
+static int64_t column_value(const struct timeline_item *i, uint32_t field)
+{
+	return i->row->values[schema_column_index(i->row->event, field)];
+}
+
 /* Return the category that the PyTorch profiler gives the event. */
 static const char *category(const struct timeline_item *i)
 {
 	switch (i->row->event->number) {
-	case KIND_CUDA_API: {
-		const uint32_t index = schema_column_index(i->row->event, FIELD_CUDA_API_API);
-		return i->row->values[index] ? "cuda_driver" : "cuda_runtime";
-	}
+	case KIND_CUDA_API: /* it has no calls within others: readers would add up both */
+		return column_value(i, FIELD_CUDA_API_LEVEL)  ? i->kind->category
+			: column_value(i, FIELD_CUDA_API_API) ? "cuda_driver"
+							      : "cuda_runtime";
 	case KIND_CUDA_MEMCPY:
 		return "gpu_memcpy";
 	case KIND_CUDA_MEMSET:
@@ -64,9 +73,16 @@ static void print_time(struct chrome *w, uint64_t ns)
 	print_us(w->out, ns < w->origin_ns ? w->origin_ns - ns : ns - w->origin_ns);
 }
 
-static bool is_of_device(const struct track *track)
+static bool is_stream(const struct track *track)
 {
 	return track->key.kind == TRACK_STREAM;
+}
+
+/* Waits are in the process of their device, as the PyTorch profiler has them, but not on the track
+ * of their stream, whose work they overlap. */
+static bool is_of_device(const struct track *track)
+{
+	return is_stream(track) || track->key.kind == TRACK_WAITS;
 }
 
 static uint32_t pid_of(struct chrome *w, const struct track *track)
@@ -87,10 +103,10 @@ static uint32_t pid_of(struct chrome *w, const struct track *track)
  * other track a number of its own. */
 static uint32_t tid_of(const struct track *track)
 {
-	if (track->overflow || (is_of_device(track) && track->key.id == TRACK_UNKNOWN))
+	if (track->overflow || (is_stream(track) && track->key.id == TRACK_UNKNOWN))
 		return TRACK_TID_FIRST + track->number;
 	return track->key.kind == TRACK_THREAD ? track->key.tid
-		: is_of_device(track)          ? (uint32_t)track->key.id
+		: is_stream(track)             ? (uint32_t)track->key.id
 					       : TRACK_TID_FIRST + track->number;
 }
 
@@ -195,31 +211,46 @@ static void print_value(struct chrome *w, const struct timeline_item *i, uint32_
 	}
 }
 
-static uint64_t correlation(const struct chrome *w, const struct timeline_item *i)
+/* Return an id that is unique in the file for a correlation id of the item's process. */
+static uint64_t correlation(const struct chrome *w, const struct timeline_item *i, uint64_t id)
 {
-	return w->several ? (uint64_t)i->row->process->id << 32 ^ i->correlation : i->correlation;
+	return w->several ? (uint64_t)i->row->process->id << 32 ^ id : id;
 }
 
 /* Print the arguments that readers of the PyTorch profiler expect. */
 static void print_known_args(struct chrome *w, const struct timeline_item *i)
 {
 	const struct track_key *key = &i->track->key;
-	fputs_unlocked("\"External id\":", w->out);
-	print_u64(w->out, correlation(w, i));
-	fputs_unlocked(",\"correlation\":", w->out);
-	print_u64(w->out, correlation(w, i));
+	const unsigned long long id = correlation(w, i, i->correlation);
+	if (i->correlation) /* readers take 0 for the first event of the file */
+		fprintf(w->out, "\"External id\":%llu,\"correlation\":%llu", id, id);
 	if (!is_of_device(i->track))
 		return;
-	fprintf(w->out, ",\"device\":%u", key->device);
+	fprintf(w->out, "%s\"device\":%u", i->correlation ? "," : "", key->device);
 	if (key->context != TRACK_UNKNOWN)
 		fprintf(w->out, ",\"context\":%u", key->context);
 	if (key->id != TRACK_UNKNOWN)
 		fprintf(w->out, ",\"stream\":%llu", (unsigned long long)key->id);
+	else if (!is_stream(i->track))
+		fputs_unlocked(",\"stream\":-1", w->out);
 }
 
-static int64_t column_value(const struct timeline_item *i, uint32_t field)
+/* Print which record of an event a call or a stream waits for. */
+static void print_awaited(struct chrome *w, const struct timeline_item *i)
 {
-	return i->row->values[schema_column_index(i->row->event, field)];
+	const int64_t type = i->row->event->number == KIND_CUDA_SYNC
+		? column_value(i, FIELD_CUDA_SYNC_SYNC_TYPE)
+		: 0;
+	if (type != SYNC_EVENT && type != SYNC_STREAM_WAIT)
+		return;
+	const uint32_t event = (uint32_t)column_value(i, FIELD_CUDA_SYNC_EVENT_ID);
+	const struct cuda_record *r = cuda_waits_record(
+		&w->timeline->waits, i->row->process->id, event, (uint32_t)i->correlation);
+	if (r)
+		fprintf(w->out,
+			",\"wait_on_stream\":%u,\"wait_on_cuda_event_record_corr_id\":%llu,"
+			"\"wait_on_cuda_event_id\":%u",
+			r->stream, (unsigned long long)correlation(w, i, r->correlation), event);
 }
 
 /* Print three columns as an array, unless the file that was converted lacks one. */
@@ -264,6 +295,7 @@ static void print_args(struct chrome *w, const struct timeline_item *i)
 		print_known_args(w, i);
 		print_shape(w, i);
 		print_bandwidth(w, i);
+		print_awaited(w, i);
 	} else {
 		fputs_unlocked("\"kind\":\"", w->out);
 		fputs_unlocked(i->row->event->name, w->out);
@@ -329,11 +361,11 @@ static void print_counter(struct chrome *w, const struct timeline_item *i)
 /* Print an arrow from a call to the work that it started on the device. */
 static void print_flow(struct chrome *w, const struct timeline_item *i)
 {
-	if (!i->correlation || (!i->is_call && !is_of_device(i->track)))
+	if (!i->correlation || (!i->is_call && !is_stream(i->track)))
 		return;
 	event_begin(w, i->is_call ? 's' : 'f');
 	fputs_unlocked(",\"cat\":\"ac2g\",\"name\":\"ac2g\",\"id\":", w->out);
-	print_u64(w->out, correlation(w, i));
+	print_u64(w->out, correlation(w, i, i->correlation));
 	print_ids(w, i->track);
 	fputs_unlocked(",\"ts\":", w->out);
 	print_time(w, i->start_ns);

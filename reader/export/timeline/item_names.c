@@ -95,6 +95,8 @@ int timeline_visit_batch(struct timeline *t, const struct event_batch *batch)
 		error = names_take(t, batch);
 	if (!error)
 		error = ncu_devices_collect(t->devices, batch);
+	if (!error)
+		error = cuda_waits_take(&t->waits, batch);
 	if (!error && batch->kind == KIND_NVTX_COUNTER)
 		error = counters_take(t, batch);
 	return error;

@@ -106,6 +106,7 @@ void timeline_release(struct timeline *t)
 	tracks_release(&t->tracks);
 	nvtx_payloads_release(&t->payloads);
 	log_moments_release(&t->logs);
+	cuda_waits_release(&t->waits);
 	symbols_release(&t->symbols);
 	contents_release(&t->contents);
 	map_release(&t->name_numbers);
@@ -287,8 +288,10 @@ static struct track *track_of(
 		break;
 	case TRACK_STREAM:
 	case TRACK_WAITS:
-		key.device = (uint32_t)value_at(row, k->device);
 		key.context = id_at(row, k->context);
+		key.device = k->track == TRACK_WAITS
+			? cuda_waits_device(&t->waits, row->process->id, key.context)
+			: (uint32_t)value_at(row, k->device);
 		key.id = id_at(row, k->stream);
 		break;
 	case TRACK_NVTX_COUNTER:

@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "reader/export/timeline/cuda_waits.h"
 #include "reader/export/timeline/log_events.h"
 #include "reader/export/timeline/tracks.h"
 #include "reader/export/ncu/ncu.h"
@@ -113,6 +114,7 @@ struct timeline {
 	struct timeline_thread *threads;
 	uint32_t thread_count, thread_capacity;
 	struct log_moments logs;
+	struct cuda_waits waits;
 	struct timeline_kind log_kind;          /* of events from lines of output */
 	bool has_ended;                         /* all rows were read */
 	const struct contents_visitor *visitor; /* of timeline_read() */
