@@ -3,7 +3,7 @@
 -- columns: Start (ns), Duration (ns), PID, TID, Rank, Stream, Cause text, Sure text, At text
 -- needs: OSRT_API CUPTI_ACTIVITY_KIND_RUNTIME MPI_P2P_EVENTS MPI_COLLECTIVES_EVENTS LIBTRACE_FUNCTION_CALL
 -- data: recorded calls
--- before: gpu_work openmp mpi mpi_waits path path_segments
+-- before: gpu_work openmp mpi mpi_waits nccl_waits path path_segments
 -- arguments: range=GLOB rows=N memory=MIB
 
 -- Rank: of the process in MPI_COMM_WORLD. Sure: of a wait, how sure it is what ended it (shared/path.sql). At: the place of the call, or the

@@ -3,7 +3,7 @@
 -- columns: Idle (%), Total Time (ns), Gaps, Max (ns), PID, Device, Waiting PID, TID, Rank, Cause text, Sure text, At text
 -- needs: CUPTI_ACTIVITY_KIND_KERNEL CUPTI_ACTIVITY_KIND_MEMCPY
 -- data: operations of a GPU with idle time between them
--- before: gpu_work openmp mpi mpi_waits path path_segments
+-- before: gpu_work openmp mpi mpi_waits nccl_waits path path_segments
 -- arguments: range=GLOB
 
 -- Time in which no operation of a process ran on a device, between its first and its last one, and what was on the critical path meanwhile: the device was

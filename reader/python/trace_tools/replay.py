@@ -202,6 +202,7 @@ class Graph:
         self.locks = self.known_locks()
         self.waits: dict[int, list[tuple[Mark, float]]] = collections.defaultdict(list)  # of calls, by id
         self.groups: list[Group] = []
+        self.meetings: dict[int, Group] = {}  # of kernels of NCCL, by id: none ends before all have begun
         self.launches: dict[int, Row] = {}  # of operations, by id: the time from the launch
         for find in (
             self.find_begins,
@@ -213,6 +214,7 @@ class Graph:
             self.find_posts,
             self.find_devices,
             self.find_launches,
+            self.find_meetings,
         ):
             find()
         for track in self.tracks.values():
@@ -407,7 +409,7 @@ class Graph:
         for, or of all of them.
         """
         work: dict[int, dict[int, list[Row]]] = collections.defaultdict(lambda: collections.defaultdict(list))
-        for call in self.calls("work"):
+        for call in self.calls("work", "rank"):
             if call.other is not None:
                 work[call.other][call.track].append(call)
         for call in self.calls("device"):
@@ -455,6 +457,18 @@ class Graph:
                         self.after[call.id].append((other.mark(order.other_time), wake))
                 before = call.end
 
+    def find_meetings(self) -> None:
+        """The kernels of a collective of NCCL go on when the last of them has begun."""
+        found: dict[int, list[Row]] = collections.defaultdict(list)
+        for call in self.calls("work", "rank"):
+            if call.object is not None:
+                found[call.object].append(call)
+        for calls in found.values():
+            if len(calls) > 1:
+                group = Group([self.tracks[call.track].mark(call.start) for call in calls])
+                self.groups.append(group)
+                self.meetings.update({call.id: group for call in calls})
+
     # ---- steps of a track ----
 
     def write_steps(self, track: Track) -> None:
@@ -488,7 +502,7 @@ class Graph:
                 steps.append(Step("release", call, call.start, call.end, lock=lock))
                 if lock in held:
                     held.remove(lock)
-            elif call.kind == "work":
+            elif call.kind in ("work", "rank"):
                 after = tuple(self.after.get(call.id, ()))
                 if after:
                     steps.append(Step("wait", None, call.start, call.start, waits=after))
@@ -497,7 +511,12 @@ class Graph:
                     steps.append(Step("wait", launch, call.start, call.start, waits=waits))
                 elif not after:
                     delay(None, before, call.start)
-                delay(call, call.start, call.end)
+                meeting = self.meetings.get(call.id)
+                if meeting:
+                    delay(None, call.start, call.start)
+                    steps.append(Step("wait", None, call.start, call.start, waits=((meeting, 0.0),)))
+                if not meeting or call.kind == "work":
+                    delay(call, call.start, call.end)
             elif call.kind == "condition" and held:
                 steps.append(Step("release", None, call.start, call.start, lock=held[-1]))
                 if waits:

@@ -238,7 +238,7 @@ def candidates(graph: Graph) -> list[Change]:
                 is_kernel = call.name.startswith("kernel ")
                 total["kernel" if is_kernel else "copy", call.name[7:] if is_kernel else call.name] += ns
             elif call.name not in ACQUIRE + RELEASE and (
-                call.kind not in WAITS
+                call.kind not in (*WAITS, "rank")
                 or (call.kind == "read" and call.unknown_part() < 1 and not graph.waits.get(call.id))
             ):
                 total["at" if call.place else "call", call.place or call.name] += ns

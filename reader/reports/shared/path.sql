@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- The critical path of the program, summed up: input of the tables of reader/sql/path/tables.h, and causes with names. Needs shared/gpu_work.sql,
--- shared/openmp.sql and shared/mpi_waits.sql.
+-- shared/openmp.sql, shared/mpi_waits.sql and shared/nccl_waits.sql.
 --
 -- A call that waits ends because of something that another thread, process or stream did. `how` says how sure that is: exact (by object and
 -- order, or by the id of the process), likely (by time alone), unknown (it waited, and who ended it is not in the report), or NULL: the call
@@ -58,11 +58,18 @@ CREATE TEMP VIEW PATH_FUNCTION_CALLS AS
 SELECT f.id, f.globalTid, f.start, f.start + f.duration AS "end", s.value || coalesce(' (' || l.value || ')', '') AS name
 FROM LIBTRACE_FUNCTION_CALL AS f JOIN StringIds AS s ON s.id = f.functionId LEFT JOIN StringIds AS l ON l.id = f.libraryId;
 
+-- Operations of streams. A kernel of NCCL that waited for another rank is two: the wait (`wait`: what it was for), and what followed.
 DROP VIEW IF EXISTS temp.PATH_OPERATIONS;
 CREATE TEMP VIEW PATH_OPERATIONS AS
-SELECT process, coalesce(device, 0) AS device, coalesce(context, 0) AS context, coalesce(stream, 0) AS stream, start, "end", correlation,
-       CASE kind WHEN 'kernel' THEN 'kernel ' || coalesce(name, '') ELSE name END AS name
-FROM GPU_OPERATIONS;
+SELECT g.process, coalesce(g.device, 0) AS device, coalesce(g.context, 0) AS context, coalesce(g.stream, 0) AS stream, g.start, coalesce(w.time, g."end") AS "end",
+       g.correlation, CASE WHEN w.how IS NOT NULL THEN w.text WHEN g.kind = 'kernel' THEN 'kernel ' || coalesce(g.name, '') ELSE g.name END AS name,
+       w.text AS wait, w.how, w.other_process, w.other_correlation, w.time, w.meeting
+FROM GPU_OPERATIONS AS g LEFT JOIN NCCL_WAITS AS w ON w.process = g.process AND w.correlation = g.correlation AND w.start = g.start AND g.kind = 'kernel'
+UNION ALL
+SELECT g.process, coalesce(g.device, 0), coalesce(g.context, 0), coalesce(g.stream, 0), w.time, g."end", g.correlation, 'kernel ' || coalesce(g.name, ''),
+       w.text, w.how, w.other_process, w.other_correlation, w.time, NULL
+FROM GPU_OPERATIONS AS g JOIN NCCL_WAITS AS w ON w.process = g.process AND w.correlation = g.correlation AND w.start = g.start AND g.kind = 'kernel'
+WHERE w.time IS NOT NULL AND EXISTS (SELECT * FROM NCCL_WAITS);
 
 -- Threads. A thread begins because another thread started it; the first thread of a process because of the parent's fork or spawn.
 DROP TABLE IF EXISTS temp.PATH_THREADS;
@@ -199,10 +206,12 @@ DROP TABLE IF EXISTS temp.PATH_STREAMS;
 CREATE TEMP TABLE PATH_STREAMS (track INTEGER PRIMARY KEY, process, device, context, stream, start);
 INSERT INTO PATH_STREAMS SELECT track, process, device, context, stream, start FROM traced_streams;
 
--- Ranks of processes in MPI_COMM_WORLD.
+-- Ranks of processes in MPI_COMM_WORLD, else in their largest communicator of NCCL.
 DROP TABLE IF EXISTS temp.PATH_RANKS;
 CREATE TEMP TABLE PATH_RANKS (process INTEGER PRIMARY KEY, rank);
 INSERT INTO PATH_RANKS SELECT globalTid >> 24, min(rank) FROM MPI_RANKS WHERE typeof(globalTid) = 'integer' GROUP BY 1;
+INSERT OR IGNORE INTO PATH_RANKS
+SELECT process, rank FROM (SELECT globalTid >> 24 AS process, rank, max(ranks) FROM LIBTRACE_NCCL_COMMUNICATOR WHERE typeof(globalTid) = 'integer' GROUP BY 1);
 
 -- Programs of processes.
 DROP TABLE IF EXISTS temp.PATH_PROGRAMS;

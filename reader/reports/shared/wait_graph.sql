@@ -2,10 +2,12 @@
 -- The graph that `trace what-if` replays: tracks (threads, and streams with negative numbers) and all calls and operations on them, with what they wait
 -- for, also where that had happened before they began. Needs shared/path.sql.
 --
--- `kind`: track, or what a call does (PATH_NAMES.role), or work (an operation of a stream), or call; after: the operation `id` also waits for
--- `other`, by an event or the order of the default stream; range (of NVTX), function (call of a function of a library): what is inside of it.
+-- `kind`: track, or what a call does (PATH_NAMES.role), or work (an operation of a stream), or rank (the part of a kernel of NCCL that waits for
+-- others), or call; after: the operation `id` also waits for `other`, by an event or the order of the default stream; range (of NVTX), function (call
+-- of a function of a library): what is inside of it.
 -- `object`: number of what it uses: a lock, barrier or condition within its process, the pipe of a transfer, or the stream of a track, or that a
--- call waits for. `other`, `otherTime`: the wait ends, or the track or operation begins, after `other` was at that time.
+-- call waits for; of kernels of NCCL the collective in which all begin before any ends.
+-- `other`, `otherTime`: the wait ends, or the track or operation begins, after `other` was at that time.
 -- `name` of a track is its program. `unknown`: how many ns of a call are a wait that nobody is known to have ended.
 
 DROP TABLE IF EXISTS temp.GRAPH_CHAINS;
@@ -42,8 +44,9 @@ FROM PATH_THREADS AS t LEFT JOIN PATH_PROGRAMS AS g ON g.process = t.globalTid >
 UNION ALL
 SELECT 'track', NULL, track, start, start, NULL, stream, 0, NULL, NULL, NULL, NULL, NULL FROM GRAPH_STREAMS
 UNION ALL
-SELECT CASE WHEN c.source = 15 THEN 'work' WHEN c.role IN ('copy', 'close', 'create', 'pair', 'open') THEN 'call' ELSE coalesce(c.role, 'call') END, c.number, c.track,
-       c.start, c."end", c.name, coalesce(c.pipe, s.stream, c.object), c.value, c.other, c.other_time, c.how, p.place, c.unknown
+SELECT CASE WHEN c.source = 15 THEN coalesce(c.role, 'work') WHEN c.role IN ('copy', 'close', 'create', 'pair', 'open') THEN 'call'
+            ELSE coalesce(c.role, 'call') END, c.number, c.track, c.start, c."end", c.name, coalesce(c.pipe, s.stream, c.object), c.value,
+       c.other, c.other_time, c.how, p.place, c.unknown
 FROM traced_calls AS c LEFT JOIN GRAPH_CHAINS AS p ON p.source = (c.source = 1) AND p.id = c.chain
      LEFT JOIN GRAPH_STREAMS AS s ON c.source = 1 AND s.track = c.object
 UNION ALL

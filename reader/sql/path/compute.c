@@ -6,7 +6,7 @@
 
 int path_compute(struct sql *s, bool segments, bool graph)
 {
-	const char *const steps[] = {"gpu_work", "openmp", "mpi", "mpi_waits", "path",
+	const char *const steps[] = {"gpu_work", "openmp", "mpi", "mpi_waits", "nccl_waits", "path",
 		segments ? "path_segments" : NULL, graph ? "wait_graph" : NULL};
 	int error = 0;
 	for (size_t i = 0; !error && i < sizeof(steps) / sizeof(*steps); i++)

@@ -38,8 +38,8 @@ static const char other_calls[] =
 	"SELECT id, globalTid, start, \"end\", nameId, NULL, chain, NULL, holder, source FROM "
 	"temp.PATH_OTHER_CALLS";
 static const char operations[] =
-	"SELECT process, device, context, stream, start, \"end\", correlation, name FROM "
-	"temp.PATH_OPERATIONS";
+	"SELECT process, device, context, stream, start, \"end\", correlation, name, how, "
+	"other_process, other_correlation, time, meeting, wait FROM temp.PATH_OPERATIONS";
 static const char threads[] =
 	"SELECT globalTid, start, \"end\", has_end, parent, parent_time FROM temp.PATH_THREADS";
 
@@ -357,6 +357,47 @@ static int other_row(void *user, sqlite3_stmt *in)
 	return code || track == PATH_NOWHERE ? code : call_add(r->graph, track, &c);
 }
 
+enum path_how path_how_of(const char *text)
+{
+	return text && !strcmp(text, "exact")     ? HOW_EXACT
+		: text && !strcmp(text, "likely") ? HOW_LIKELY
+						  : HOW_UNKNOWN;
+}
+
+/* Return the name of what followed a wait: the operation, and what it waited for. */
+static uint32_t cause_of(struct path_graph *g, const char *operation, const char *wait)
+{
+	char *text = sqlite3_mprintf("%s, after %s", operation ? operation : "", wait);
+	const uint32_t name = text ? path_name_of_text(g, PATH_WORK, text) : PATH_NOWHERE;
+	sqlite3_free(text);
+	return name;
+}
+
+/* Keep what a row says of a wait for another rank. Returns SQLITE_NOMEM if memory is short. */
+static int rank_keep(struct path_graph *g, sqlite3_stmt *in, struct path_call *c)
+{
+	const char *how = (const char *)sqlite3_column_text(in, 8);
+	const char *wait = (const char *)sqlite3_column_text(in, 13);
+	struct path_rank r = {.process = sqlite3_column_int64(in, 9),
+		.correlation = (uint32_t)sqlite3_column_int64(in, 10),
+		.cause = PATH_NOWHERE,
+		.meeting = (uint32_t)sqlite3_column_int64(in, 12),
+		.how = (uint8_t)(how ? path_how_of(how) : HOW_NONE)};
+	if (!how && !r.meeting)
+		return SQLITE_OK;
+	const bool has_time = path_is_time(in, 11, &r.time);
+	if (how && (!has_time || c->start != r.time))
+		g->names[c->name].role = ROLE_RANK;
+	else if (how && wait)
+		r.cause = cause_of(g, g->names[c->name].text, wait);
+	int code = path_room(g, &g->ranks, g->rank_count, &g->rank_capacity, sizeof(*g->ranks));
+	if (code)
+		return code;
+	g->ranks[g->rank_count++] = r;
+	c->holder = g->rank_count;
+	return SQLITE_OK;
+}
+
 /* Return the number of a pair of numbers; 0 = out of memory. */
 static uint32_t pair_number(struct map *m, uint64_t a, uint64_t b)
 {
@@ -407,6 +448,10 @@ static int operation_row(void *user, sqlite3_stmt *in)
 	const uint32_t name =
 		path_name_of_text(g, PATH_WORK, (const char *)sqlite3_column_text(in, 7));
 	c.name = name & (NAMES_MAX - 1);
+	if (name != PATH_NOWHERE &&
+		sqlite3_column_type(in, 8) + sqlite3_column_type(in, 12) != 2 * SQLITE_NULL &&
+		rank_keep(g, in, &c))
+		return SQLITE_NOMEM;
 	const uint32_t track = name == PATH_NOWHERE ? PATH_NOWHERE : stream_of(g, &stream);
 	return track == PATH_NOWHERE ? SQLITE_NOMEM : call_add(g, track, &c);
 }

@@ -42,6 +42,11 @@
 #define PATH_STEP_PAGES 32u /* of memory that a look-up uses: searches end in the same pages */
 #define PATH_SHORT_NS 10000 /* a shorter call was not woken up */
 
+/* How sure what ended a wait is. exact: by object and order, or by the id of the process; likely:
+ * by time alone; unknown: the call waited, and nobody is known to have ended that; none: it waited
+ * for nobody. */
+enum path_how { HOW_NONE, HOW_EXACT, HOW_LIKELY, HOW_UNKNOWN };
+
 enum path_source {
 	PATH_OSRT = 0,
 	PATH_CUDA = 1,
@@ -77,7 +82,8 @@ struct path_call {
 	uint32_t chain;     /* id of the callchain; 0 = none */
 	uint32_t name : 24; /* index into `names` */
 	uint32_t error : 8; /* errno */
-	uint32_t holder;    /* thread that held the lock; 0 = not known */
+	uint32_t holder;    /* thread that held the lock, 0 = not known; of an operation of a
+			       stream: 1 + index into `ranks`, 0 = none */
 };
 
 struct path_track {
@@ -111,6 +117,15 @@ struct path_launch {
 	bool repeated; /* a row that repeats a call to add its callchain (class 67) */
 };
 
+/* What is known of a kernel of NCCL. */
+struct path_rank {
+	int64_t process, time; /* of the operation that it waited for, and when that began */
+	uint32_t correlation;
+	uint32_t cause;   /* name, with the wait, of what followed the wait; PATH_NOWHERE = none */
+	uint32_t meeting; /* number of the collective whose ranks are all known; 0 = none */
+	uint8_t how;      /* enum path_how; HOW_NONE = it did not wait */
+};
+
 struct path_graph {
 	sqlite3 *connection;
 	struct spill spill; /* what grows with the calls */
@@ -120,15 +135,17 @@ struct path_graph {
 	struct path_object *objects; /* [0]: none */
 	struct path_descriptor *descriptors;
 	struct path_launch *launches;
+	struct path_rank *ranks;
 	uint32_t track_count, track_capacity, name_count, name_capacity, object_count,
 		object_capacity, descriptor_count, descriptor_capacity, launch_count,
-		launch_capacity, stream_count;
+		launch_capacity, stream_count, rank_count, rank_capacity;
 	struct map track_index, name_index, object_index, stream_index;
-	struct pool pool;                 /* texts of names */
-	struct path_waits *waits;         /* what waits.c knows */
-	struct path_events *events;       /* what events.c knows; it owns that */
-	struct path_facts *facts;         /* what shares.c knows; it owns that */
-	struct path_functions *functions; /* what functions.c knows; it owns that */
+	struct pool pool;                       /* texts of names */
+	struct path_waits *waits;               /* what waits.c knows */
+	struct path_events *events;             /* what events.c knows; it owns that */
+	struct path_facts *facts;               /* what shares.c knows; it owns that */
+	struct path_functions *functions;       /* what functions.c knows; it owns that */
+	struct path_rank_streams *rank_streams; /* what ranks.c knows; it owns that */
 	sqlite3_stmt *name_find;
 	bool has_threads; /* PATH_THREADS has been read */
 };
@@ -171,6 +188,9 @@ bool path_is_time(sqlite3_stmt *in, int column, int64_t *ret_time);
 /* Return the index of the name of a source, which is added if it is new; PATH_NOWHERE = out of
  * memory. The name has no role. NULL is "". */
 uint32_t path_name_of_text(struct path_graph *g, uint8_t source, const char *text);
+
+/* Return how sure a text of SQL says something is; NULL and other texts are unknown. */
+enum path_how path_how_of(const char *text);
 
 /* Return the text of a role; NULL for ROLE_NONE. */
 const char *path_role_text(uint8_t role);

@@ -183,12 +183,17 @@ int path_parts_find(
 	const bool is_gap = !segment->span &&
 		(segment->kind == KIND_BETWEEN || segment->kind == KIND_RUNNABLE ||
 			segment->kind == KIND_OFF);
+	const struct path_rank *rank = segment->span && segment->kind == KIND_WAKE
+		? path_rank_of(g, &g->tracks[segment->track], segment->span)
+		: NULL;
 	p->count = 0;
 	if (is_gap)
 		return gap_divide(p, g, segment);
 	return part_add(p,
-		(struct path_part){segment->span ? segment->span->name : PATH_NOWHERE, 0, 0,
-			(double)(segment->end - segment->start)});
+		(struct path_part){rank         ? rank->cause
+				: segment->span ? segment->span->name
+						: PATH_NOWHERE,
+			0, 0, (double)(segment->end - segment->start)});
 }
 
 void path_parts_release(struct path_parts *p)

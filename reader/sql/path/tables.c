@@ -123,6 +123,7 @@ static int waits_ready(struct path_graph *g)
 	code = code ? code : path_waits_read(g);
 	code = code ? code : path_events_read(g);
 	code = code ? code : path_functions_read(g);
+	code = code ? code : path_ranks_read(g);
 	return code ? code : path_facts_read(g);
 }
 
@@ -177,6 +178,9 @@ static int track_find(struct path_cursor *c)
 		    : (struct path_wait){.track = PATH_NOWHERE};
 	if (before && lane != c->track && before->end >= launched)
 		c->wait = (struct path_wait){lane, before->end, HOW_LIKELY};
+	const struct path_rank *rank = path_rank_of(g, t, call);
+	if (rank && !rank->meeting && path_waits_for_rank(g, call))
+		c->wait.how = HOW_UNKNOWN; /* the replay needs all ranks */
 	return SQLITE_OK;
 }
 
@@ -249,6 +253,7 @@ static int path_filter(sqlite3_vtab_cursor *cursor, int number, const char *text
 		path_facts_free(g);
 		path_events_free(g);
 		path_functions_free(g);
+		path_ranks_free(g);
 		code = path_graph_read(g, t->connection);
 	}
 	if (!code && (p->table == CALLS || p->table == ORDERS))
@@ -341,13 +346,16 @@ static void track_column(sqlite3_context *out, const struct path_track *t, int c
 }
 
 /* The object of a call, as far as others can have the same: that of calls of descriptors is their
- * pipe, that of calls which wait for a stream its track. */
+ * pipe, that of calls which wait for a stream its track, that of kernels of NCCL their meeting. */
 static void object_result(sqlite3_context *out, struct path_cursor *cursor)
 {
 	struct path_graph *g = graph_of(&cursor->base);
 	const struct path_call *c = &g->tracks[cursor->track].calls[cursor->index];
 	const struct path_name *name = path_name_of(g, c);
+	const struct path_rank *rank = path_rank_of(g, &g->tracks[cursor->track], c);
 	uint32_t stream = PATH_NOWHERE;
+	if (rank && rank->meeting)
+		sqlite3_result_int64(out, rank->meeting);
 	if (name->source == PATH_CUDA && name->role == ROLE_DEVICE &&
 		!path_synced_stream(g, cursor->track, c, &stream))
 		result_track(out, g, stream);
@@ -361,6 +369,8 @@ static void object_result(sqlite3_context *out, struct path_cursor *cursor)
 static int64_t unknown_of(struct path_graph *g, uint32_t track, const struct path_call *c)
 {
 	struct path_share share;
+	if (g->tracks[track].is_stream)
+		return c->end - c->start;
 	path_call_share_find(g, track, c->start, c->end, &share);
 	return c->end - c->start - share.running - share.runnable;
 }
@@ -650,6 +660,7 @@ static void shared_destroy(void *table)
 	path_facts_free(&s->graph);
 	path_events_free(&s->graph);
 	path_functions_free(&s->graph);
+	path_ranks_free(&s->graph);
 	path_graph_release(&s->graph);
 	free(s);
 }
@@ -684,7 +695,7 @@ static void path_cause(sqlite3_context *out, int count, sqlite3_value **v)
 		result_text(out, is_first ? "start of process" : "start of thread");
 		return;
 	}
-	if (kind && name && !strcmp(kind, "wake") && works_after_wait(name))
+	if (kind && name && !strcmp(kind, "wake") && (track < 0 || works_after_wait(name)))
 		kind = "span";
 	for (size_t i = 0; kind && i < sizeof(causes) / sizeof(causes[0]); i++) {
 		if (strcmp(kind, causes[i].kind))

@@ -767,10 +767,7 @@ static int known_row(void *user, sqlite3_stmt *in)
 		return code;
 	w->known[w->known_count++] = (struct known_wait){sqlite3_column_int64(in, 0),
 		{has_other ? path_graph_track(g, sqlite3_column_int64(in, 1)) : PATH_NOWHERE,
-			sqlite3_column_int64(in, 2),
-			!how || !strcmp(how, "unknown") ? HOW_UNKNOWN
-				: !strcmp(how, "exact") ? HOW_EXACT
-							: HOW_LIKELY}};
+			sqlite3_column_int64(in, 2), path_how_of(how)}};
 	return SQLITE_OK;
 }
 

@@ -12,10 +12,6 @@
 
 #include "reader/sql/path/graph.h"
 
-/* exact: by object and order, or by the id of the process; likely: by time alone; unknown: the call
- * waited, and nobody is known to have ended that; none: it waited for nobody. */
-enum path_how { HOW_NONE, HOW_EXACT, HOW_LIKELY, HOW_UNKNOWN };
-
 struct path_wait {
 	uint32_t track; /* index, or PATH_NOWHERE */
 	int64_t time;

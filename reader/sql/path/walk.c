@@ -159,6 +159,30 @@ static bool operation_leave(struct path_walk *w, struct path_segment *ret_segmen
 	return has;
 }
 
+/* Go back through an operation of a stream: to its start, or, of a wait for another rank, to the
+ * operation whose start ended it. */
+static bool work_leave(
+	struct path_walk *w, const struct path_call *c, struct path_segment *ret_segment)
+{
+	const struct path_rank *r = path_rank_of(w->graph, &w->graph->tracks[w->track], c);
+	const bool waits = r && path_waits_for_rank(w->graph, c);
+	struct path_wait wait;
+	const struct path_call *other = waits ? path_rank_find(w->graph, c, &wait) : NULL;
+	if (other && wait.time == w->time && may_visit(w, wait.track)) {
+		w->wait = c;
+		w->wait_track = w->track;
+		w->operation = other;
+		visit(w, w->track, wait.track);
+		return false;
+	}
+	const bool follows = r && !waits && r->cause != PATH_NOWHERE;
+	const bool has = segment_end(w, c->start, follows ? KIND_WAKE : KIND_SPAN, c, ret_segment);
+	if (has)
+		ret_segment->how = follows ? (enum path_how)r->how : waits ? HOW_UNKNOWN : HOW_NONE;
+	w->operation = c;
+	return has;
+}
+
 /* Go from the start of a track to the one that started it. */
 static bool track_leave(struct path_walk *w, struct path_segment *ret_segment)
 {
@@ -187,8 +211,7 @@ static int step_back(struct path_walk *w, struct path_segment *ret_segment, bool
 	if (w->operation) {
 		*ret_has = operation_leave(w, ret_segment);
 	} else if (c && c->end >= w->time) {
-		*ret_has = segment_end(w, c->start, KIND_SPAN, c, ret_segment);
-		w->operation = c;
+		*ret_has = work_leave(w, c, ret_segment);
 	} else if (t->is_stream) {
 		*ret_has = segment_end(
 			w, c ? c->end : w->start, c ? KIND_QUEUE : KIND_BEFORE, NULL, ret_segment);

@@ -12,6 +12,7 @@
 #ifdef HAVE_SQLITE
 
 #include "reader/sql/path/events.h"
+#include "reader/sql/path/ranks.h"
 #include "reader/sql/path/shares.h"
 #include "reader/sql/path/waits.h"
 
@@ -20,7 +21,7 @@
 enum path_kind {
 	KIND_SPAN,     /* a call or operation */
 	KIND_BETWEEN,  /* a thread between two calls */
-	KIND_WAKE,     /* from what ended a wait to the end of the wait */
+	KIND_WAKE,     /* from what ended a wait to the end of the call or operation */
 	KIND_LAUNCH,   /* from the end of the launch to the start of the operation */
 	KIND_QUEUE,    /* from the operation before to the start of the next */
 	KIND_BEGIN,    /* from the call that started a track to its start */
