@@ -344,8 +344,9 @@ enum nvtx_frame_flag {
 	FRAME_SILENT = 2,     /* begun while nothing was recorded */
 	FRAME_ATTRIBUTES = 4, /* the frame has attributes */
 	FRAME_CUT = 8,
-	FRAME_NAMED = 16,  /* the text was stored as a name; text[] is unused */
-	FRAME_CAPTURE = 32 /* a capture range */
+	FRAME_NAMED = 16,   /* the text was stored as a name; text[] is unused */
+	FRAME_CAPTURE = 32, /* a capture range */
+	FRAME_HOOKED = 64   /* another source is to know of its end (tracer/core/range_hooks.h) */
 };
 
 /* A range between start and end: any thread may end it. */

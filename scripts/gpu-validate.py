@@ -802,6 +802,24 @@ def metrics(machine: Machine, section: Section) -> None:
         section.fail(f"hardware metrics: exit status {status}, {kernels} kernels, {len(rows)} metrics")
 
 
+def range_metrics(machine: Machine, section: Section) -> None:
+    """Count the blocks of two NVTX ranges, of 3 and 2 blocks. Kernels are not waited for within the ranges."""
+    report = os.path.join(machine.out, "range-metrics.rep")
+    wanted, unit = ("sim__threads.sum", 32) if machine.sim else ("sm__ctas_launched.sum", 1)
+    argv = [TRACE, "run", "-f", "true", "-t", "cuda,nvtx", "--gpu-metrics", wanted, "--gpu-metrics-range", "nvtx"]
+    status, _ = machine.run([*argv, "-o", report, "--", os.path.join(APPS, "metric_ranges"), "threads"])
+    info = json_object(machine.run([TRACE, "info", "--json", report])[1])
+    lines = [d["text"] for d in info.get("diagnostics", []) if "hardware metric" in d["text"]]
+    text = machine.run([TRACE, "dump", "--json", "--kind", "cuda_range_metric", report])[1]
+    found = [(row["range"], row["value"] / unit) for row in map(json.loads, filter(None, text.splitlines()))]
+    section.add("### Hardware metrics of NVTX ranges", "", *(f"- {line}" for line in lines), "")
+    section.table(("range", "blocks"), found)
+    section.data["range metrics"] = {"rows": found, "diagnostics": lines}
+    refused = any("administrators" in line for line in lines)
+    if status != 0 or not (refused or found == [("main", 3), ("alone", 2)]):
+        section.fail(f"hardware metrics of NVTX ranges: exit status {status}, blocks: {found}")
+
+
 def metric_samples(machine: Machine, section: Section) -> None:
     """Sample hardware metrics of the device. Samples must follow each other; without permission the report says so."""
     report = os.path.join(machine.out, "metric-samples.rep")
@@ -927,6 +945,7 @@ def main() -> int:
         ("cost without launches", lambda: rest_cost(machine, with_cuda, section)),
         ("samples", lambda: samples(machine, section)),
         ("hardware metrics", lambda: metrics(machine, section)),
+        ("hardware metrics of NVTX ranges", lambda: range_metrics(machine, section)),
         ("samples of hardware metrics", lambda: metric_samples(machine, section)),
         ("readers", lambda: readers(machine, section)),
     )

@@ -98,8 +98,8 @@ struct profiler_evaluation {
 
 /* ---- the target part: needs a GPU, a driver and, on most machines, permission ---- */
 
-enum profiler_range { PROFILER_EACH_KERNEL = 1 };
-enum profiler_replay { PROFILER_REPLAY_BY_USER = 3 };
+enum profiler_range { PROFILER_EACH_KERNEL = 1, PROFILER_PUSHED = 2 };
+enum profiler_replay { PROFILER_REPLAY_BY_RERUN = 1, PROFILER_REPLAY_BY_USER = 3 };
 
 struct profiler_start {
 	size_t size;
@@ -139,6 +139,12 @@ struct ranges_config {
 	uint16_t level;
 };
 
+struct ranges_push {
+	size_t size;
+	void *reserved, *object;
+	const char *name;
+};
+
 struct ranges_stop {
 	size_t size;
 	void *reserved, *object;
@@ -175,6 +181,16 @@ struct ranges_count {
 	const uint8_t *counters;
 	size_t bytes;
 	size_t count;
+};
+
+struct range_info {
+	size_t size;
+	void *reserved;
+	const uint8_t *counters;
+	size_t bytes;
+	size_t range;
+	const char *delimiter; /* between the names of nested ranges */
+	const char *name;
 };
 
 /* ---- periodic samples of a device (PM sampling): as the target part ---- */

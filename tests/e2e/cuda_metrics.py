@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hardware metrics of kernels (--gpu-metrics) on the simulated device, whose metrics are facts of its own log. Not run on a GPU."""
+"""Hardware metrics of kernels and NVTX ranges (--gpu-metrics) on the simulated device, whose metrics are facts of its own log. Not run on a GPU."""
 import collections
 import csv
 import io
@@ -37,11 +37,11 @@ check(cuda.cuCtxSynchronize())
 """
 
 
-def recorded(argv, metrics=f"{DURATION},{THREADS}", fault=None, toolkit="cuda13", **options):
+def recorded(argv, metrics=f"{DURATION},{THREADS}", fault=None, toolkit="cuda13", trace="cuda", **options):
     """Return the report, and the kernels of the device's log in the order of their launches."""
     log = os.path.join(folder(), "device.json")
     report = lib.recorded(argv, f"{os.path.basename(argv[0])} {fault or ''}", environment=lambda base: device.env(toolkit, log, fault=fault, base=base), limit=100,
-                          LIBTRACE_TRACE="cuda", LIBTRACE_GPU_METRICS=metrics, **options)
+                          LIBTRACE_TRACE=trace, LIBTRACE_GPU_METRICS=metrics, **options)
     return report, device.truth(log, "kernel")
 
 
@@ -229,6 +229,97 @@ def samples_refused():
         tap.ok(len(report.events("--kind", "cuda_kernel")) == len(kernels) and not report.info()["verdict"].startswith("complete"), f"{function} fails: kernels are there, the verdict says that something is missing", report.info()["verdict"])
 
 
+# ---- NVTX ranges ----
+
+
+def range_rows(report):
+    """Return [(domain, range, {metric: value})] of NVTX ranges, in the order of their begin."""
+    found = {}
+    for e in report.events("--kind", "cuda_range_metric"):
+        found.setdefault((e["start_ns"], e["thread_id"], e["domain"], e["range"]), {})[e["metric"]] = e["value"]
+    return [(domain, name, row) for (_, _, domain, name), row in sorted(found.items(), key=lambda item: item[0])]
+
+
+def ranged(what="nvtx", rounds=1, program="nvtx_launch", **options):
+    return recorded([device.app(program), str(rounds)], trace="cuda,nvtx", LIBTRACE_GPU_METRICS_RANGE=what, **options)
+
+
+def sums(kernels):
+    rows = true_values(kernels).values()
+    return {DURATION: sum(r[DURATION] for r in rows), THREADS: sum(r[THREADS] for r in rows)}
+
+
+def by_range():
+    """The kernels that the context gets during a range, in any thread: nvtx_launch launches grids of 1, then 3, 2 (another thread), 4 in "step", 5, and 6 in "step" of a domain."""
+    report, kernels = ranged(rounds=3)
+    truth = [row for at in range(0, 18, 6) for row in (("", "step", sums(kernels[at + 1:at + 4])), ("a domain", "step", sums(kernels[at + 5:at + 6])))]
+    tap.ok([k["grid"][0] for k in kernels] == [1, 3, 2, 4, 5, 6] * 3 and range_rows(report) == truth, "each range has the metrics of the kernels in it", (range_rows(report), truth))
+    tap.ok(not values(report) and len(report.events("--kind", "cuda_kernel")) == 18, "kernels themselves are not measured, but recorded", values(report))
+    calls = {e["function"] for kind in ("cuda_api", "cuda_api_summary") for e in report.events("--kind", kind)}
+    tap.ok("cuLaunchKernel" in calls and "cuCtxGetCurrent" not in calls, "the tracer's own call of the driver is not among the program's", calls)
+    outer = [("step", 288), ("step", 192)]
+    for what, expected in (("nvtx:inner", [("inner", 160)]), ("nvtx:s?ep@a*", outer[1:]), ("nvtx:st*", outer), ("nvtx:*@?*", [("span", 192), ("step", 192)]), ("nvtx:stepp", [])):
+        report, kernels = ranged(what)
+        found = [(name, row[THREADS]) for _, name, row in range_rows(report)]
+        tap.ok(found == expected, f"--gpu-metrics-range {what}", found)
+
+
+def range_batches():
+    """More ranges than a batch has."""
+    report, kernels = ranged(rounds=200)
+    found = [(name, row[THREADS]) for _, name, row in range_rows(report)]
+    tap.ok(len(kernels) == 1200 and found == [("step", 288), ("step", 192)] * 200 and report.info()["verdict"].startswith("complete"), "400 ranges have their metrics", len(found))
+
+
+def range_cases():
+    """What is measured of ranges that are nested, at the same time, left open, without kernels, around a fork, ... and what is said of those that are not."""
+    beside, left = "threads had ranges at the same time", "were never popped"
+    for what, expected, said, dropped in (
+            ("threads", [("main", 96), ("alone", 64)], beside, 1),
+            ("open", [("closed", 32)], left, 1),
+            ("left", [("after", 32)], left, 1),
+            ("fork", [("before", 32), ("around", 160), ("after", 128)], None, 0),
+            ("early", [("early", 32), ("late", 64)], None, 0),
+            ("empty", [("full", 64)], None, 0),
+            ("handler", [("after", 32)], "in a signal handler", 1)):
+        report, kernels = ranged(rounds=what, program="metric_ranges")
+        found = [(name, row[THREADS]) for _, name, row in range_rows(report)]
+        tap.ok(found == expected, f"{what}: ranges that are measured", found)
+        tap.ok([said in s for s in notes(report)] == [True] * bool(said), f"{what}: what is left out is said, in one line", notes(report))
+        lost = report.info()["verdict"]
+        tap.ok(lost.startswith(f"{dropped} event dropped" if dropped else "complete"), f"{what}: {dropped} dropped", lost)
+    report, _ = ranged()
+    tap.ok(len(notes(report)) == 1 and "NVTX ranges within measured ones are left out" in notes(report)[0] and report.info()["verdict"].startswith("complete"), "nested ranges: said in one line, nothing is lost", notes(report))
+
+
+def range_options():
+    for options, cause in (({"LIBTRACE_GPU_METRICS_RANGE": "nvtx", "trace": "cuda"}, "NVTX is not traced"), ({"LIBTRACE_GPU_METRICS_RANGE": "nvt"}, "neither kernel nor nvtx"),
+                           ({"LIBTRACE_GPU_METRICS_RANGE": "nvtx", "LIBTRACE_GPU_METRICS_FREQUENCY": 2000}, "not sampled in time")):
+        report, kernels = recorded([device.app("nvtx_launch"), "1"], **{"trace": "cuda,nvtx", **options})
+        tap.ok(len(notes(report)) == 1 and cause in notes(report)[0] and not range_rows(report) and not values(report) and len(report.events("--kind", "cuda_kernel")) == len(kernels),
+               f"{options}: one line, and kernels are there", notes(report))
+    report, kernels = ranged("kernel", "empty", "metric_ranges")
+    tap.ok(len(values(report)) == len(kernels) == 2 and not range_rows(report), "--gpu-metrics-range kernel: as without it", values(report))
+    for function in ("cuptiRangeProfilerPushRange", "cuptiRangeProfilerPopRange", "cuptiRangeProfilerStop", "cuptiRangeProfilerCounterDataGetRangeInfo"):
+        report, kernels = ranged(fault=f"fail={function}:0:999")
+        tap.ok(len(report.events("--kind", "cuda_kernel")) == len(kernels) and not report.info()["verdict"].startswith("complete") and len(report.events("--kind", "nvtx_range")) == 5,
+               f"{function} fails: kernels and ranges are there, the verdict says that something is missing", (report.info()["verdict"], notes(report)))
+
+
+def range_readers():
+    """Statistics, results of ranges in Nsight Compute's form, and the cause of a slower range."""
+    report, kernels = ranged(rounds=2)
+    rows = json.loads(trace("stats", "-r", f"nvtx_metric_sum:metric={THREADS}", "-f", "json", report.path).out)
+    tap.ok([(r["Ranges"], r["Sum"], r["Min"], r["Metric"], r["Range"]) for r in rows] == [(2, 576, 288, THREADS, ":step"), (2, 384, 192, THREADS, "a domain:step")], "nvtx_metric_sum sums up ranges by domain and name", rows)
+    exported = report.path + ".ncu-rep"
+    trace("export", "-t", "ncu", "-o", exported, report.path)
+    rows = list(csv.DictReader(io.StringIO(trace("details", "--csv", "--page", "raw", "--print-units", "base", exported).out.decode())))
+    found = [(r["Kernel Name"], r.get(THREADS)) for r in rows]
+    tap.ok([f for f in found if f[0] == "range"] == [("range", "288"), ("range", "192")] * 2 and len(found) == 17, "they are results of ranges in a report of Nsight Compute", found)
+    text = trace("details", exported).out.decode().split("  range, ")[1:]
+    tap.ok(len(text) == 4 and "<0,step>" in text[0] and "a domain" in text[1] and "a domain" not in text[0], "with the NVTX range that they are", text)
+
+
 def readers():
     """Statistics, Nsight Compute's form, and the cause of a slower kernel."""
     report, kernels = recorded([device.app("driver_api")])
@@ -249,4 +340,4 @@ def readers():
 if device.missing("driver_api"):
     tap.skip("hardware metrics", device.missing("driver_api"))
     tap.finish()
-main(each_kernel, many, groups, refused, threads, graphs, sampled, sampled_processes, samples_refused, readers)
+main(each_kernel, many, groups, refused, threads, graphs, sampled, sampled_processes, samples_refused, by_range, range_batches, range_cases, range_options, range_readers, readers)

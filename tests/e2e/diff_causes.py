@@ -288,6 +288,26 @@ def hardware_metrics_are_causes():
     tap.ok(named == "b.sum 50 -> 60", "a metric that changed is a cause, one that hardly changed is not", named)
 
 
+def hardware_metrics_of_ranges_are_causes():
+    """A range has the means of its instances, in its place within others: item/compute has 500 blocks of 128 threads, and those of solve."""
+    if device.missing("regressed_launch"):
+        tap.skip("hardware metrics of ranges", device.missing("regressed_launch"))
+        return
+    report = lib.recorded([device.app("regressed_launch"), "none", "3"], environment=lambda base: device.env(base=base), LIBTRACE_TRACE="cuda,nvtx",
+                          LIBTRACE_GPU_METRICS="sim__threads.sum", LIBTRACE_GPU_METRICS_RANGE="nvtx:compute")
+    database = report.path + ".sqlite"
+    convert.export(report.path, database)
+    found = {(k.path, k.name): i.code.get("metric sim__threads.sum") for k, i in profile.read(database, "x").items.items() if k.kind == "range"}
+    threads = [int(row[0]) for row in sqlite3.connect(database).execute("SELECT value FROM LIBTRACE_CUDA_RANGE_METRIC")]
+    tap.ok(len(threads) == 3 and threads[0] > 64000 and len(set(threads)) == 1 and found[":item", ":compute"] == repr(float(threads[0])) and {v for k, v in found.items() if k[1] != ":compute"} == {None},
+           "the range that was measured has the mean of its instances, others have none", (found, threads))
+    with sqlite3.connect(database) as c:
+        c.execute("UPDATE LIBTRACE_CUDA_RANGE_METRIC SET value = value * 2")
+    c.close()
+    slower = {k: i for k, i in profile.read(database, "x").items.items() if k.name == ":compute"}
+    tap.ok([i.code["metric sim__threads.sum"] for i in slower.values()] == [repr(2.0 * threads[0])], "the means are those of the values", slower)
+
+
 def code_by_one_name_in_several_modules():
     """The kernel mul has 0, 1 or 2 hashes in the process that launches it; add is launched by another process, too, where its hash is not known."""
     names = {name: (cuda_code.name_hash(b"_Z" + name) ^ 1 << 63) - (1 << 63) for name in (b"mul", b"add")}
@@ -302,4 +322,4 @@ def code_by_one_name_in_several_modules():
         tap.ok(found == {"void mul": wanted, "void add": None}, f"a kernel with {len(set(hashes))} hashes in its process", found)
 
 
-lib.main(hashes_survive_a_move_and_show_a_change, causes_are_named, clocks_are_named, reports_and_stores_hold_the_facts, libraries_and_page_faults_are_named, kernels_have_the_hash_of_their_code, code_by_one_name_in_several_modules, hardware_metrics_are_causes)
+lib.main(hashes_survive_a_move_and_show_a_change, causes_are_named, clocks_are_named, reports_and_stores_hold_the_facts, libraries_and_page_faults_are_named, kernels_have_the_hash_of_their_code, code_by_one_name_in_several_modules, hardware_metrics_are_causes, hardware_metrics_of_ranges_are_causes)

@@ -19,7 +19,7 @@ import _made_database as made  # noqa: E402
 
 PLACE = folder()
 MADE = os.path.join(PLACE, "made.sqlite")
-REPORTS = ("gpu_clock_sum,gpu_metric_sum,nic_metric_sum,host_sum,cuda_api_gpu_sum,cuda_api_trace,cuda_gpu_kern_gb_sum,cuda_gpu_trace,cuda_kern_exec_sum,cuda_gpu_mem_size_sum,cuda_memory_sum,cuda_memory_live,cuda_memory_fail,cuda_memory_pool_sum,cuda_kern_occupancy,cuda_kern_metric_sum,cuda_graph_node_sum,nvtx_pushpop_trace,nvtx_gpu_proj_sum,"
+REPORTS = ("gpu_clock_sum,gpu_metric_sum,nic_metric_sum,host_sum,cuda_api_gpu_sum,cuda_api_trace,cuda_gpu_kern_gb_sum,cuda_gpu_trace,cuda_kern_exec_sum,cuda_gpu_mem_size_sum,cuda_memory_sum,cuda_memory_live,cuda_memory_fail,cuda_memory_pool_sum,cuda_kern_occupancy,cuda_kern_metric_sum,nvtx_metric_sum,cuda_graph_node_sum,nvtx_pushpop_trace,nvtx_gpu_proj_sum,"
            "nvtx_kern_sum,osrt_sum,um_sum,um_total_sum,mpi_event_trace,openmp_sum")
 made.make(MADE)
 

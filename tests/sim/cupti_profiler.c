@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * cupti_profiler.c - the simulated profiler: its host part, and the range profiler with a range for
- * each kernel.
+ * each kernel, or ranges that a client pushes and pops.
  *
  * The chip has these metrics; the first two fit one pass together, others take one each:
  *   sim__duration.sum     ns of the kernel
@@ -10,11 +10,14 @@
  *   sim__wide.sum         needs two passes
  * A configuration is the list of metrics; a counter image is a count, and the kernels' values. As
  * in the real one, a batch holds at most as many ranges as its configuration says; what is beyond
- * is dropped, and counted.
+ * is dropped, and counted. A pushed range has the sums (registers: the largest) of all kernels that
+ * the context gets until it is popped; ranges of the same name are added up, and one without a
+ * kernel is in no image. Only one level of ranges can be configured.
  */
 #include "tests/sim/cupti_sim.h"
 
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,6 +37,8 @@ struct ranges {
 	void *context;
 	uint32_t id;
 	bool started, submitted;
+	bool by_push, pushed;
+	char name[PROFILER_NAME_BYTES]; /* of the range that is pushed */
 	struct profiler_image_of *image;
 	size_t most, dropped;
 };
@@ -140,6 +145,26 @@ CUPTI_EXPORT cuptiProfilerHostEvaluateToGpuValues(struct profiler_evaluation *p)
 
 /* ---- the range profiler ---- */
 
+/* Return the values of the range that the next kernel belongs to; NULL = of none. */
+static double *values_of(struct ranges *r)
+{
+	struct profiler_image_of *image = r->image;
+
+	if (r->by_push && !r->pushed)
+		return NULL;
+	for (size_t i = 0; r->by_push && i < image->count; i++)
+		if (!strcmp(image->names[i], r->name))
+			return image->values[i];
+	if (image->count == r->most) {
+		r->dropped++;
+		return NULL;
+	}
+	if (r->by_push)
+		memcpy(image->names[image->count], r->name, sizeof(r->name));
+	memset(image->values[image->count], 0, sizeof(image->values[0]));
+	return image->values[image->count++];
+}
+
 void cupti_profiler_op(const struct sim_op *op)
 {
 	cupti_samples_op(op);
@@ -150,16 +175,14 @@ void cupti_profiler_op(const struct sim_op *op)
 		struct ranges *r = &profilers[i];
 		if (!r->context || !r->started || r->id != op->context)
 			continue;
-		if (r->image->count == r->most) {
-			r->dropped++;
+		double *values = values_of(r), threads = 1;
+		if (!values)
 			continue;
-		}
-		double *values = r->image->values[r->image->count++], threads = 1;
 		for (int d = 0; d < 3; d++)
 			threads *= (double)op->kernel.grid[d] * op->kernel.block[d];
-		values[0] = (double)(op->end_ns - op->start_ns);
-		values[1] = threads;
-		values[2] = op->kernel.registers;
+		values[0] += (double)(op->end_ns - op->start_ns);
+		values[1] += threads;
+		values[2] = op->kernel.registers > values[2] ? op->kernel.registers : values[2];
 	}
 	pthread_mutex_unlock(&mutex);
 }
@@ -214,8 +237,11 @@ CUPTI_EXPORT cuptiRangeProfilerSetConfig(struct ranges_config *p)
 	size_t room =
 		(p->counters_bytes - sizeof(struct profiler_image_of)) / (METRICS * sizeof(double));
 
-	if (r->started || p->range != PROFILER_EACH_KERNEL ||
+	if (r->started || (p->range != PROFILER_EACH_KERNEL && p->range != PROFILER_PUSHED) ||
 		p->replay != PROFILER_REPLAY_BY_USER || p->levels != 1 || p->pass)
+		return CUPTI_ERROR_INVALID_PARAMETER;
+	r->by_push = p->range == PROFILER_PUSHED;
+	if (r->by_push && p->ranges_max > PROFILER_NAMES)
 		return CUPTI_ERROR_INVALID_PARAMETER;
 	r->image = (void *)p->counters;
 	r->most = p->ranges_max < room ? p->ranges_max : room;
@@ -235,11 +261,57 @@ CUPTI_EXPORT cuptiRangeProfilerStart(struct ranges_object *p)
 	return r->started ? CUPTI_SUCCESS : CUPTI_ERROR_INVALID_OPERATION;
 }
 
+CUPTI_EXPORT cuptiRangeProfilerPushRange(struct ranges_push *p)
+{
+	struct ranges *r = p->object;
+	bool is_valid;
+
+	CUPTI_MAY_FAIL();
+	pthread_mutex_lock(&mutex);
+	is_valid = r->started && r->by_push && !r->pushed && strlen(p->name) < sizeof(r->name);
+	if (is_valid) {
+		r->pushed = true;
+		memset(r->name, 0, sizeof(r->name));
+		memcpy(r->name, p->name, strlen(p->name));
+	}
+	pthread_mutex_unlock(&mutex);
+	return is_valid ? CUPTI_SUCCESS : CUPTI_ERROR_INVALID_OPERATION;
+}
+
+CUPTI_EXPORT cuptiRangeProfilerPopRange(struct ranges_object *p)
+{
+	struct ranges *r = p->object;
+	bool is_valid;
+
+	CUPTI_MAY_FAIL();
+	pthread_mutex_lock(&mutex);
+	is_valid = r->started && r->pushed;
+	r->pushed = false;
+	pthread_mutex_unlock(&mutex);
+	return is_valid ? CUPTI_SUCCESS : CUPTI_ERROR_INVALID_OPERATION;
+}
+
+CUPTI_EXPORT cuptiRangeProfilerCounterDataGetRangeInfo(struct range_info *p)
+{
+	const struct profiler_image_of *image = (const void *)p->counters;
+	static _Thread_local char number[PROFILER_NAME_BYTES];
+
+	CUPTI_MAY_FAIL();
+	if (p->range >= image->count)
+		return CUPTI_ERROR_INVALID_PARAMETER;
+	snprintf(number, sizeof(number), "%zu", p->range);
+	p->name = p->range < PROFILER_NAMES && image->names[p->range][0] ? image->names[p->range]
+									 : number;
+	return CUPTI_SUCCESS;
+}
+
 CUPTI_EXPORT cuptiRangeProfilerStop(struct ranges_stop *p)
 {
 	struct ranges *r = p->object;
 
 	CUPTI_MAY_FAIL();
+	if (r->pushed)
+		return CUPTI_ERROR_INVALID_OPERATION;
 	pthread_mutex_lock(&mutex);
 	r->submitted = r->started;
 	r->started = false;

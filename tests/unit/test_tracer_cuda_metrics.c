@@ -7,6 +7,7 @@
 #include "tap.h"
 #include "tracer_session.h"
 
+#include "tracer/cuda/metrics_batch.c"
 #include "tracer/cuda/metrics.c"
 
 static uint64_t dropped(void)
@@ -39,7 +40,7 @@ static void flushes(void)
 	check(dropped() == 1, "the last flush counts what it cannot fetch");
 	cuda_metrics_context(&metrics_lock, false);
 	check(dropped() == 2, "so does the end of a context");
-	cuda_metrics_forked();
+	cuda_metrics_forked(false);
 	cuda_metrics_flush(true);
 	check(dropped() == 2, "a forked child measures nothing, and loses nothing");
 }

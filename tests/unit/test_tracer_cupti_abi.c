@@ -415,7 +415,9 @@ SIZE(cupti_unified_memory_config, CUpti_ActivityUnifiedMemoryCounterConfig);
 VALUE(CUPTI_RESOURCE_CONTEXT_CREATED, CUPTI_CBID_RESOURCE_CONTEXT_CREATED);
 VALUE(CUPTI_RESOURCE_CONTEXT_ENDS, CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING);
 VALUE(PROFILER_EACH_KERNEL, CUPTI_AutoRange);
+VALUE(PROFILER_PUSHED, CUPTI_UserRange);
 VALUE(PROFILER_REPLAY_BY_USER, CUPTI_UserReplay);
+VALUE(PROFILER_REPLAY_BY_RERUN, CUPTI_ApplicationReplay);
 
 /* Our struct has NVIDIA's size for all members up to the last one. */
 #define WHOLE(ours, last, theirs) \
@@ -439,6 +441,15 @@ SAME(ranges_config, levels, CUpti_RangeProfiler_SetConfig_Params, numNestingLeve
 SAME(ranges_config, level_least, CUpti_RangeProfiler_SetConfig_Params, minNestingLevel);
 SAME(ranges_config, pass, CUpti_RangeProfiler_SetConfig_Params, passIndex);
 SAME(ranges_config, level, CUpti_RangeProfiler_SetConfig_Params, targetNestingLevel);
+WHOLE(ranges_object, object, CUpti_RangeProfiler_PopRange_Params);
+WHOLE(ranges_push, name, CUpti_RangeProfiler_PushRange_Params);
+SAME(ranges_push, object, CUpti_RangeProfiler_PushRange_Params, pRangeProfilerObject);
+WHOLE(range_info, name, CUpti_RangeProfiler_CounterData_GetRangeInfo_Params);
+SAME(range_info, counters, CUpti_RangeProfiler_CounterData_GetRangeInfo_Params, pCounterDataImage);
+SAME(range_info, range, CUpti_RangeProfiler_CounterData_GetRangeInfo_Params, rangeIndex);
+SAME(range_info, delimiter, CUpti_RangeProfiler_CounterData_GetRangeInfo_Params, rangeDelimiter);
+SAME(ranges_stop, pass, CUpti_RangeProfiler_Stop_Params, passIndex);
+SAME(ranges_stop, level, CUpti_RangeProfiler_Stop_Params, targetNestingLevel);
 WHOLE(ranges_stop, all_submitted, CUpti_RangeProfiler_Stop_Params);
 WHOLE(ranges_decode, dropped, CUpti_RangeProfiler_DecodeData_Params);
 WHOLE(ranges_counters_size, bytes, CUpti_RangeProfiler_GetCounterDataSize_Params);

@@ -107,6 +107,7 @@ static const struct option options[] = {
 	{"LIBTRACE_SPOOL_DIR", KIND_TEXT, 0, NULL, AT(spool_dir)},
 	/* Last: they have no maximum, and need no bit of config.cut, which has 64. */
 	{"LIBTRACE_GPU_METRICS", KIND_TEXT, 0, NULL, AT(gpu_metrics)},
+	{"LIBTRACE_GPU_METRICS_RANGE", KIND_TEXT, 0, NULL, AT(gpu_metrics_range)},
 	{"LIBTRACE_GPU_METRICS_PASS", KIND_NUMBER, 1, NULL, AT(gpu_metrics_pass)},
 	{"LIBTRACE_GPU_METRICS_FREQUENCY", KIND_NUMBER, 1, NULL, AT(gpu_metrics_hz)},
 	{"LIBTRACE_CPU_COUNTERS", KIND_WORD, 0, "process-tree", AT(cpu_counters)},
@@ -342,7 +343,7 @@ void config_read(struct config *c, char **envp)
 
 bool config_cut_text(const struct config *c, uint32_t n, char *ret_text, size_t bytes)
 {
-	enum { NEVER_CUT = LIBRARY_ROWS + 6 }; /* the last rows */
+	enum { NEVER_CUT = LIBRARY_ROWS + 8 }; /* the last rows */
 	_Static_assert(OPTIONS - NEVER_CUT <= 64, "a bit for each that may be cut");
 	if (n >= OPTIONS - NEVER_CUT || !(c->cut >> n & 1))
 		return false;

@@ -63,15 +63,16 @@ struct config {
 	bool cuda_all_calls;   /* LIBTRACE_CUDA_TRIVIAL=record */
 	bool cuda_graph_nodes; /* LIBTRACE_CUDA_GRAPH=node */
 	bool cuda_memory;      /* LIBTRACE_CUDA_MEMORY: allocations and pools */
-	bool cuda_unified_memory;    /* LIBTRACE_CUDA_UNIFIED_MEMORY: migrations and faults */
-	bool cuda_cubins;            /* LIBTRACE_CUDA_CUBINS: keep the code of modules */
-	const char *gpu_metrics;     /* LIBTRACE_GPU_METRICS; NULL = none */
-	uint64_t gpu_metrics_pass;   /* LIBTRACE_GPU_METRICS_PASS, from 1 */
-	uint64_t gpu_metrics_hz;     /* LIBTRACE_GPU_METRICS_FREQUENCY; 0 = by kernel */
-	uint64_t cuda_flush_ns;      /* LIBTRACE_CUDA_FLUSH (ms) */
-	uint64_t cuda_buffers_bytes; /* LIBTRACE_CUDA_BUFFERS (MiB) */
-	const char *cupti;           /* LIBTRACE_CUPTI; NULL = search for it */
-	uint64_t threshold_ns;       /* LIBTRACE_OSRT_THRESHOLD */
+	bool cuda_unified_memory;      /* LIBTRACE_CUDA_UNIFIED_MEMORY: migrations and faults */
+	bool cuda_cubins;              /* LIBTRACE_CUDA_CUBINS: keep the code of modules */
+	const char *gpu_metrics;       /* LIBTRACE_GPU_METRICS; NULL = none */
+	const char *gpu_metrics_range; /* LIBTRACE_GPU_METRICS_RANGE; NULL = kernels */
+	uint64_t gpu_metrics_pass;     /* LIBTRACE_GPU_METRICS_PASS, from 1 */
+	uint64_t gpu_metrics_hz;       /* LIBTRACE_GPU_METRICS_FREQUENCY; 0 = by kernel */
+	uint64_t cuda_flush_ns;        /* LIBTRACE_CUDA_FLUSH (ms) */
+	uint64_t cuda_buffers_bytes;   /* LIBTRACE_CUDA_BUFFERS (MiB) */
+	const char *cupti;             /* LIBTRACE_CUPTI; NULL = search for it */
+	uint64_t threshold_ns;         /* LIBTRACE_OSRT_THRESHOLD */
 	uint64_t backtrace_ns[CHAIN_CLASSES]; /* LIBTRACE_*_BACKTRACE_THRESHOLD (ns) */
 	uint64_t backtrace_depth;      /* LIBTRACE_OSRT_BACKTRACE_DEPTH, of all classes; 0 = none */
 	enum backtrace backtrace;      /* LIBTRACE_BACKTRACE */

@@ -82,6 +82,7 @@ struct thread {
 	bool wants_tool; /* the module whose NVTX is being initialized asks for another tool, too:
 			    inject/nvtx_chain.c */
 	uint8_t launch_level;             /* launches of kernels in progress, recorded or not */
+	uint8_t metrics_range;            /* enum metrics_range, of tracer/cuda/metrics.h */
 	struct samples *samples;          /* CPU samples (tracer/cpu/cpu.h); NULL = none are taken.
 					     tracer/cpu/sample.c knows its offset */
 	struct function_stack *functions; /* open calls of functions in functions_lane */

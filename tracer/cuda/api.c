@@ -30,7 +30,8 @@ static struct thread *enter(void)
 		return NULL;
 	thread_mend_guard(t);
 	if (t->busy) {
-		session_count_drop(DROP_NESTED);
+		if (!t->muted) /* else it is the tracer's own call */
+			session_count_drop(DROP_NESTED);
 		return NULL;
 	}
 	return thread_enter_attached(t) ? t : NULL;
@@ -80,6 +81,13 @@ static void open_set(struct thread *t, const struct function *f, uint32_t api, u
 	__atomic_store_n(&open->tick, tick, __ATOMIC_RELEASE);
 }
 
+/* Count a call, unless it is the tracer's own. Not inlined: launches keep their registers. */
+static __attribute__((noinline)) void call_count(const struct function *f)
+{
+	if (!thread_self.muted)
+		__atomic_add_fetch(&cuda.page->counted[f->counted].count, 1, __ATOMIC_RELAXED);
+}
+
 static void call_enter(
 	uint32_t api, uint32_t cbid, const struct function *f, const struct cupti_callback *c)
 {
@@ -93,7 +101,7 @@ static void call_enter(
 		return;
 	}
 	if (f->treatment == TREAT_COUNT && cuda.page) {
-		__atomic_add_fetch(&cuda.page->counted[f->counted].count, 1, __ATOMIC_RELAXED);
+		call_count(f);
 		return;
 	}
 	if (f->treatment == TREAT_FLUSH)

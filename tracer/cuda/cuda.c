@@ -101,8 +101,7 @@ void cuda_forked(void)
 	again = cuda_activity_forked(again);
 	cuda_functions_forked();
 	cuda_module_forked();
-	if (!again)
-		cuda_metrics_forked();
+	cuda_metrics_forked(again);
 	if (state != CUDA_NEW)
 		cuda_state_set(again ? CUDA_ON : CUDA_OFF);
 }

@@ -65,11 +65,14 @@ typedef void (*cupti_completed_fn)(
 	FUNCTION(RangeProfilerDisable, (struct ranges_object *))                      \
 	FUNCTION(RangeProfilerSetConfig, (struct ranges_config *))                    \
 	FUNCTION(RangeProfilerStart, (struct ranges_object *))                        \
+	FUNCTION(RangeProfilerPushRange, (struct ranges_push *))                      \
+	FUNCTION(RangeProfilerPopRange, (struct ranges_object *))                     \
 	FUNCTION(RangeProfilerStop, (struct ranges_stop *))                           \
 	FUNCTION(RangeProfilerDecodeData, (struct ranges_decode *))                   \
 	FUNCTION(RangeProfilerGetCounterDataSize, (struct ranges_counters_size *))    \
 	FUNCTION(RangeProfilerCounterDataImageInitialize, (struct ranges_counters *)) \
 	FUNCTION(RangeProfilerGetCounterDataInfo, (struct ranges_count *))            \
+	FUNCTION(RangeProfilerCounterDataGetRangeInfo, (struct range_info *))         \
 	FUNCTION(PmSamplingEnable, (struct samples_enable *))                         \
 	FUNCTION(PmSamplingDisable, (struct samples_object *))                        \
 	FUNCTION(PmSamplingSetConfig, (struct samples_config *))                      \

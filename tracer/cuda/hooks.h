@@ -21,6 +21,9 @@ struct cuda {
 };
 extern struct cuda cuda __attribute__((visibility("hidden")));
 
+/* Read the options of hardware metrics. Called once, before any event. */
+void cuda_metrics_start(void);
+
 /* Start CUPTI if the program is linked with the driver. Called in our constructor. Defined in
  * inject/cuda.c, which alone may look at what is loaded. */
 void cuda_linked(void);

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * metrics.h - hardware metrics of kernels, by CUPTI's range profiler (LIBTRACE_GPU_METRICS), or of
- * devices in time (metric_samples.h).
+ * metrics.h - hardware metrics of kernels or NVTX ranges, by CUPTI's range profiler
+ * (LIBTRACE_GPU_METRICS), or of devices in time (metric_samples.h).
  *
- * The device counts for each kernel by itself, so kernels no longer run at the same time. What
- * does not fit one pass is left to other runs of the program: the metrics are divided into groups
- * of one pass, and LIBTRACE_GPU_METRICS_PASS says which of them this run collects. Nothing here
- * runs unless metrics are wanted. Any thread, from CUPTI's callbacks; loads libraries, allocates,
- * waits for the device, all of it muted. What goes wrong is said in the report, once.
+ * The device counts for each kernel by itself, so kernels no longer run at the same time; or for
+ * an NVTX range, whose kernels run as without. What does not fit one pass is left to other runs of
+ * the program: the metrics are divided into groups of one pass, and LIBTRACE_GPU_METRICS_PASS says
+ * which of them this run collects. Nothing here runs unless metrics are wanted. Any thread, from
+ * CUPTI's callbacks; loads libraries, allocates, waits for the device, all of it muted. What goes
+ * wrong is said in the report, once.
  */
 #ifndef TRACER_CUDA_METRICS_H
 #define TRACER_CUDA_METRICS_H
@@ -46,11 +47,24 @@ void cuda_metrics_context(void *context, bool is_created);
 /* A call that launches kernels begins or returns: only the outermost of nested ones. */
 void cuda_metrics_launch(const struct cupti_callback *call, bool is_graph);
 
+/* The thread's NVTX range whose metrics are wanted. */
+enum metrics_range {
+	METRICS_RANGE_NONE = 0,
+	METRICS_RANGE_OPEN, /* is being measured */
+	METRICS_RANGE_WAITS /* the thread had no context when it began */
+};
+
+/* Begin the calling thread's range that waits for a context, in the context with this id of CUPTI.
+ * Muted, with the lock of metrics_batch.h. */
+void cuda_metrics_range_late(uint32_t context);
+
 /* Record the values of all launches and samples so far; `is_last`: end samples. thread.busy not
  * set. */
 void cuda_metrics_flush(bool is_last);
 
-/* Forget the parent's contexts in a forked child, where nothing is measured. */
-void cuda_metrics_forked(void);
+/* Forget, in a forked child, the parent's ranges that wait; unless CUDA is recorded `again`, also
+ * its contexts: then nothing is measured. */
+void cuda_metrics_forked(bool again);
+void cuda_metrics_ranges_forked(void);
 
 #endif

@@ -223,7 +223,7 @@ static inline int push(struct thread *t, struct name *domain, const struct nvtx_
 		flags |= cut ? FRAME_CUT : 0;
 	}
 	if (__builtin_expect(nvtx_selects, 0)) /* may open the gate */
-		flags |= nvtx_select_range(domain, event, f->text, bytes);
+		flags |= nvtx_select_push(domain, event, f->text, bytes);
 	flags |= GATE_LOOKS_OPEN(session_mask) ? 0 : FRAME_SILENT;
 	f->names = names;
 	f->recorded_at = 0;
@@ -342,8 +342,8 @@ static inline int pop(
 		frame_end(f, ending);
 	if (!(f->flags & FRAME_SILENT))
 		range_put(t, f, tick, 0);
-	if (__builtin_expect(f->flags & FRAME_CAPTURE, 0))
-		window_range_end();
+	if (__builtin_expect(f->flags & (FRAME_CAPTURE | FRAME_HOOKED), 0))
+		nvtx_select_pop(f->flags, false);
 	f->flags |= FRAME_CLOSED;
 	frames_trim(t);
 	return level;
@@ -398,8 +398,8 @@ void nvtx_detach(struct thread *t)
 		struct nvtx_frame *f = frame_at(t, at);
 		if (!(f->flags & (FRAME_CLOSED | FRAME_SILENT)))
 			range_put(t, f, tick, RECORD_UNFINISHED);
-		if ((f->flags & (FRAME_CLOSED | FRAME_CAPTURE)) == FRAME_CAPTURE)
-			window_range_end();
+		if (!(f->flags & FRAME_CLOSED))
+			nvtx_select_pop(f->flags, true);
 		f->flags |= FRAME_CLOSED;
 		at = frame_below(t, at);
 	}

@@ -6,6 +6,8 @@
 
 #include "common/text.h"
 #include "tracer/core/diagnostic.h"
+#include "tracer/core/gate.h"
+#include "tracer/core/range_hooks.h"
 #include "tracer/core/state.h"
 #include "tracer/nvtx/hooks.h"
 #include "tracer/core/window.h"
@@ -30,7 +32,8 @@ void nvtx_select_start(void)
 	if (c->nvtx_domain_include && c->nvtx_domain_exclude)
 		diagnostic_line("LIBTRACE_NVTX_DOMAIN_EXCLUDE is ignored, since "
 				"LIBTRACE_NVTX_DOMAIN_INCLUDE is set");
-	nvtx_selects = list[0] || session.control->capture.kind == CAPTURE_NVTX;
+	nvtx_selects =
+		list[0] || session.control->capture.kind == CAPTURE_NVTX || c->gpu_metrics_range;
 }
 
 /* Return true if the element at `item` is the domain's name. *ret_next is after the comma, or the
@@ -69,14 +72,19 @@ static bool name_is(const char *text, uint32_t bytes, const char *wanted)
 	return at == bytes && !wanted[at];
 }
 
+/* Return the message of the event, which is `text` unless it is a name. */
+static const char *message_of(
+	const struct nvtx_event *event, const char *text, uint32_t bytes, uint32_t *ret_bytes)
+{
+	const struct name *name = event->kind == NVTX_TEXT_NAME ? event->text : NULL;
+	*ret_bytes = name ? name->bytes : bytes;
+	return name ? name->text : text;
+}
+
 static bool is_capture_range(const struct capture_spec *s, const struct name *domain,
 	const struct nvtx_event *event, const char *text, uint32_t bytes)
 {
-	if (event->kind == NVTX_TEXT_NAME && event->text) {
-		const struct name *name = event->text;
-		text = name->text;
-		bytes = name->bytes;
-	}
+	text = message_of(event, text, bytes, &bytes);
 	return name_is(text, bytes, s->range) &&
 		(s->is_any_domain ||
 			name_is(domain ? domain->text : "", domain ? domain->bytes : 0, s->domain));
@@ -91,4 +99,22 @@ uint32_t nvtx_select_range(
 		window_range_begin())
 		flags |= FRAME_CAPTURE;
 	return flags;
+}
+
+uint32_t nvtx_select_push(
+	struct name *domain, const struct nvtx_event *event, const char *text, uint32_t bytes)
+{
+	uint32_t flags = nvtx_select_range(domain, event, text, bytes);
+	if (!range_hooks || flags & FRAME_SILENT || !GATE_LOOKS_OPEN(session_mask))
+		return flags;
+	text = message_of(event, text, bytes, &bytes);
+	return range_hooks->begin(domain, text, bytes) ? flags | FRAME_HOOKED : flags;
+}
+
+void nvtx_select_pop(uint32_t flags, bool is_left)
+{
+	if (flags & FRAME_HOOKED)
+		range_hooks->end(is_left);
+	if (flags & FRAME_CAPTURE)
+		window_range_end();
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * select.h - selection of NVTX domains, and of the ranges that are capture ranges.
+ * select.h - selection of NVTX domains, and of the ranges that are capture ranges or have hooks.
  *
  * Called only if `nvtx_selects` is true: without such options NVTX calls cost one test more. Any
  * thread, async-signal-safe, no system call.
@@ -14,7 +14,7 @@
 #include "tracer/core/names.h"
 #include "tracer/nvtx/ranges.h"
 
-/* True if options select domains or name a capture range. */
+/* True if options select domains, name a capture range, or want metrics of ranges. */
 extern bool nvtx_selects __attribute__((visibility("hidden")));
 
 /* Return true if a domain of this name (bytes 0: the default one) is recorded. */
@@ -25,6 +25,13 @@ bool nvtx_select_includes(const char *name, uint32_t bytes);
  * message unless the message is a name. */
 uint32_t nvtx_select_range(const struct name *domain, const struct nvtx_event *event,
 	const char *text, uint32_t bytes);
+
+/* Return the same for a range of push and pop, and FRAME_HOOKED if a hook of range_hooks.h is to be
+ * called at its end; nvtx_select_pop() does what a range with these flags demands at its end.
+ * `is_left`: its thread ends before. With a lane, thread.busy set. */
+uint32_t nvtx_select_push(
+	struct name *domain, const struct nvtx_event *event, const char *text, uint32_t bytes);
+void nvtx_select_pop(uint32_t flags, bool is_left);
 
 /* Return true if nothing of this domain is recorded. */
 static inline bool nvtx_select_excludes(const struct name *domain)

@@ -20,6 +20,7 @@ struct indexing {
 	const struct contents_visitor *visitor;
 	struct ncu_devices devices;
 	struct ncu_metrics metrics;
+	struct ncu_ranges ranges;
 	struct ncu_code code;
 };
 
@@ -44,6 +45,8 @@ static int visit_batch(void *user, struct walk *walk, const struct event_batch *
 	int error = ncu_devices_collect(&x->devices, batch);
 	if (!error)
 		error = ncu_metrics_collect(&x->metrics, batch);
+	if (!error)
+		error = ncu_ranges_collect(&x->ranges, &x->metrics, batch);
 	return error ? error : ncu_code_collect(&x->code, batch);
 }
 
@@ -105,21 +108,22 @@ static int write_results(FILE *out, struct cli_report *r, struct indexing *x,
 	const struct contents *c, struct symbols *symbols)
 {
 	static const uint32_t carried[] = {KIND_CUDA_KERNEL, KIND_CUDA_API, KIND_CUDA_DEVICE,
-		KIND_CUDA_METRIC, KIND_CUDA_MODULE, KIND_CUDA_SETUP, KIND_NVTX_RANGE,
-		KIND_NVTX_START_END, KIND_NVTX_NAME, 0};
+		KIND_CUDA_METRIC, KIND_CUDA_MODULE, KIND_CUDA_RANGE_METRIC, KIND_CUDA_SETUP,
+		KIND_NVTX_RANGE, KIND_NVTX_START_END, KIND_NVTX_NAME, 0};
 	struct ncu_tally tally = {0};
 	if (!c->session && x->results.count)
 		return rewrite(out, r, &x->results);
 	int error = ncu_code_index(&x->code, &x->results);
 	ncu_metrics_index(&x->metrics);
+	ncu_ranges_index(&x->ranges);
 	if (!error)
-		error = ncu_write(
-			out, &x->cursor, symbols, &x->devices, &x->metrics, &x->code, &tally);
+		error = ncu_write(out, &x->cursor, symbols, &x->devices, &x->metrics, &x->ranges,
+			&x->code, &tally);
 	if (!error) {
 		export_note_others(r->path, "ncu", c, carried);
 		note_tally(r->path, &tally);
 		cli_note_cut_off(r, c);
-		error = tally.launches ? 0 : -ENODATA;
+		error = tally.launches || tally.ranges ? 0 : -ENODATA;
 	}
 	return error;
 }
@@ -154,6 +158,7 @@ int export_ncu(FILE *out, struct cli_report *r, const struct contents_visitor *v
 	if (!error)
 		error = (form->packed ? write_packed : write_results)(out, r, &x, &c, &symbols);
 	ncu_metrics_release(&x.metrics);
+	ncu_ranges_release(&x.ranges);
 	ncu_code_release(&x.code);
 	ncu_results_release(&x.results);
 	cursor_release(&x.cursor);

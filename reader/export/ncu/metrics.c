@@ -9,8 +9,7 @@
 #include "common/array.h"
 #include "reader/file/schema.h"
 
-/* Return the index of a name, NCU_METRIC_NAMES_MAX = there is no room. */
-static uint32_t name_index(struct ncu_metrics *m, uint32_t id)
+uint32_t ncu_metric_index(struct ncu_metrics *m, uint32_t id)
 {
 	for (uint32_t i = 0; i < m->name_count; i++)
 		if (m->names[i] == id)
@@ -32,7 +31,7 @@ static int rows_add(struct ncu_metrics *m, const struct event_batch *b, const in
 	for (uint32_t row = 0; row < b->count; row++) {
 		if (column[NODE][row] || column[TYPE][row] != PAYLOAD_DOUBLE)
 			continue;
-		uint32_t name = name_index(m, (uint32_t)column[NAME][row]);
+		uint32_t name = ncu_metric_index(m, (uint32_t)column[NAME][row]);
 		if (name == NCU_METRIC_NAMES_MAX)
 			continue;
 		if (array_room(&m->rows, m->count, &m->capacity, sizeof(*m->rows)))

@@ -30,6 +30,9 @@ struct ncu_metrics {
 /* Collect the rows of a batch of any kind, in the first pass. Returns 0 or -ENOMEM. */
 int ncu_metrics_collect(struct ncu_metrics *m, const struct event_batch *batch);
 
+/* Return the index of a name, which is added to `names`; NCU_METRIC_NAMES_MAX: there is no room. */
+uint32_t ncu_metric_index(struct ncu_metrics *m, uint32_t id);
+
 /* Sort the rows. Call it once, before ncu_metrics_add(). */
 void ncu_metrics_index(struct ncu_metrics *m);
 

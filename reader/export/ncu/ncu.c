@@ -104,6 +104,7 @@ struct ncu_export {
 	struct launch_entry entry;
 	struct buffer results; /* results of the current block */
 	uint32_t count;
+	bool of_ranges;                /* they are results of ranges */
 	const struct process *process; /* process of these results */
 	struct names names;
 	bool has_header;
@@ -215,7 +216,9 @@ static int block_begin(struct ncu_export *w, uint32_t sources, uint32_t results,
 	}
 	header.has_num_sources = header.has_num_results = header.has_payload_size = 1;
 	header.num_sources = sources;
-	header.num_results = results;
+	header.num_results = w->of_ranges ? 0 : results;
+	header.has_num_range_results = w->of_ranges;
+	header.num_range_results = w->of_ranges ? results : 0;
 	header.string_table = &table;
 	header.payload_size = (uint32_t)bytes;
 	header.process = &process;
@@ -260,16 +263,27 @@ static int code_write(struct ncu_export *w)
 	return error ? error : ferror_unlocked(w->out) ? -EPIPE : 0;
 }
 
-static int result_put(struct ncu_export *w)
+/* Add a result to the current block. */
+static int result_put(struct ncu_export *w, const ProtobufCMessage *result)
 {
-	uint32_t size = (uint32_t)ncu__profile_result__get_packed_size(&w->entry.result);
+	uint32_t size = (uint32_t)protobuf_c_message_get_packed_size(result);
 	if (buffer_reserve(&w->results, sizeof(size) + size))
 		return -ENOMEM;
 	buffer_add(&w->results, &size, sizeof(size));
-	ncu__profile_result__pack(&w->entry.result, w->results.data + w->results.bytes);
+	protobuf_c_message_pack(result, w->results.data + w->results.bytes);
 	w->results.bytes += size;
 	w->count++;
 	return 0;
+}
+
+/* Write the current block if it is full, or has results of another process. */
+static int block_turn(struct ncu_export *w, const struct process *process)
+{
+	int error = 0;
+	if (w->count && (w->process != process || w->results.bytes >= BLOCK_BYTES))
+		error = block_write(w);
+	w->process = process;
+	return error;
 }
 
 /* ---- results ---- */
@@ -367,10 +381,7 @@ static int kernel_write(struct ncu_export *w, const struct event_row *row)
 	static struct stack stack;
 	uint64_t columns[LAUNCH_COLUMNS] = {0};
 	struct launch_facts facts = {.kernel = columns};
-	int error = 0;
-	if (w->count && (w->process != row->process || w->results.bytes >= BLOCK_BYTES))
-		error = block_write(w);
-	w->process = row->process;
+	int error = block_turn(w, row->process);
 	for (uint32_t i = 0; i < row->event->field_count; i++)
 		columns[row->event->fields[i].number] = (uint64_t)row->values[i];
 	facts.duration_ns = columns[COLUMN_CUDA_KERNEL_DURATION];
@@ -397,15 +408,49 @@ static int kernel_write(struct ncu_export *w, const struct event_row *row)
 	}
 	w->entry.result.nvtx = nvtx;
 	if (!error)
-		error = result_put(w);
+		error = result_put(w, &w->entry.result.base);
 	if (nvtx)
 		ncu__nvtx_state__free_unpacked(nvtx, NULL);
 	return error;
 }
 
+/* ---- results of ranges ---- */
+
+static int range_write(
+	struct ncu_export *w, const struct ncu_range_value *first, struct ncu_range_result *result)
+{
+	struct launch_nvtx nvtx = {.pieces = NULL};
+	const struct launch_range range = {.tid = first->tid,
+		.domain = first->domain,
+		.domain_name = first->domain ? string_of(w, first->domain) : NULL,
+		.text = string_of(w, first->text)};
+	int error = block_turn(w, process_find(&w->contents->processes, first->process));
+	if (!error)
+		error = launch_nvtx_fill(&nvtx, &range, 1, first->tid);
+	result->message.nvtx = &nvtx.message;
+	if (!error)
+		error = result_put(w, &result->message.base);
+	launch_nvtx_release(&nvtx);
+	w->tally->ranges++;
+	return error;
+}
+
+static int ranges_write(struct ncu_export *w, const struct ncu_ranges *ranges)
+{
+	static struct ncu_range_result result;
+	uint32_t rows;
+	int error = 0;
+	w->of_ranges = true;
+	for (uint32_t at = 0; !error && at < ranges->count; at += rows) {
+		rows = ncu_range_fill(ranges, at, &result);
+		error = range_write(w, &ranges->rows[at], &result);
+	}
+	return error || !w->count ? error : block_write(w);
+}
+
 int ncu_write(FILE *out, struct cursor *cursor, struct symbols *symbols,
-	const struct ncu_devices *devices, const struct ncu_metrics *metrics, struct ncu_code *code,
-	struct ncu_tally *ret_tally)
+	const struct ncu_devices *devices, const struct ncu_metrics *metrics,
+	const struct ncu_ranges *ranges, struct ncu_code *code, struct ncu_tally *ret_tally)
 {
 	struct event_row row;
 	struct ncu_export w = {.out = out,
@@ -425,6 +470,8 @@ int ncu_write(FILE *out, struct cursor *cursor, struct symbols *symbols,
 							      : ncu_calls_note(&w.calls, &row);
 	if (!error && (w.count || !w.has_header))
 		error = block_write(&w);
+	if (!error)
+		error = ranges_write(&w, ranges);
 	ret_tally->ranges_left_out = w.calls.ranges_left_out;
 	ret_tally->states_left_out = w.calls.states_left_out;
 	ncu_calls_release(&w.calls);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ncu.h - `trace export --type ncu`: every kernel launch as a result in a report of Nsight Compute.
+ * ncu.h - `trace export --type ncu`: every kernel launch as a result in a report of Nsight Compute,
+ * and NVTX ranges with hardware metrics as results of ranges.
  *
  * Results are like the results that the writer adds (writer/cuda/results.c), but for all launches,
  * with demangled names, the NVTX ranges that were open at the call, and its callchain. They are in
@@ -15,6 +16,7 @@
 
 #include "reader/export/ncu/code.h"
 #include "reader/export/ncu/metrics.h"
+#include "reader/export/ncu/ranges.h"
 #include "reader/report/cursor.h"
 #include "reader/symbols/symbols.h"
 
@@ -35,7 +37,7 @@ struct ncu_devices {
 int ncu_devices_collect(struct ncu_devices *d, const struct event_batch *batch);
 
 struct ncu_tally {
-	uint64_t launches;
+	uint64_t launches, ranges;
 	uint64_t without_call;    /* launches whose API call is not in the report */
 	uint64_t ranges_left_out; /* NVTX ranges left out because too many were open */
 	uint64_t states_left_out; /* calls whose NVTX ranges did not fit into memory */
@@ -44,7 +46,7 @@ struct ncu_tally {
 /* Write the report, the code of modules first. The cursor's contents have been read, and `symbols`
  * uses them. Returns 0; -EPIPE if the stream failed; or another negative errno. */
 int ncu_write(FILE *out, struct cursor *cursor, struct symbols *symbols,
-	const struct ncu_devices *devices, const struct ncu_metrics *metrics, struct ncu_code *code,
-	struct ncu_tally *ret_tally);
+	const struct ncu_devices *devices, const struct ncu_metrics *metrics,
+	const struct ncu_ranges *ranges, struct ncu_code *code, struct ncu_tally *ret_tally);
 
 #endif

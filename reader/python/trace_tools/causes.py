@@ -42,7 +42,7 @@ def code_text(comparison: Comparison, finding: Finding) -> list[str]:
 
 
 def metrics_text(comparison: Comparison, finding: Finding) -> list[str]:
-    """Return the hardware metrics of a kernel whose means over its launches changed."""
+    """Return the hardware metrics of a kernel or NVTX range whose means over its instances changed."""
     sides = comparison.base, comparison.other
     items = [[p.items[finding.key] for p in side if finding.key in p.items] for side in sides]
     found = []

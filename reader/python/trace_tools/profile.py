@@ -678,6 +678,26 @@ class Reader:
             if key in self.profile.items:
                 self.profile.items[key].code[METRIC + metric] = repr(sum(values) / len(values))
 
+    def read_range_metrics(self) -> None:
+        """Add the means of their hardware metrics to the NVTX ranges. The path open just before a range is its outer
+        one.
+        """
+        rows = self.db.rows(
+            "LIBTRACE_CUDA_RANGE_METRIC",
+            "SELECT globalTid, threadId, start, domainNameId, rangeId, metricId, value FROM LIBTRACE_CUDA_RANGE_METRIC "
+            "WHERE value IS NOT NULL AND globalTid IS NOT NULL",
+        )
+        tids = numpy.array([row[0] >> 24 << 24 | row[1] & 0xFFFFFF for row in rows], numpy.int64)
+        outers = self.paths_at(tids, numpy.array([row[2] for row in rows], numpy.int64))
+        found: collections.defaultdict[tuple[Key, str], list[float]] = collections.defaultdict(list)
+        for (process, _, _, domain, text, metric, value), outer in zip(rows, outers):
+            name = self.range_name(self.strings.get(domain, ""), self.strings.get(text, ""))
+            key = Key("range", self.program(process >> 24), self.paths.texts[outer], name)
+            found[key, self.text(metric)].append(value)
+        for (key, metric), values in found.items():
+            if key in self.profile.items:
+                self.profile.items[key].code[METRIC + metric] = repr(sum(values) / len(values))
+
     # ---- processes ----
 
     def read_processes(self) -> None:
@@ -767,6 +787,7 @@ def read(path: str, name: str, merge_numbers: bool = False) -> Profile:
         reader.read_devices()
         reader.read_kernel_code(path)
         reader.read_kernel_metrics()
+        reader.read_range_metrics()
         memory.read(reader)
         reader.read_processes()
         samples.read(reader)
