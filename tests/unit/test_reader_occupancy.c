@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_reader_occupancy.c - compares the occupancy of kernels with CUDA's own header, if that is
- * installed, over a grid of devices and kernels, and with figures computed by hand.
+ * test_reader_occupancy.c - compares the occupancy of kernels, and each limit of it, with CUDA's
+ * own header, if that is installed, for all compute capabilities that the header knows, and with
+ * figures computed by hand.
  */
 #include <errno.h>
+#include <limits.h>
 
 #include "reader/stats/occupancy.h"
 #include "tests/unit/tap.h"
@@ -15,25 +17,34 @@
 #endif
 #endif
 
+/* All compute capabilities that cuda_occupancy.h of CUDA 13.0 knows from 7.0 on, and some older. */
 static const struct occupancy_device devices[] = {
 	{3, 5, 32, 64, 16, 65536, 49152, 0},
 	{5, 2, 32, 64, 32, 65536, 98304, 0},
 	{6, 0, 32, 64, 32, 65536, 65536, 0},
 	{6, 1, 32, 64, 32, 65536, 98304, 0},
 	{7, 0, 32, 64, 32, 65536, 98304, 0},
+	{7, 2, 32, 64, 32, 65536, 98304, 0},
 	{7, 5, 32, 32, 16, 65536, 65536, 0},
 	{8, 0, 32, 64, 32, 65536, 167936, 1024},
 	{8, 6, 32, 48, 16, 65536, 102400, 1024},
+	{8, 7, 32, 48, 16, 65536, 167936, 1024},
+	{8, 8, 32, 48, 16, 65536, 102400, 1024},
 	{8, 9, 32, 48, 24, 65536, 102400, 1024},
 	{9, 0, 32, 64, 32, 65536, 233472, 1024},
 	{10, 0, 32, 64, 32, 65536, 233472, 1024},
+	{10, 1, 32, 48, 24, 65536, 233472, 1024},
+	{10, 3, 32, 64, 32, 65536, 233472, 1024},
+	{11, 0, 32, 48, 24, 65536, 233472, 1024},
 	{12, 0, 32, 48, 24, 65536, 102400, 1024},
+	{12, 1, 32, 48, 24, 65536, 102400, 1024},
 };
 #define DEVICES (sizeof(devices) / sizeof(devices[0]))
+#define H100 12 /* compute capability 9.0 */
 
 static void hand_made_figures(void)
 {
-	const struct occupancy_device *h100 = &devices[9];
+	const struct occupancy_device *h100 = &devices[H100];
 	struct occupancy o;
 	/* 256 threads x 16 registers: 8 warps of 512 registers; the number of warps is the limit */
 	check(occupancy_of(h100, &(struct occupancy_kernel){256, 16, 0}, &o) == 0 &&
@@ -57,19 +68,19 @@ static void not_enough_is_reported(void)
 	struct occupancy o;
 	const struct occupancy_device none = {0};
 	check(occupancy_of(&none, &(struct occupancy_kernel){256, 16, 0}, &o) == -EINVAL &&
-			occupancy_of(&devices[9], &(struct occupancy_kernel){0}, &o) == -EINVAL,
+			occupancy_of(&devices[H100], &(struct occupancy_kernel){0}, &o) == -EINVAL,
 		"a device without attributes, or a block without threads, has no occupancy");
-	check(occupancy_of(&devices[9],
+	check(occupancy_of(&devices[H100],
 		      &(struct occupancy_kernel){UINT32_MAX, UINT32_MAX, UINT64_MAX}, &o) == 0 &&
 			!o.blocks,
 		"a kernel that exceeds the device's limits has no occupancy");
 }
 
 #ifdef HAVE_HEADER
-/* Return the blocks that the header computes, or -1 if it cannot. */
-static int blocks_by_header(const struct occupancy_device *d, const struct occupancy_kernel *k)
+/* Let the header compute the occupancy. Returns false if it cannot. */
+static bool header_result(const struct occupancy_device *d, const struct occupancy_kernel *k,
+	struct cudaOccResult *ret_result)
 {
-	struct cudaOccResult result;
 	struct cudaOccDeviceProp device = {.computeMajor = (int)d->major,
 		.computeMinor = (int)d->minor,
 		.maxThreadsPerBlock = 1024,
@@ -84,43 +95,68 @@ static int blocks_by_header(const struct occupancy_device *d, const struct occup
 		.reservedSharedMemPerBlock = d->reserved_bytes};
 	struct cudaOccFuncAttributes kernel = {.maxThreadsPerBlock = 1024,
 		.numRegs = (int)k->registers,
-		.sharedSizeBytes = 0,
+		.numBlockBarriers = 1,
 		.shmemLimitConfig = FUNC_SHMEM_LIMIT_OPTIN,
 		.maxDynamicSharedSizeBytes = d->shared_bytes};
 	struct cudaOccDeviceState state = {.cacheConfig = CACHE_PREFER_SHARED,
 		.carveoutConfig = SHAREDMEM_CARVEOUT_MAX_SHARED};
-	if (cudaOccMaxActiveBlocksPerMultiprocessor(&result, &device, &kernel, &state,
-		    (int)k->block_threads, k->shared_bytes) != CUDA_OCC_SUCCESS)
-		return -1;
-	return result.activeBlocksPerMultiprocessor;
+	return cudaOccMaxActiveBlocksPerMultiprocessor(ret_result, &device, &kernel, &state,
+		       (int)k->block_threads, k->shared_bytes) == CUDA_OCC_SUCCESS;
 }
 
-static void as_the_header_has_it(void)
+static bool same_limit(int header, uint32_t ours)
 {
-	unsigned compared = 0, differ = 0;
-	for (size_t i = 0; i < DEVICES; i++)
-		for (uint32_t threads = 1; threads <= 1024; threads += 31)
-			for (uint32_t registers = 8; registers <= 255; registers += 13)
-				for (uint64_t shared = 0; shared <= 49152 - 1024; shared += 3371) {
-					const struct occupancy_kernel k = {
-						threads, registers, shared};
-					struct occupancy o;
-					int wanted = blocks_by_header(&devices[i], &k);
-					/* 0 blocks: the launch would be refused, so nobody can have
-					 * traced it */
-					if (wanted <= 0 || occupancy_of(&devices[i], &k, &o))
-						continue;
-					compared++;
-					if (o.blocks != (uint32_t)wanted && !differ++)
-						printf("# %u.%u: %u threads, %u registers, %u "
-						       "bytes: "
-						       "%u blocks, not %d\n",
-							devices[i].major, devices[i].minor, threads,
-							registers, (unsigned)shared, o.blocks,
-							wanted);
-				}
-	check(compared > 50000 && !differ, "%u kernels have the blocks of cuda_occupancy.h",
-		compared);
+	return header == INT_MAX ? ours == UINT32_MAX : (uint32_t)header == ours;
+}
+
+static bool is_same(const struct cudaOccResult *header, const struct occupancy *ours)
+{
+	return same_limit(header->activeBlocksPerMultiprocessor, ours->blocks) &&
+		same_limit(header->blockLimitRegs, ours->register_blocks) &&
+		same_limit(header->blockLimitSharedMem, ours->shared_blocks) &&
+		same_limit(header->blockLimitWarps, ours->warp_blocks) &&
+		same_limit(header->blockLimitBlocks, ours->device_blocks);
+}
+
+struct tally {
+	unsigned compared, differ;
+};
+
+static void kernel_compare(
+	const struct occupancy_device *d, const struct occupancy_kernel *k, struct tally *t)
+{
+	struct cudaOccResult header = {0};
+	struct occupancy ours = {0};
+	t->compared++;
+	if (header_result(d, k, &header) && !occupancy_of(d, k, &ours) && is_same(&header, &ours))
+		return;
+	if (d->major < 7 && !header.activeBlocksPerMultiprocessor)
+		return; /* 6.0 refuses launches that 6.1 cannot run */
+	if (!t->differ++)
+		printf("# %u threads, %u registers, %u bytes: %u blocks, not %d\n",
+			k->block_threads, k->registers, (unsigned)k->shared_bytes, ours.blocks,
+			header.activeBlocksPerMultiprocessor);
+}
+
+/* Before 7.0 a block cannot use more than 48 KiB. */
+static uint64_t shared_limit(const struct occupancy_device *d)
+{
+	return d->major < 7 ? 49152 : d->shared_bytes + 4096;
+}
+
+/* Compare blocks and each limit; from 7.0 on also for launches that the device would refuse, with 0
+ * blocks. */
+static void as_the_header_has_it(const struct occupancy_device *d)
+{
+	struct tally t = {0};
+	for (uint32_t threads = 1; threads <= 1024; threads += threads % 32 ? 31 : 1)
+		for (uint32_t registers = 0; registers <= 255; registers += 3)
+			for (uint64_t shared = 0; shared <= shared_limit(d); shared += 3371)
+				kernel_compare(d,
+					&(struct occupancy_kernel){threads, registers, shared}, &t);
+	check(t.compared > 80000 && !t.differ,
+		"%u.%u: blocks and limits of %u kernels are those of cuda_occupancy.h", d->major,
+		d->minor, t.compared);
 }
 #endif
 
@@ -129,7 +165,8 @@ int main(void)
 	hand_made_figures();
 	not_enough_is_reported();
 #ifdef HAVE_HEADER
-	as_the_header_has_it();
+	for (size_t i = 0; i < DEVICES; i++)
+		as_the_header_has_it(&devices[i]);
 #else
 	check(true, "occupancy agrees with cuda_occupancy.h # SKIP no such header");
 #endif
