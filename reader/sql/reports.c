@@ -89,8 +89,7 @@ char *report_header(const struct sql_report *r, const char *key)
 #define DEFINITIONS_MAX 64u
 
 /* What the program itself reads to print reports: titles, causes of missing samples. */
-static const char read_always[] =
-	"CUPTI_ACTIVITY_KIND_RUNTIME LIBTRACE_CODEXL_CALL LIBTRACE_CPU_RECEIPT NVTX_EVENTS ";
+static const char read_always[] = "LIBTRACE_CODEXL_CALL LIBTRACE_CPU_RECEIPT NVTX_EVENTS ";
 
 /* Append the shared files of a report. */
 static bool before_put(FILE *out, const struct sql_report *r)
@@ -103,6 +102,16 @@ static bool before_put(FILE *out, const struct sql_report *r)
 	}
 	free(before);
 	return before != NULL;
+}
+
+/* Append the files that name kernels by their NVTX ranges, if an argument of the report asks for
+ * that. */
+static void nvtx_names_put(FILE *out, const char *report, size_t bytes)
+{
+	if (!memmem(report, bytes, ":nvtx-name", strlen(":nvtx-name")))
+		return;
+	fputs(report_shared("launch_calls"), out);
+	fputs(report_shared("nvtx_launches"), out);
 }
 
 /* Append the definition at `at` if the text before it names it. */
@@ -145,6 +154,7 @@ char *reports_sql(const char *list)
 		if (r)
 			fputs(r->text, out);
 		whole = !r || before_put(out, r);
+		nvtx_names_put(out, at, bytes);
 		at += bytes;
 	}
 	if (whole)

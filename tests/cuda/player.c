@@ -11,7 +11,7 @@
  * BASE_NS: the time of CLOCK_MONOTONIC that stands for 0, one for all processes of a capture;
  * default: when it has started; 0: likewise, and calls are made at once, to measure what they cost.
  * Prints that time, the length of a repetition, the processor time of the threads that play, all in
- * ns, and its pid.
+ * ns, its pid, its processor time in ns, and the greatest size of its resident memory in KiB.
  */
 #include "tests/cuda/did.h"
 #include "tests/sim/play.h"
@@ -19,6 +19,7 @@
 #include <cuda.h>
 #include <inttypes.h>
 #include <pthread.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -242,6 +243,7 @@ static void *thread_play(void *number)
 int main(int argc, char **argv)
 {
 	pthread_t threads[THREADS_MAX];
+	struct rusage usage;
 	CUcontext context;
 	int count, highest = 0;
 
@@ -270,7 +272,9 @@ int main(int argc, char **argv)
 	for (int i = 0; i <= highest; i++)
 		RIGHT(!pthread_join(threads[i], NULL));
 	wait_until(base_ns + repeats * (length_ns / speed) + lead_ns);
-	printf("%" PRIu64 " %" PRIu64 " %" PRIu64 " %d\n", base_ns, length_ns / speed, used_ns,
-		(int)getpid());
+	getrusage(RUSAGE_SELF, &usage);
+	printf("%" PRIu64 " %" PRIu64 " %" PRIu64 " %d %" PRIu64 " %ld\n", base_ns,
+		length_ns / speed, used_ns, (int)getpid(), clock_ns(CLOCK_PROCESS_CPUTIME_ID),
+		usage.ru_maxrss);
 	return did.wrong;
 }

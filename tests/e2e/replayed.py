@@ -9,7 +9,6 @@ The captures are the fixtures. Device times must be those of the capture, calls 
 import bisect
 import collections
 import csv
-import ctypes
 import io
 import itertools
 import json
@@ -17,166 +16,16 @@ import os
 import shutil
 import sqlite3
 import statistics
-import subprocess
 import sys
-import threading
-import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import libdevice as device  # noqa: E402
-from lib import TORTURE, TRACE, clean_env, fixtures, folder, main, receipts_agree, Report, run, spool_folder, tap, trace, traced_env, wait_spool_gone, wait_until, writer_of  # noqa: E402
+from lib import Report, fixtures, folder, main, tap, trace  # noqa: E402
+from libreplay import COPY, GRAPH, KERNEL, MANY, MEMORY, OLD_SYNCS, PEER_COPY, PREFIX, SET, SYNC, UNIFIED, Capture, own_calls, played  # noqa: E402
 from sqlite_cuda import same, without_sqlite  # noqa: E402
 
-PREFIX = "CUPTI_ACTIVITY_KIND_"
 CAPTURES = {"nvtx_pytorch-2022.1.3": 10, "nvtx_sampling-2023.3.1": 1, "um_addblock-2024.4.1": 1, "um_osrt-2026.1.3": 1}  # name: speed
-KERNEL, COPY, PEER_COPY, SET, SYNC, EVENT, GRAPH, UNIFIED, MEMORY = 0, 1, 2, 3, 4, 5, 6, 7, 8  # enum sim_op_kind
-HOST = 0xFFFFFFFF
-OLD_SYNCS = {1: 4, 2: 1, 3: 3}  # nsys before schema 3.17 -> CUPTI
 REPLAYS = {}  # report: (original, replayed, what the replay is later) of each process
-LEAD_NS = 1_000_000_000  # that much later than their calls are operations: more than a busy machine may be late
-KERNEL_FACTS = ("gridX, gridY, gridZ, blockX, blockY, blockZ, staticSharedMemory, dynamicSharedMemory, registersPerThread, localMemoryPerThread, launchType, gridId, "
-                "(SELECT value FROM StringIds WHERE id = coalesce(mangledName, demangledName))")
-
-
-def cupti_kind(kind):
-    """Return CUPTI's number of a kind of memory of nsys."""
-    return 0 if kind in (None, 7) else kind + 1
-
-
-def own_calls(devices):
-    """Return the player's own calls."""
-    return ["cuInit", "cuDeviceGetCount", *["cuDevicePrimaryCtxRetain"] * devices, "cuCtxSetCurrent"]
-
-
-def callbacks():
-    """Return domain (1 driver, 2 runtime) and number of each function of the APIs by its name in CUPTI."""
-    library, name, found = ctypes.CDLL(os.path.join(device.folder(), "libcupti.so.13")), ctypes.c_char_p(), {}
-    for domain in (1, 2):
-        for number in range(1, 1024):
-            if not library.cuptiGetCallbackName(domain, number, ctypes.byref(name)) and name.value:
-                found.setdefault(name.value.decode(), (domain, number))
-    return found
-
-
-class Capture:
-    """A process of a database of nsys: its calls in order, and the operations of each table as rows that a traced replay must have, too. The first `own` calls
-    are those of the player."""
-
-    def __init__(self, path, own=0, pid=None):
-        self.db = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
-        self.tables = {name for name, in self.db.execute("SELECT name FROM sqlite_master")}
-        self.pid = pid
-        self.calls = self.rows("RUNTIME", "start, end, globalTid, (SELECT value FROM StringIds WHERE id = nameId), returnValue, correlationId", of="globalTid", order="ORDER BY start, correlationId")
-        self.own, self.calls = [c[3] for c in self.calls[:own]], self.calls[own:]
-        # Threads are numbered in the order of their first calls, in a replay in the order in which the player started them.
-        self.threads = {tid: n for n, tid in enumerate(sorted({call[2] for call in self.calls}) if own else dict.fromkeys(call[2] for call in self.calls))}
-        self.rank, self.call_of, self.counts = {}, {}, collections.Counter()
-        for call in self.calls:
-            thread = self.threads[call[2]]
-            self.rank.setdefault(call[5], (thread, self.counts[thread]))  # calls within a call may have its id
-            self.call_of[thread, self.counts[thread]] = call
-            self.counts[thread] += 1
-        self.old_syncs = "SYNCHRONIZATION" in "".join(self.tables) and not any(
-            row[1] == "deprecatedSyncType" for row in self.db.execute(f"PRAGMA table_info({PREFIX}SYNCHRONIZATION)"))
-        self.has_pools = any(row[1] == "localMemoryPoolSize" for row in self.db.execute("PRAGMA table_info(CUDA_GPU_MEMORY_USAGE_EVENTS)"))
-        self.devices = 1 + max((op[3] for op in self.operations() if op[3] is not None), default=0)
-
-    def pids(self):
-        return sorted(pid for pid, in self.db.execute(f"SELECT DISTINCT globalTid >> 24 & 0xffffff FROM {PREFIX}RUNTIME"))
-
-    def rows(self, table, columns, where="1", of="globalPid", order=""):
-        table = table if table.startswith("CUDA_GPU") else PREFIX + table
-        if table not in self.tables:
-            return []
-        process = "1" if self.pid is None else f"{of} >> 24 & 0xffffff = {self.pid}"
-        return list(self.db.execute(f"SELECT {columns} FROM {table} WHERE {where} AND {process} {order}"))
-
-    def graph_of(self, table):
-        """Return the columns of the graph that an operation ran for, as far as the table has them."""
-        have = {row[1] for row in self.db.execute(f"PRAGMA table_info({PREFIX + table})")}
-        return ", ".join(f"coalesce({name}, 0)" if name in have else "0" for name in ("graphNodeId", "graphId"))
-
-    def operations(self):
-        """Return (kind, start, end, device, context, stream, correlation, graph node, graph, facts) of each; the facts are those of tests/cuda/player.c."""
-        place = "start, end, deviceId, contextId, streamId, correlationId"
-        for row in self.rows("KERNEL", f"{place}, {self.graph_of('KERNEL')}, {KERNEL_FACTS}"):
-            yield (KERNEL, *row[:8], row[8:])
-        for row in self.rows("MEMCPY", f"{place}, {self.graph_of('MEMCPY')}, bytes, copyKind, srcKind, dstKind", "copyKind < 10"):
-            yield (COPY, *row[:8], (*row[8:10], *map(cupti_kind, row[10:])))
-        sides = "srcDeviceId, srcContextId, dstDeviceId, dstContextId"
-        for row in self.rows("MEMCPY", f"{place}, {self.graph_of('MEMCPY')}, bytes, copyKind, srcKind, dstKind, {sides}", "copyKind = 10"):
-            yield (PEER_COPY, *row[:8], (*row[8:10], *map(cupti_kind, row[10:12]), *row[12:]))
-        pools = ", ".join(f"coalesce(localMemoryPool{name}, 0)" if self.has_pools else "0" for name in ("Address", "Size", "ReleaseThreshold", "UtilizedSize"))
-        stream = "coalesce(streamId, 0)" if self.has_pools else "0"
-        for row in self.rows("CUDA_GPU_MEMORY_USAGE_EVENTS", f"start, start, deviceId, contextId, {stream}, correlationId, memoryOperationType, memKind, address, bytes, {pools}"):
-            yield (MEMORY, *row[:6], 0, 0, (row[6] + 1, cupti_kind(row[7]), *row[8:]))
-        for row in self.rows("MEMSET", f"{place}, {self.graph_of('MEMSET')}, bytes, value, memKind"):
-            yield (SET, *row[:8], (*row[8:10], cupti_kind(row[10])))
-        for row in self.rows("SYNCHRONIZATION", f"{place}, syncType, eventId"):
-            yield (SYNC, *row[:6], 0, 0, (row[6], row[7] & HOST))
-        for row in self.rows("GRAPH_TRACE", f"{place}, 0, graphExecId"):
-            yield (GRAPH, *row, ())
-        for row in self.rows("MEMCPY", f"{place}, copyKind, bytes, coalesce(virtualAddress, 0), coalesce(migrationCause, 0)", "copyKind IN (11, 12)"):
-            target = row[2] if row[6] == 11 else HOST
-            yield (UNIFIED, *row[:5], 0, 0, 0, (row[6] - 10, row[7], row[8], HOST if row[6] == 11 else row[2], target, row[9]))
-
-    def begin(self):
-        return min([c[0] for c in self.calls] + [op[1] for op in self.operations()])
-
-    def program(self, begin):
-        """Return the lines for the player; times begin at `begin`."""
-        numbers = callbacks()
-        own = collections.defaultdict(list)
-        for op in self.operations():
-            own[op[6]].append(op)
-        for eid, correlation, *place in self.rows("CUDA_EVENT", "eventId, correlationId, deviceId, contextId, streamId"):
-            call = self.call_of[self.rank[correlation]]
-            own[correlation].append((EVENT, call[0], call[0], *place, correlation, 0, 0, (eid,)))
-        lines = []
-
-        def put_ops(ops):
-            for kind, start, end, dev, context, stream, _, node, graph, facts in ops:
-                facts = [OLD_SYNCS.get(facts[0], facts[0]), facts[1]] if kind == SYNC and self.old_syncs else list(facts)
-                if kind == KERNEL:
-                    facts[10] = (facts[10] or 1) - 1  # CUPTI's launch type 0 is nsys's 1
-                lines.append(" ".join(map(str, ["o", kind, start - begin, end - begin, dev, context, stream, node, graph, *facts])))
-
-        for start, end, tid, name, value, correlation in self.calls:
-            domain, number = numbers[name]
-            lines.append(f"c {start - begin} {end - begin} {self.threads[tid]} {domain} {number} {value} {name}")
-            put_ops(own.pop(correlation, ()))
-        for op in sorted(own.pop(0, ()), key=lambda op: op[1]):  # of no call
-            lines.append(f"l {op[1] - begin} {op[2] - begin} {len(self.threads)}")
-            put_ops([op])
-        tap.ok(not own, "each operation belongs to a call or to none", own)
-        return lines
-
-
-def played(captures, speed, repeats=1, traced=True, at_once=False, during=None, **options):
-    """Play the processes of a capture at once. Return the report, and for each process the time of the report that stands for the capture's begin, the length of a
-    repetition, the processor time of its threads, and its pid; and the capture's begin."""
-    work, spool = folder(), spool_folder()
-    report, begin, commands = os.path.join(work, "r.rep"), min(c.begin() for c in captures), []
-    for number, capture in enumerate(captures):
-        program = os.path.join(work, f"program{number}")
-        with open(program, "w", encoding="utf-8") as file:
-            file.write("\n".join(capture.program(begin)) + "\n")
-        base = 0 if at_once else time.monotonic_ns() + 1_000_000_000 if len(captures) > 1 else ""
-        commands.append(f"{device.app('player')} {program} {speed} {LEAD_NS} {repeats} {base}")
-    base = traced_env(report, spool, LIBTRACE_TRACE="cuda", LIBTRACE_CUDA_TRIVIAL="record", **options) if traced else None
-    env = device.env(device=f"devices={max(c.devices for c in captures)}", base=base)
-    if during:
-        threading.Thread(target=during, args=(spool,), daemon=True).start()
-    done = run(["/bin/sh", "-c", "".join(f"{command} >{work}/out{n} & " for n, command in enumerate(commands)) + "for p in $(jobs -p); do wait $p || exit; done"], env=env, limit=550)
-    sound = done.status == 0 and (not traced or (wait_spool_gone(spool) and not receipts_agree(Report(report))))
-    tap.ok(sound, f"{'played' if traced else 'played untraced'} at {speed} times its speed, {repeats} times; nothing is lost", done)
-    origin = Report(report).info()["session"]["start_ns"] if traced else 0
-    found = []
-    for number in range(len(captures)):
-        with open(os.path.join(work, f"out{number}"), encoding="utf-8") as file:
-            zero, length, used, pid = map(int, file.read().split())
-        found.append((zero - origin + LEAD_NS, length, used, pid))
-    return report, found, begin
 
 
 def exported(report):
@@ -203,12 +52,12 @@ def compared(name, path, speed):
     report, players, begin = played(originals, speed)
     base = exported(report)
     REPLAYS[report] = []
-    for original, (zero, _, _, pid) in zip(originals, players):
+    for original, player in zip(originals, players):
         own = own_calls(max(c.devices for c in originals))
-        replayed = Capture(base, len(own), pid)
+        replayed = Capture(base, len(own), player.pid)
         tap.ok(replayed.own == own, f"{name}: the player's own calls come first", replayed.own)
-        same_tables(name, original, replayed, lambda ns, zero=zero: zero + (ns - begin) // speed)
-        REPLAYS[report].append((original, replayed, zero - begin))
+        same_tables(name, original, replayed, lambda ns, zero=player.zero_ns: zero + (ns - begin) // speed)
+        REPLAYS[report].append((original, replayed, player.zero_ns - begin))
     return report
 
 
@@ -344,47 +193,37 @@ def own_captures():
             analyses(name, path, compared(name, path, 1))
 
 
-def most_kib(pid):
-    """Return the most memory that a process has had, in KiB."""
-    with open(f"/proc/{pid}/status", encoding="ascii") as file:
-        return next((int(line.split()[1]) for line in file if line.startswith("VmHWM")), 0)
-
-
 def many_kernels():
-    """Check that nothing is lost of many repetitions at ten times the speed of the GPU, and report what a call costs, and the memory that the writer and a reader take."""
-    peaks = []
-
-    def watch(spool):
-        try:
-            wait_until(lambda: writer_of(spool))
-            while peaks.append(most_kib(writer_of(spool))) is None:
-                time.sleep(0.1)
-        except (OSError, TypeError, ValueError):
-            pass  # it has ended
-
-    path, repeats = os.path.join(fixtures("nsys"), "nvtx_sampling-2023.3.1.sqlite"), int(os.environ.get("REPEATS") or (8192 if TORTURE else 24))
+    """Check that nothing is lost of many repetitions at ten times the speed of the GPU, and that each kernel has its times and its call. tests/bench/replay.py
+    plays millions, and measures."""
+    path, repeats = os.path.join(fixtures("nsys"), MANY), 24
     if not os.path.exists(path):
         tap.skip("many kernels", "no fixtures of nsys")
         return
     original = Capture(path)
-    report, ((zero, length, _, _), ), begin = played([original], 10, repeats, during=watch)
-    calls, (plain, cost) = 24 * len(original.calls), (played([original], 10, 24, is_traced, at_once=True)[1][0][2] for is_traced in (False, True))
-    print(f"# {calls} calls without waits between them: {plain / calls:.0f} ns of processor time each, {cost / calls:.0f} ns traced")
+    report, (player,), begin = played([original], 10, repeats)
     kernels = [op for op in original.operations() if op[0] == KERNEL]
-    with subprocess.Popen([TRACE, "stats", "-r", "cuda_gpu_kern_sum,cuda_api_sum", report], env=clean_env(), stdout=subprocess.DEVNULL) as reader:
-        used = os.wait4(reader.pid, 0)[2].ru_maxrss
-        reader.returncode = 0
-    print(f"# {repeats * len(original.calls)} calls, {os.path.getsize(report) >> 20} MiB of report: the writer took at most {max(peaks, default=0) >> 10} MiB, statistics {used >> 10} MiB")
-    if TORTURE:
-        info = Report(report).info()
-        tap.ok(f'"cuda_kernel": {repeats * len(kernels)}' in str(info).replace("'", '"'), f"{repeats * len(kernels)} kernels", info)
-        return
     replayed = Capture(exported(report), len(own_calls(1)))
-    wanted = collections.Counter((zero + n * length + (op[1] - begin) // 10, zero + n * length + (op[2] - begin) // 10, thread, n * original.counts[thread] + rank, op[9][-1])
+
+    def when(n, ns):
+        return player.zero_ns + n * player.length_ns + (ns - begin) // 10
+    wanted = collections.Counter((when(n, op[1]), when(n, op[2]), thread, n * original.counts[thread] + rank, op[9][-1])
                                  for n in range(repeats) for op in kernels for thread, rank in [original.rank[op[6]]])
     got = collections.Counter((op[1], op[2], *replayed.rank[op[6]], op[9][-1]) for op in replayed.operations() if op[0] == KERNEL)
     same(f"{repeats * len(kernels)} kernels at ten times the speed", got, wanted, 2)
     tap.ok(len(replayed.calls) == repeats * len(original.calls), f"{repeats * len(original.calls)} calls")
+
+
+def end_while_delivered():
+    """Check that nothing is lost of a program that ends while a thread of CUPTI delivers records, slowly: the last flush waits for it."""
+    path, repeats = os.path.join(fixtures("nsys"), MANY), 24
+    if not os.path.exists(path):
+        tap.skip("end while records are delivered", "no fixtures of nsys")
+        return
+    original = Capture(path)
+    report, _, _ = played([original], 10, repeats, SIM_FAULT="buffer_delay_us=60000", LIBTRACE_CUDA_FLUSH=1850)
+    kernels = repeats * sum(op[0] == KERNEL for op in original.operations())
+    tap.ok(Report(report).info()["events"].get("cuda_kernel") == kernels, f"{kernels} kernels of a program that ended while they were delivered", Report(report).info()["events"])
 
 
 REASON = device.missing("player") or ("built without SQLite" if without_sqlite() else None)
@@ -392,4 +231,4 @@ if REASON:
     tap.skip("captures of real GPUs", REASON)
     tap.finish()
 else:
-    main(captures, own_captures, many_kernels)
+    main(captures, own_captures, many_kernels, end_while_delivered)

@@ -11,8 +11,8 @@ import lib_merge  # noqa: E402
 import libdevice as device  # noqa: E402
 from lib import SRC, Report, app, clean_env, folder, main, tap, trace  # noqa: E402
 
-DIRECT = {"osrt_sum", "nvtx_sum"}  # not computed in SQL
-REPORTS = sorted({os.path.basename(path).split(".")[0] for path in glob.glob(os.path.join(SRC, "reader", "reports", "*.sql"))} - DIRECT)
+DIRECT = {"osrt_sum", "nvtx_sum", "nvtx_pushpop_trace"}  # not computed in SQL
+REPORTS = sorted({os.path.basename(path).split(".")[0] for path in glob.glob(os.path.join(SRC, "reader", "reports", "*.sql"))} - DIRECT) + ["cuda_gpu_kern_sum:nvtx-name", "cuda_gpu_kern_gb_sum:mangled:nvtx-name"]
 
 
 def compare(name, report, *wanted):
@@ -30,11 +30,13 @@ def compare(name, report, *wanted):
 
 
 def cuda():
-    reason = device.missing("vector_add")
+    reason = device.missing("vector_add", "nvtx_launch")
     if reason:
         tap.skip("CUDA", reason)
         return
     compare("CUDA", device.recorded([device.app("vector_add")]))
+    compare("callchains of CUDA", device.recorded([device.app("vector_add")], LIBTRACE_TRACE="cuda,osrt", LIBTRACE_CUDA_BACKTRACE="all:0"))
+    compare("CUDA in NVTX ranges", device.recorded([device.app("nvtx_launch")], LIBTRACE_TRACE="cuda,nvtx"))
 
 
 def calls():

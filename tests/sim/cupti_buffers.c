@@ -75,6 +75,7 @@ static void wait_for_work(void)
 	until.tv_sec += flush_period_ms / 1000 + until.tv_nsec / 1000000000;
 	until.tv_nsec %= 1000000000;
 	if (pthread_cond_timedwait(&worker_wake, &worker_mutex, &until)) {
+		worker_busy = true; /* a flush waits for what is taken here */
 		pthread_mutex_unlock(&worker_mutex);
 		cupti_collect(false);
 		cupti_flush_buffers();

@@ -39,8 +39,9 @@ struct sqlite_job {
 	bool critical_path;      /* add the table LIBTRACE_CRITICAL_PATH */
 	const char *log_events;  /* regular expression for lines of output; NULL = as recorded */
 	const struct nvtx_filter *nvtx; /* results to export; NULL = all */
-	/* SQL that will read the database: calls of functions, messages of MPI and regions of
-	 * OpenMP are left out if it does not name their tables; NULL = all are written. */
+	/* SQL that will read the database: calls of functions and of CUDA, kernels, copies, sets,
+	 * waits, messages of MPI and regions of OpenMP are left out if it does not name their
+	 * tables, but for one call of CUDA; NULL = all are written. */
 	const char *read_by;
 	const struct sqlite_source *sources;
 	uint32_t count;

@@ -55,6 +55,7 @@ struct sqlite_export {
 	struct batch_decoder decoder;
 	uint64_t impossible;       /* calls left out because they end before they start */
 	bool unread[SCHEMA_KINDS]; /* kinds that the job leaves out */
+	bool has_cuda_call;        /* a call of CUDA was added although nothing reads them */
 
 	/* per-report state */
 	const struct sqlite_source *source;

@@ -84,10 +84,22 @@ static int samples_rows(struct sqlite_export *x, const struct decoded_batch *b)
 /* ---- kinds that nobody reads ---- */
 
 /* Kinds that may be most events of a report, and from which no table follows but those of their
- * rows. */
+ * rows, and callchains. */
 static bool may_be_unread(uint32_t kind)
 {
-	return kind == KIND_FUNCTION_CALL || kind == KIND_MPI_CALL || kind == KIND_OPENMP;
+	switch (kind) {
+	case KIND_FUNCTION_CALL:
+	case KIND_MPI_CALL:
+	case KIND_OPENMP:
+	case KIND_CUDA_API:
+	case KIND_CUDA_KERNEL:
+	case KIND_CUDA_MEMCPY:
+	case KIND_CUDA_MEMSET:
+	case KIND_CUDA_SYNC:
+		return true;
+	default:
+		return false;
+	}
 }
 
 static bool is_read(const struct sqlite_export *x, const struct schema_event *e)
@@ -98,6 +110,9 @@ static bool is_read(const struct sqlite_export *x, const struct schema_event *e)
 	own_table_name(e, false, facts, sizeof(facts));
 	own_table_name(e, true, others, sizeof(others));
 	read |= words_have(x->job->read_by, facts) || words_have(x->job->read_by, others);
+	/* Callchains follow from rows. The critical path, which names them, reads calls and waits
+	 * without naming these. */
+	read |= words_have(x->job->read_by, "CUDA_CALLCHAINS");
 	for (uint32_t i = k->first; !read && i < k->first + (uint32_t)k->count; i++)
 		read = words_have(
 			x->job->read_by, nsys_table_name(x->nsys.mappings[i].table, NSYS_3_24));
@@ -111,12 +126,31 @@ void rows_begin(struct sqlite_export *x)
 		x->unread[e->number] = !is_read(x, e);
 }
 
+/* Titles ask whether there are calls of CUDA: if nothing else reads them, add the first that is no
+ * part of another. */
+static int unread_rows(struct sqlite_export *x, const struct event_batch *batch)
+{
+	struct decoded_batch b;
+	if (batch->kind != KIND_CUDA_API || x->has_cuda_call)
+		return 0;
+	int error = batch_decode(x, batch, &b);
+	if (error)
+		return error == -EBADMSG ? 0 : error;
+	const int64_t *levels = decoded_column(&b, FIELD_CUDA_API_LEVEL);
+	for (uint32_t i = 0; !error && !x->has_cuda_call && i < batch->count; i++)
+		if (!levels[i]) {
+			error = kind_row(x, &b, i);
+			x->has_cuda_call = true;
+		}
+	return error;
+}
+
 int batch_rows(struct sqlite_export *x, const struct event_batch *batch)
 {
 	struct decoded_batch b;
 	struct export_thread *thread;
 	if (batch->kind < SCHEMA_KINDS && x->unread[batch->kind])
-		return 0;
+		return unread_rows(x, batch);
 	int error = batch_decode(x, batch, &b);
 	if (error)
 		return error == -EBADMSG ? 0 : error;
