@@ -13,6 +13,7 @@ in build/cuda/lib). Without python3, scripts/gpu-validate does a part of the che
   gpu-validation.md    a section for docs/gpu-validation.md (also printed)
   gpu-validation.json  the same results as JSON
   buffers.tar.gz       activity buffers as CUPTI delivered them: recordings to replay
+  captures.tar.gz      databases of two programs, which tests/e2e/replayed.py plays on the simulated device
   reports.tar.gz       the reports of the programs, and the output of tests/cuda/libprobe.c (probe-*.jsonl)
 
 Options:
@@ -48,6 +49,7 @@ from typing import Any, Callable, Dict, Iterable, NoReturn, Sequence, Tuple, Typ
 
 sys.dont_write_bytecode = True  # write nothing into the tree
 import gpu_answers  # noqa: E402
+import gpu_derived  # noqa: E402
 
 SRC = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 BUILD = os.environ.get("BUILD") or os.path.join(SRC, "build")
@@ -948,6 +950,10 @@ def main() -> int:
         ("hardware metrics of NVTX ranges", lambda: range_metrics(machine, section)),
         ("samples of hardware metrics", lambda: metric_samples(machine, section)),
         ("readers", lambda: readers(machine, section)),
+        ("device's own counts", lambda: gpu_derived.device_counts(machine, section)),
+        ("timelines", lambda: gpu_derived.timelines(machine, section)),
+        ("paths", lambda: gpu_derived.paths(machine, section)),
+        ("captures", lambda: pack(machine, "captures.tar.gz", [gpu_derived.captures(machine, section)], section)),
     )
     for name, step in steps:
         note(name)

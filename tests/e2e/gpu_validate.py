@@ -6,6 +6,7 @@ timeout: 600
 """
 import json
 import os
+import sys
 import tarfile
 
 import libdevice as device
@@ -52,9 +53,34 @@ def test_all_right():
         names = archive.getnames()
     tap.ok({"vector_add.rep", "pipeline.rep", "probe-vector_add.jsonl"} <= set(names), "reports and probes, too", names)
     left = {name: os.path.getsize(os.path.join(out, name)) for name in os.listdir(out)}
-    tap.ok(len(left) == 4 and sum(left.values()) < 16 << 20, "four files in all, small ones", left)
+    tap.ok(len(left) == 5 and sum(left.values()) < 16 << 20, "five files in all, small ones", left)
     code = data.get("code", {})
     tap.ok(any(code.get("cubins CUPTI showed (bytes)", [])) and code.get("launches that trace lists") == "10 of 10", "launches are listed, with their code", code)
+    counts = data.get("device counts", {})
+    tap.ok(counts.get("peaks") == [counts["device"]["asked"]] and sorted(counts["device"]["blocks"]) == counts["occupancy"] and len(counts["occupancy"]) == 15,
+           "memory and occupancy are compared with the device's own counts", counts)
+    lines = data.get("timelines", {})
+    tap.ok(lines.get("work") == lines.get("chrome") == 3 and lines["perfetto"] in (None, 3), "timelines have the device's work", lines)
+    rows = data.get("paths", {}).get("what-if", [])
+    tap.ok(data["paths"]["why"]["causes"] and [row[1] for row in rows] == [0, 0, 0] and rows[0][3] == 0 < rows[1][3] < rows[2][3], "the critical path is walked, and predictions follow the factor", data.get("paths"))
+    captures_are_played(out)
+
+
+def captures_are_played(out):
+    """Check that the captures can be played, which is what they are kept for."""
+    kept = lib.folder()
+    with tarfile.open(os.path.join(out, "captures.tar.gz")) as archive:
+        archive.extractall(kept)
+    played = lib.run([sys.executable, os.path.join(lib.SRC, "tests/e2e/replayed.py"), "given_captures"], env={**os.environ, "CAPTURES": os.path.join(kept, "captures")}, limit=200)
+    words = played.out.decode()
+    tap.ok(played.status == 0 and words.count("analyses find the same") == 2 and "# SKIP" not in words, "the simulated device plays the kept captures", words)
+
+
+def test_wrong_counts():
+    """Check that a report that differs from the device's own counts is noticed: records of launches and of memory are lost."""
+    result, data, _ = validate(SIM_FAULT="drop_every=2")
+    wrong = data.get("wrong", [])
+    tap.ok(result.status == 1 and any(w.startswith("occupancy: ") for w in wrong) and any(w.startswith("memory: ") for w in wrong), "lost records are noticed beside the device's counts", wrong)
 
 
 def test_no_time():
@@ -83,7 +109,8 @@ def test_no_python():
     tap.ok(result.status == 0 and "No errors." in text and text.count("kernels; complete") == 5, "without python the shell script does most steps", f"{text}\n{result.err.decode()}")
     with tarfile.open(os.path.join(out, "reports.tar.gz")) as archive:
         names = archive.getnames()
-    tap.ok({"pipeline.rep", "probe-pipeline.jsonl", "buffers/pipeline/records.jsonl"} <= set(names), "the shell script keeps reports, probes and recordings", names)
+    tap.ok({"pipeline.rep", "probe-pipeline.jsonl", "buffers/pipeline/records.jsonl", "captures/pipeline.sqlite"} <= set(names), "the shell script keeps reports, probes, recordings and captures", names)
+    tap.ok(text.count(" of pipeline: exit status 0") == 7, "the shell script reads a report in seven ways", text)
     result, _, _ = validate(GPU_VALIDATE_PYTHON="none", SIM_FAULT="drop_every=4")
     tap.ok(result.status == 1 and "wrong: vector_add: " in result.out.decode(), "the shell script notices lost records", result.out.decode())
 
@@ -111,4 +138,4 @@ def test_notices():
 if device.missing("vector_add", "launch_loop"):
     tap.skip("scripts/gpu-validate", device.missing("vector_add", "launch_loop"))
     tap.finish()
-lib.main(test_all_right, test_no_gpu, test_notices, test_no_time, test_broken_reader, test_no_python)
+lib.main(test_all_right, test_wrong_counts, test_no_gpu, test_notices, test_no_time, test_broken_reader, test_no_python)

@@ -9,6 +9,7 @@ The captures are the fixtures. Device times must be those of the capture, calls 
 import bisect
 import collections
 import csv
+import glob
 import io
 import itertools
 import json
@@ -175,6 +176,16 @@ def captures():
         tables(name, speed)
 
 
+def given_captures():
+    """Play the databases in the folder CAPTURES, such as scripts/gpu-validate keeps."""
+    paths = sorted(glob.glob(os.path.join(os.environ.get("CAPTURES") or "/nonexistent", "*.sqlite")))
+    if not paths:
+        tap.skip("replay of given captures", "CAPTURES names no folder with databases")
+    for path in paths:
+        name = os.path.basename(path)
+        analyses(name, path, compared(name, path, 1))
+
+
 def own_captures():
     """Play what the kept captures do not have: graphs, whole and by node, two devices, two processes. These captures are of the simulated device itself."""
     driver = device.app("driver_api")
@@ -231,4 +242,4 @@ if REASON:
     tap.skip("captures of real GPUs", REASON)
     tap.finish()
 else:
-    main(captures, own_captures, many_kernels, end_while_delivered)
+    main(captures, given_captures, own_captures, many_kernels, end_while_delivered)

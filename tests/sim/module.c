@@ -355,10 +355,19 @@ CUresult impl_cuFuncSetCacheConfig(CUfunction function, CUfunc_cache config)
 CUresult impl_cuOccupancyMaxActiveBlocksPerMultiprocessor(
 	int *ret_blocks, CUfunction function, int block_size, size_t shared_bytes)
 {
-	(void)function, (void)shared_bytes;
+	/* 64 warps, 32 blocks and 228 KiB, in units of 128 bytes, with 1 KiB of each block for the
+	 * system; registers are never the limit. */
+	size_t shared = (shared_bytes + 1024 + 127) / 128 * 128;
+	int by_warps, by_shared;
+
+	(void)function;
 	if (block_size <= 0 || block_size > 1024)
 		return CUDA_ERROR_INVALID_VALUE;
-	*ret_blocks = 2048 / block_size < 32 ? 2048 / block_size : 32;
+	by_warps = 64 / ((block_size + 31) / 32);
+	by_shared = (int)(233472 / shared);
+	*ret_blocks = by_warps < by_shared ? by_warps : by_shared;
+	if (*ret_blocks > 32)
+		*ret_blocks = 32;
 	return CUDA_SUCCESS;
 }
 
