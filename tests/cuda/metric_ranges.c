@@ -3,7 +3,8 @@
  * metric_ranges.c - NVTX ranges whose hardware metrics are not simply those of their kernels.
  *
  * Usage: metric_ranges CASE: threads, open, left, fork, early, empty, handler
- * Kernels have grids of different sizes, so that a test knows which of them a range counted.
+ * Each calls cuCtxGetCurrent() once, as the tracer does for each range. Kernels have grids of
+ * different sizes, so that a test knows which of them a range counted.
  */
 #include "tests/cuda/did.h"
 
@@ -35,6 +36,7 @@ static void begin(void)
 	CHECK(cuInit(0));
 	CHECK(cuDevicePrimaryCtxRetain(&context, 0));
 	CHECK(cuCtxPushCurrent(context));
+	CHECK(cuCtxGetCurrent(&context));
 	CHECK(cuModuleLoadData(&module, ptx));
 	CHECK(cuModuleGetFunction(&function, module, KERNEL));
 }
