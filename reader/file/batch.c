@@ -4,6 +4,7 @@
 
 #include <endian.h>
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "common/varint.h"
@@ -184,5 +185,27 @@ int event_batch_column(const struct event_batch *b, uint32_t field, int64_t *ret
 	for (uint32_t i = 0, at = 0; !error && i < choice->rows; i++)
 		if (choice->keep[i])
 			ret_values[at++] = choice->scratch[i];
+	return error;
+}
+
+int event_batch_columns(
+	const struct event_batch *b, const uint32_t *fields, uint32_t count, int64_t *ret_values)
+{
+	int error = 0;
+	for (uint32_t i = 0; !error && i < count; i++)
+		error = event_batch_column(b, fields[i], ret_values + (size_t)i * b->count);
+	return error;
+}
+
+int event_batch_columns_new(
+	const struct event_batch *b, const uint32_t *fields, uint32_t count, int64_t **ret_values)
+{
+	int64_t *values = malloc(((size_t)b->count * count + 1) * sizeof(*values));
+	int error = values ? event_batch_columns(b, fields, count, values) : -ENOMEM;
+	if (error) {
+		free(values);
+		values = NULL;
+	}
+	*ret_values = values;
 	return error;
 }

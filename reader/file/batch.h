@@ -51,4 +51,13 @@ int event_batch_parse(
  * returned as their bits. Returns 0 or -EBADMSG. */
 int event_batch_column(const struct event_batch *b, uint32_t field, int64_t *ret_values);
 
+/* Decode columns one after another into ret_values[count * b->count]. Returns 0 or -EBADMSG. */
+int event_batch_columns(
+	const struct event_batch *b, const uint32_t *fields, uint32_t count, int64_t *ret_values);
+
+/* Likewise into a new array, which the caller frees: *ret_values, NULL on failure. Returns 0,
+ * -ENOMEM or -EBADMSG. */
+int event_batch_columns_new(
+	const struct event_batch *b, const uint32_t *fields, uint32_t count, int64_t **ret_values);
+
 #endif

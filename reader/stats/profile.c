@@ -396,11 +396,7 @@ static int columns_decode(struct profile *p, const struct event_batch *b, const 
 	if (!t->columns)
 		return -ENOMEM;
 	*ret_values = t->columns;
-	for (uint32_t i = 0; i < count; i++)
-		if (fields[i] &&
-			event_batch_column(b, fields[i], t->columns + (size_t)i * b->count))
-			return -EBADMSG;
-	return 0;
+	return event_batch_columns(b, fields, count, t->columns);
 }
 
 enum { START, FLAGS, CHAIN, NAME, DURATION, DOMAIN, LEVEL, COLUMNS };

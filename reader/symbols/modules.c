@@ -43,10 +43,9 @@ static int rows_take(struct module_map *m, const struct event_batch *b, int64_t 
 		FIELD_MODULE_LOAD_END, FIELD_MODULE_LOAD_BIAS, FIELD_MODULE_LOAD_PATH,
 		FIELD_MODULE_LOAD_BUILD_ID};
 	bool load = b->kind == KIND_MODULE_LOAD;
-	int error = 0;
+	int error;
 	_Static_assert((int)FIELD_MODULE_LOAD_BEGIN == (int)FIELD_MODULE_UNLOAD_BEGIN, "fields");
-	for (uint32_t i = 0; !error && i < (load ? 6 : 2); i++)
-		error = event_batch_column(b, fields[i], values + (size_t)i * b->count);
+	error = event_batch_columns(b, fields, load ? 6 : 2, values);
 	if (error)
 		return error;
 	for (uint32_t i = 0; i < b->count; i++)

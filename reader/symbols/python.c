@@ -19,15 +19,10 @@ void python_codes_release(struct python_codes *c)
 	*c = (struct python_codes){0};
 }
 
-static int rows_take(struct python_codes *c, const struct event_batch *b, int64_t *v)
+static int rows_take(struct python_codes *c, const struct event_batch *b, const int64_t *v)
 {
-	static const uint32_t fields[COLUMNS] = {FIELD_PYTHON_CODE_ID, FIELD_PYTHON_CODE_FILE,
-		FIELD_PYTHON_CODE_NAME, FIELD_PYTHON_CODE_FIRST_LINE, FIELD_PYTHON_CODE_LINES,
-		FIELD_PYTHON_CODE_TABLE};
 	const size_t n = b->count;
 	int error = 0;
-	for (uint32_t i = 0; !error && i < COLUMNS; i++)
-		error = event_batch_column(b, fields[i], v + i * n);
 	for (uint32_t i = 0; !error && i < n; i++, v++) {
 		c->rows[c->count] = (struct python_row){.file = (uint32_t)v[n],
 			.name = (uint32_t)v[2 * n],
@@ -42,14 +37,19 @@ static int rows_take(struct python_codes *c, const struct event_batch *b, int64_
 int python_codes_add(
 	struct python_codes *c, const struct event_batch *b, uint32_t *room, const char **ret_cause)
 {
+	static const uint32_t fields[COLUMNS] = {FIELD_PYTHON_CODE_ID, FIELD_PYTHON_CODE_FILE,
+		FIELD_PYTHON_CODE_NAME, FIELD_PYTHON_CODE_FIRST_LINE, FIELD_PYTHON_CODE_LINES,
+		FIELD_PYTHON_CODE_TABLE};
 	*ret_cause = "too many code objects of Python";
 	if (b->count > *room)
 		return -EBADMSG;
 	*room -= b->count;
 	if (array_reserve(&c->rows, &c->capacity, (uint64_t)c->count + b->count, sizeof(*c->rows)))
 		return -ENOMEM;
-	int64_t *values = malloc(((size_t)b->count * COLUMNS + 1) * sizeof(*values));
-	int error = values ? rows_take(c, b, values) : -ENOMEM;
+	int64_t *values;
+	int error = event_batch_columns_new(b, fields, COLUMNS, &values);
+	if (!error)
+		error = rows_take(c, b, values);
 	*ret_cause = "malformed rows of code objects of Python";
 	free(values);
 	return error;

@@ -18,17 +18,12 @@ static uint64_t place_of(uint32_t process, uint32_t context)
 
 /* ---- modules ---- */
 
-static int rows_take(struct ncu_code *c, const struct event_batch *b, int64_t *values)
+static int rows_take(struct ncu_code *c, const struct event_batch *b, const int64_t *values)
 {
-	static const uint32_t fields[] = {FIELD_CUDA_MODULE_CONTEXT_ID,
-		FIELD_CUDA_MODULE_CUBIN_HASH, FIELD_CUDA_MODULE_IS_UNLOAD};
 	const int64_t *contexts = values, *hashes = values + b->count,
 		      *unloads = values + 2 * (size_t)b->count;
 	int error = array_reserve(
 		&c->modules, &c->capacity, (uint64_t)c->count + b->count, sizeof(*c->modules));
-	for (uint32_t i = 0; !error && i < 3; i++)
-		if (event_batch_column(b, fields[i], values + (size_t)i * b->count))
-			return 0; /* contents_read() reports the damage */
 	for (uint32_t row = 0; !error && row < b->count; row++)
 		if (hashes[row] && !unloads[row])
 			c->modules[c->count++] = (struct ncu_code_module){
@@ -38,10 +33,16 @@ static int rows_take(struct ncu_code *c, const struct event_batch *b, int64_t *v
 
 int ncu_code_collect(struct ncu_code *c, const struct event_batch *b)
 {
+	static const uint32_t fields[] = {FIELD_CUDA_MODULE_CONTEXT_ID,
+		FIELD_CUDA_MODULE_CUBIN_HASH, FIELD_CUDA_MODULE_IS_UNLOAD};
 	if (b->kind != KIND_CUDA_MODULE || !b->count)
 		return 0;
-	int64_t *values = calloc((size_t)b->count * 3, sizeof(*values));
-	int error = values ? rows_take(c, b, values) : -ENOMEM;
+	int64_t *values;
+	int error = event_batch_columns_new(b, fields, 3, &values);
+	if (!error)
+		error = rows_take(c, b, values);
+	else if (error == -EBADMSG)
+		error = 0; /* a damaged batch is ignored; contents_read() reports it */
 	free(values);
 	return error;
 }

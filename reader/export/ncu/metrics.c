@@ -52,14 +52,12 @@ int ncu_metrics_collect(struct ncu_metrics *m, const struct event_batch *b)
 		COLUMN_CUDA_METRIC_VALUE};
 	if (b->kind != KIND_CUDA_METRIC || !b->count)
 		return 0;
-	int64_t *values = calloc((size_t)b->count * COLUMNS, sizeof(*values));
-	if (!values)
-		return -ENOMEM;
-	int error = 0, damaged = 0; /* a damaged batch is ignored; contents_read() reports it */
-	for (uint32_t i = 0; !damaged && i < COLUMNS; i++)
-		damaged = event_batch_column(b, fields[i], values + (size_t)i * b->count);
-	if (!damaged)
+	int64_t *values;
+	int error = event_batch_columns_new(b, fields, COLUMNS, &values);
+	if (!error)
 		error = rows_add(m, b, values);
+	else if (error == -EBADMSG)
+		error = 0; /* a damaged batch is ignored; contents_read() reports it */
 	free(values);
 	return error;
 }
