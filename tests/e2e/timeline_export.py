@@ -17,6 +17,7 @@ import re
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import _page  # noqa: E402
 import libdevice as device  # noqa: E402
 from lib import app, folder, main, recorded, tap, trace  # noqa: E402
 from libwire import fields, fixed, one, real, signed  # noqa: E402
@@ -417,6 +418,35 @@ def of_a_device():
     tap.ok(rows and {r["Name"]: [int(r["Instances"]), int(r["Total Time (ns)"])] for r in rows} == dict(have), "kernels are those of trace stats", have)
 
 
+def of_visible_devices():
+    """Check that a GPU has one number, though each of two processes sees another GPU as its device 0, as with CUDA_VISIBLE_DEVICES."""
+    reason = device.missing("nvtx_memory_use", "driver_api")
+    if reason:
+        tap.skip("processes with different visible devices", reason)
+        return
+    programs = "; ".join(f"SIM_DEVICE=devices=1,memory_mib=16,first_gpu={gpu} {device.app(name)}" for gpu, name in ((1, "driver_api"), (0, "nvtx_memory_use")))
+    report = recorded(["/bin/sh", "-c", programs], environment=lambda base: device.env(base=base), LIBTRACE_TRACE="cuda")
+    if not report:
+        return
+    events = report.events()
+    uuid = {e["process"]: e["uuid"] for e in events if e["kind"] == "cuda_device"}
+    tap.ok(len(uuid) == 2 == len(set(uuid.values())) and {e["device_id"] for e in events if e["kind"] == "cuda_device"} == {0}, "two processes call different GPUs device 0", uuid)
+    work = collections.Counter((uuid[e["process"]], e["duration_ns"]) for e in events if e["kind"] in ("cuda_kernel", "cuda_memcpy", "cuda_memset", "cuda_graph_trace"))
+    found = Perfetto(exported(report, "perfetto", "perfetto-trace")[0])
+    gpus = [one(gpu, 5).hex() for gpu in found.gpus]
+    have = collections.Counter((gpus[s["gpu"]], s["duration"]) for s in found.stages)
+    tap.ok(work and have == work and sorted(gpus) == sorted(uuid.values()), "Perfetto: work is on its GPU", (have, work, gpus))
+    chrome = json.load(open(exported(report, "chrome", "trace.json")[0], encoding="utf-8"))
+    names = {e["args"]["name"].split(",")[0] for e in chrome["traceEvents"] if e["name"] == "process_name" and e["args"]["name"].startswith("GPU ")}
+    counters = {e["name"].split(",")[0] for e in chrome["traceEvents"] if e["ph"] == "C"}
+    tap.ok(counters == {"GPU 0", "GPU 1"} and names and names <= counters and [d["id"] for d in chrome["deviceProperties"]] == [0, 1],
+           "Chrome: each GPU has its number, memory and properties", (names, counters, chrome["deviceProperties"]))
+    page = os.path.join(os.path.dirname(report.path), "p.html")
+    (content,) = _page.write(page, report.path).content["reports"]
+    tracks = collections.Counter((t[3], t[4]) for t in content["timeline"]["tracks"] if t[3] == "memory")
+    tap.ok(tracks == {("memory", 0): 1, ("memory", 1): 1}, "the page: each GPU has its track of memory", tracks)
+
+
 def steps():
     report = of_program("nvtx_launch", LIBTRACE_TRACE="cuda,nvtx", LIBTRACE_NVTX_BACKTRACE_THRESHOLD="0")
     if not report:
@@ -578,4 +608,4 @@ def input_is_no_output():
 
 
 if __name__ == "__main__":
-    main(of_a_device, steps, waits, of_nvtx, of_samples, of_the_gil, nothing_half_written, processes_are_called_what_was_executed, input_is_no_output)
+    main(of_a_device, of_visible_devices, steps, waits, of_nvtx, of_samples, of_the_gil, nothing_half_written, processes_are_called_what_was_executed, input_is_no_output)

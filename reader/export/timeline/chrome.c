@@ -372,23 +372,11 @@ static void print_flow(struct chrome *w, const struct timeline_item *i)
 	fputs_unlocked(i->is_call ? "}" : ",\"bp\":\"e\"}", w->out);
 }
 
-/* Return true if an earlier row describes the same device: a device has a row for each process that
- * used it. */
-static bool is_duplicate(const struct ncu_devices *d, uint32_t row)
-{
-	for (uint32_t i = 0; i < row; i++)
-		if (d->rows[i].columns[FIELD_CUDA_DEVICE_DEVICE_ID] ==
-			d->rows[row].columns[FIELD_CUDA_DEVICE_DEVICE_ID])
-			return true;
-	return false;
-}
-
-static void print_device(struct chrome *w, const uint64_t *columns)
+static void print_device(struct chrome *w, const uint64_t *columns, uint32_t number)
 {
 	struct string_ref name = string_table_get(
 		&w->timeline->contents.strings, (uint32_t)columns[FIELD_CUDA_DEVICE_NAME]);
-	fprintf(w->out, "%s\n{\"id\":%llu,\"name\":", w->comma,
-		(unsigned long long)columns[FIELD_CUDA_DEVICE_DEVICE_ID]);
+	fprintf(w->out, "%s\n{\"id\":%u,\"name\":", w->comma, number);
 	print_json(w->out, name.text ? name.text : "", name.bytes);
 	fprintf(w->out,
 		",\"totalGlobalMem\":%llu,\"computeMajor\":%llu,\"computeMinor\":%llu,"
@@ -409,9 +397,11 @@ static void print_head(struct chrome *w)
 		"{\"rank\":0,\"world_size\":1},\"deviceProperties\":[",
 		(unsigned long long)(s ? s->start_realtime_ns : 0));
 	w->comma = "";
-	for (uint32_t i = 0; i < w->timeline->devices->count; i++)
-		if (!is_duplicate(w->timeline->devices, i))
-			print_device(w, w->timeline->devices->rows[i].columns);
+	const struct ncu_devices *devices = w->timeline->devices;
+	const struct gpus *gpus = w->timeline->gpus;
+	for (uint32_t i = 0; i < devices->count; i++) /* a row for each process that had the GPU */
+		if (gpus_columns(gpus, devices, gpus->numbers[i]) == devices->rows[i].columns)
+			print_device(w, devices->rows[i].columns, gpus->numbers[i]);
 	fputs_unlocked("],\"traceEvents\":[\n", w->out);
 	w->comma = "";
 }

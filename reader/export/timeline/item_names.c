@@ -36,16 +36,12 @@ static int thread_named(struct timeline *t, uint32_t process, uint32_t tid, uint
 	return 0;
 }
 
-/* Decode columns of a batch into one array, column by column, which the caller frees. NULL = out of
- * memory, or a damaged batch, which contents_read() reports. */
+/* Decode columns of a batch into one array, which the caller frees. NULL = out of memory, or a
+ * damaged batch, which contents_read() reports. */
 static int64_t *columns_of(const struct event_batch *b, const uint32_t *fields, uint32_t count)
 {
-	int64_t *values = malloc((size_t)b->count * count * sizeof(*values) + 1);
-	for (uint32_t i = 0; values && i < count; i++)
-		if (event_batch_column(b, fields[i], values + (size_t)i * b->count)) {
-			free(values);
-			return NULL;
-		}
+	int64_t *values;
+	event_batch_columns_new(b, fields, count, &values);
 	return values;
 }
 
@@ -97,6 +93,8 @@ int timeline_visit_batch(struct timeline *t, const struct event_batch *batch)
 		error = ncu_devices_collect(t->devices, batch);
 	if (!error)
 		error = cuda_waits_take(&t->waits, batch);
+	if (!error)
+		error = gpus_collect(t->gpus, batch);
 	if (!error && batch->kind == KIND_NVTX_COUNTER)
 		error = counters_take(t, batch);
 	return error;

@@ -54,7 +54,7 @@ enum { API_OPENCL = 3, API_CUDA = 4, CATEGORY_OTHER = 0, CATEGORY_COMPUTE = 2 };
 enum { UNIT_BYTE = 7, GROUP_MEMORY = 5 };
 
 #define FIRST_QUEUE 1000u /* ids below it are kinds of work: numbers of events */
-#define GPUS_MAX 256u     /* ids of devices are places in gpu_info */
+#define GPUS_MAX 256u     /* numbers of GPUs are places in gpu_info */
 
 /* ---- devices ---- */
 
@@ -89,28 +89,19 @@ static void gpu_put(struct proto *p, const struct timeline *t, const uint64_t *c
 	uuid_put(p, &uuid);
 }
 
-/* Return the columns of the first row of a device: it has a row for each process that used it. */
-static const uint64_t *device_columns(const struct timeline *t, uint64_t id)
-{
-	for (uint32_t i = 0; i < t->devices->count; i++)
-		if (t->devices->rows[i].columns[FIELD_CUDA_DEVICE_DEVICE_ID] == id)
-			return t->devices->rows[i].columns;
-	return NULL;
-}
-
 static void info_put(struct proto *p, const struct timeline *t)
 {
 	uint64_t count = 0;
 	for (uint32_t i = 0; i < t->devices->count; i++) {
-		uint64_t id = t->devices->rows[i].columns[FIELD_CUDA_DEVICE_DEVICE_ID];
+		const uint32_t id = t->gpus->numbers[i];
 		if (id < GPUS_MAX && id >= count)
-			count = id + 1;
+			count = (uint64_t)id + 1;
 	}
 	if (!count)
 		return;
 	size_t packet = packet_open(p, NEEDS_STATE), info = proto_open(p, PACKET_GPU_INFO);
-	for (uint64_t id = 0; id < count; id++) {
-		const uint64_t *columns = device_columns(t, id);
+	for (uint32_t id = 0; id < count; id++) {
+		const uint64_t *columns = gpus_columns(t->gpus, t->devices, id);
 		size_t gpu = proto_open(p, INFO_GPU);
 		if (columns)
 			gpu_put(p, t, columns);

@@ -97,7 +97,8 @@ int timeline_init(struct timeline *t, const struct report *report, const char *s
 		t->group.order[i] = i;
 	t->rows = calloc(TIMELINE_EQUALS_MAX + 1, sizeof(*t->rows));
 	t->devices = calloc(1, sizeof(*t->devices));
-	return t->rows && t->devices ? 0 : -ENOMEM;
+	t->gpus = calloc(1, sizeof(*t->gpus));
+	return t->rows && t->devices && t->gpus ? 0 : -ENOMEM;
 }
 
 void timeline_release(struct timeline *t)
@@ -116,6 +117,9 @@ void timeline_release(struct timeline *t)
 	free(t->names);
 	free(t->threads);
 	free(t->devices);
+	if (t->gpus)
+		gpus_release(t->gpus);
+	free(t->gpus);
 	free(t->rows);
 }
 
@@ -145,6 +149,8 @@ int timeline_read(struct timeline *t, const struct contents_visitor *visitor)
 	const struct contents_visitor first = {t, visit_block, visit_batch, visit_problem};
 	t->visitor = visitor;
 	int error = contents_read(&t->contents, t->cursor.report, &first);
+	if (!error)
+		error = gpus_number(t->gpus, t->devices, &t->contents.strings);
 	if (error)
 		return error;
 	nvtx_payloads_ready(&t->payloads);
@@ -270,6 +276,12 @@ static uint64_t machine_device(const struct event_row *row)
 	return field ? value_at(row, (int)schema_column_index(row->event, field)) : 0;
 }
 
+/* Return the number of the GPU that a row is about. */
+static uint32_t gpu_of(const struct timeline *t, const struct event_row *row, int index)
+{
+	return gpus_find(t->gpus, row->process->id, (uint32_t)value_at(row, index));
+}
+
 /* Return the track of a row. track_open() moves a slice that overlaps others without nesting to an
  * overflow of the track. */
 static struct track *track_of(
@@ -290,8 +302,9 @@ static struct track *track_of(
 	case TRACK_WAITS:
 		key.context = id_at(row, k->context);
 		key.device = k->track == TRACK_WAITS
-			? cuda_waits_device(&t->waits, row->process->id, key.context)
-			: (uint32_t)value_at(row, k->device);
+			? gpus_find(t->gpus, row->process->id,
+				  cuda_waits_device(&t->waits, row->process->id, key.context))
+			: gpu_of(t, row, k->device);
 		key.id = id_at(row, k->stream);
 		break;
 	case TRACK_NVTX_COUNTER:
@@ -299,12 +312,12 @@ static struct track *track_of(
 		key.id = value_at(row, (int)k->name);
 		break;
 	case TRACK_DEVICE_MEMORY:
-		key.device = (uint32_t)value_at(row, k->device);
+		key.device = gpu_of(t, row, k->device);
 		key.id = value_at(
 			row, (int)schema_column_index(row->event, FIELD_CUDA_MEMORY_MEMORY_KIND));
 		break;
 	case TRACK_METRIC:
-		key.device = (uint32_t)value_at(row, k->device);
+		key.device = gpu_of(t, row, k->device);
 		key.domain = (uint32_t)value_at(row, (int)k->name);
 		break;
 	case TRACK_MACHINE:

@@ -18,6 +18,7 @@
 #include "reader/export/timeline/log_events.h"
 #include "reader/export/timeline/tracks.h"
 #include "reader/export/ncu/ncu.h"
+#include "reader/export/timeline/gpus.h"
 #include "reader/nvtx/payloads.h"
 #include "reader/report/cursor.h"
 #include "reader/symbols/symbols.h"
@@ -110,6 +111,7 @@ struct timeline {
 	uint32_t name_count, name_capacity;
 	struct pool texts;
 	struct ncu_devices *devices;
+	struct gpus *gpus; /* numbers of devices on tracks */
 	struct map thread_numbers, counter_names;
 	struct timeline_thread *threads;
 	uint32_t thread_count, thread_capacity;

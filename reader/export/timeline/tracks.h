@@ -44,7 +44,7 @@ struct track_key {
 	enum track_kind kind;
 	uint32_t tid;
 	uint32_t domain;  /* Strings id */
-	uint32_t device;  /* number of the device */
+	uint32_t device;  /* number of the GPU (gpus.h) */
 	uint32_t context; /* id of the context, TRACK_UNKNOWN = not known */
 	uint64_t id;      /* id of the stream (TRACK_UNKNOWN) or counter; kind of memory or event
 			   */

@@ -125,29 +125,24 @@ static void stat_text(struct proto *p, enum xplane_stat stat, const char *text, 
 
 static void plane_device(struct xplane *x, struct proto *p, const struct xplane_plane *plane)
 {
-	const struct ncu_devices *d = x->timeline->devices;
+	const uint64_t *c = gpus_columns(x->timeline->gpus, x->timeline->devices, plane->device);
 	stat_text(p, XPLANE_STAT_VENDOR, "Nvidia", strlen("Nvidia"));
-	for (uint32_t i = 0; i < d->count; i++) {
-		const uint64_t *c = d->rows[i].columns;
-		if (c[FIELD_CUDA_DEVICE_DEVICE_ID] != plane->device)
-			continue;
-		struct string_ref name = string_table_get(
-			&x->timeline->contents.strings, (uint32_t)c[FIELD_CUDA_DEVICE_NAME]);
-		stat_text(p, XPLANE_STAT_DEVICE_NAME, name.bytes ? name.text : "", name.bytes);
-		xplane_stat_i64(p, PLANE_STAT, XPLANE_STAT_CLOCK,
-			(int64_t)c[FIELD_CUDA_DEVICE_CORE_CLOCK_RATE]);
-		xplane_stat_i64(p, PLANE_STAT, XPLANE_STAT_CORES,
-			(int64_t)c[FIELD_CUDA_DEVICE_MULTIPROCESSORS]);
-		xplane_stat_u64(p, PLANE_STAT, XPLANE_STAT_BANDWIDTH,
-			c[FIELD_CUDA_DEVICE_GLOBAL_MEMORY_BANDWIDTH] * 1000);
-		xplane_stat_u64(
-			p, PLANE_STAT, XPLANE_STAT_MEMORY, c[FIELD_CUDA_DEVICE_GLOBAL_MEMORY_SIZE]);
-		xplane_stat_i64(p, PLANE_STAT, XPLANE_STAT_MAJOR,
-			(int64_t)c[FIELD_CUDA_DEVICE_COMPUTE_CAPABILITY_MAJOR]);
-		xplane_stat_i64(p, PLANE_STAT, XPLANE_STAT_MINOR,
-			(int64_t)c[FIELD_CUDA_DEVICE_COMPUTE_CAPABILITY_MINOR]);
+	if (!c)
 		return;
-	}
+	struct string_ref name = string_table_get(
+		&x->timeline->contents.strings, (uint32_t)c[FIELD_CUDA_DEVICE_NAME]);
+	stat_text(p, XPLANE_STAT_DEVICE_NAME, name.bytes ? name.text : "", name.bytes);
+	xplane_stat_i64(
+		p, PLANE_STAT, XPLANE_STAT_CLOCK, (int64_t)c[FIELD_CUDA_DEVICE_CORE_CLOCK_RATE]);
+	xplane_stat_i64(
+		p, PLANE_STAT, XPLANE_STAT_CORES, (int64_t)c[FIELD_CUDA_DEVICE_MULTIPROCESSORS]);
+	xplane_stat_u64(p, PLANE_STAT, XPLANE_STAT_BANDWIDTH,
+		c[FIELD_CUDA_DEVICE_GLOBAL_MEMORY_BANDWIDTH] * 1000);
+	xplane_stat_u64(p, PLANE_STAT, XPLANE_STAT_MEMORY, c[FIELD_CUDA_DEVICE_GLOBAL_MEMORY_SIZE]);
+	xplane_stat_i64(p, PLANE_STAT, XPLANE_STAT_MAJOR,
+		(int64_t)c[FIELD_CUDA_DEVICE_COMPUTE_CAPABILITY_MAJOR]);
+	xplane_stat_i64(p, PLANE_STAT, XPLANE_STAT_MINOR,
+		(int64_t)c[FIELD_CUDA_DEVICE_COMPUTE_CAPABILITY_MINOR]);
 }
 
 /* Write a plane except its lines. */
