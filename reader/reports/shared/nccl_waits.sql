@@ -8,16 +8,18 @@
 
 -- Kernels by the order in which threads launched them.
 DROP TABLE IF EXISTS temp.NCCL_KERNELS;
-CREATE TEMP TABLE NCCL_KERNELS (id INTEGER PRIMARY KEY, process, correlation, start, "end", globalTid, launched);
+CREATE TEMP TABLE NCCL_KERNELS (id INTEGER PRIMARY KEY, process, device, context, stream, correlation, start, "end", name, globalTid, launched);
 INSERT INTO NCCL_KERNELS
 WITH kernels AS MATERIALIZED (
-  SELECT k.globalPid >> 24 AS process, k.correlationId AS correlation, k.start, k."end"
+  SELECT k.globalPid >> 24 AS process, k.deviceId AS device, k.contextId AS context, k.streamId AS stream, k.correlationId AS correlation,
+         k.start, k."end", s.value AS name
   FROM CUPTI_ACTIVITY_KIND_KERNEL AS k JOIN StringIds AS s ON s.id = coalesce(k.shortName, k.demangledName)
   WHERE s.value GLOB 'nccl*Kernel*' AND k."end" > k.start AND k.correlationId <> 0 AND EXISTS (SELECT * FROM LIBTRACE_NCCL)),
 launches AS MATERIALIZED (
   SELECT globalTid >> 24 AS process, correlationId AS correlation, globalTid, min(start) AS launched FROM CUPTI_ACTIVITY_KIND_RUNTIME
   WHERE correlationId IN (SELECT correlation FROM kernels) GROUP BY 1, 2)
-SELECT row_number() OVER (ORDER BY l.globalTid, l.launched, k.start), k.process, k.correlation, k.start, k."end", l.globalTid, l.launched
+SELECT row_number() OVER (ORDER BY l.globalTid, l.launched, k.start), k.process, k.device, k.context, k.stream, k.correlation, k.start, k."end",
+       k.name, l.globalTid, l.launched
 FROM kernels AS k JOIN launches AS l ON l.process = k.process AND l.correlation = k.correlation;
 
 DROP TABLE IF EXISTS temp.NCCL_RANKS;
@@ -94,9 +96,10 @@ FROM NCCL_PARTS AS p WHERE p.receives AND p.kind = 2 AND p."end" - p.start >= 10
 -- What each kernel waited for, until `time`. `meeting`: of a collective whose ranks are all in the report; kernels that did not wait have one, too.
 DROP TABLE IF EXISTS temp.NCCL_WAITS;
 CREATE TEMP TABLE NCCL_WAITS (
-  process, correlation, start, meeting, time, other_process, other_correlation, how, text, PRIMARY KEY (process, correlation, start)) WITHOUT ROWID;
+  process, correlation, start, device, context, stream, "end", name, meeting, time, other_process, other_correlation, how, text,
+  PRIMARY KEY (process, correlation, start)) WITHOUT ROWID;
 INSERT OR IGNORE INTO NCCL_WAITS
-SELECT k.process, k.correlation, k.start, m.meeting, e.time, o.process, o.correlation,
+SELECT k.process, k.correlation, k.start, k.device, k.context, k.stream, k."end", k.name, m.meeting, e.time, o.process, o.correlation,
        CASE WHEN e.how = 'exact' AND coalesce(h.host, 0) <> coalesce(i.host, 0)
                  AND coalesce((SELECT max(p.error) FROM MPI_PAIRS AS p WHERE p.host = h.host AND p.other = i.host), e.time) >= e.time - k.start
             THEN 'likely'

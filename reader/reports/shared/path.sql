@@ -58,18 +58,24 @@ CREATE TEMP VIEW PATH_FUNCTION_CALLS AS
 SELECT f.id, f.globalTid, f.start, f.start + f.duration AS "end", s.value || coalesce(' (' || l.value || ')', '') AS name
 FROM LIBTRACE_FUNCTION_CALL AS f JOIN StringIds AS s ON s.id = f.functionId LEFT JOIN StringIds AS l ON l.id = f.libraryId;
 
--- Operations of streams. A kernel of NCCL that waited for another rank is two: the wait (`wait`: what it was for), and what followed.
+-- Operations of streams.
 DROP VIEW IF EXISTS temp.PATH_OPERATIONS;
 CREATE TEMP VIEW PATH_OPERATIONS AS
+SELECT process, coalesce(device, 0) AS device, coalesce(context, 0) AS context, coalesce(stream, 0) AS stream, start, "end", correlation,
+       CASE kind WHEN 'kernel' THEN 'kernel ' || coalesce(name, '') ELSE name END AS name
+FROM GPU_OPERATIONS;
+
+-- The same where NCCL_WAITS has rows. A kernel of NCCL that waited for another rank is two: the wait (`wait`: what it was for), and what followed.
+DROP VIEW IF EXISTS temp.PATH_RANK_OPERATIONS;
+CREATE TEMP VIEW PATH_RANK_OPERATIONS AS
 SELECT g.process, coalesce(g.device, 0) AS device, coalesce(g.context, 0) AS context, coalesce(g.stream, 0) AS stream, g.start, coalesce(w.time, g."end") AS "end",
        g.correlation, CASE WHEN w.how IS NOT NULL THEN w.text WHEN g.kind = 'kernel' THEN 'kernel ' || coalesce(g.name, '') ELSE g.name END AS name,
        w.text AS wait, w.how, w.other_process, w.other_correlation, w.time, w.meeting
 FROM GPU_OPERATIONS AS g LEFT JOIN NCCL_WAITS AS w ON w.process = g.process AND w.correlation = g.correlation AND w.start = g.start AND g.kind = 'kernel'
 UNION ALL
-SELECT g.process, coalesce(g.device, 0), coalesce(g.context, 0), coalesce(g.stream, 0), w.time, g."end", g.correlation, 'kernel ' || coalesce(g.name, ''),
-       w.text, w.how, w.other_process, w.other_correlation, w.time, NULL
-FROM GPU_OPERATIONS AS g JOIN NCCL_WAITS AS w ON w.process = g.process AND w.correlation = g.correlation AND w.start = g.start AND g.kind = 'kernel'
-WHERE w.time IS NOT NULL AND EXISTS (SELECT * FROM NCCL_WAITS);
+SELECT process, coalesce(device, 0), coalesce(context, 0), coalesce(stream, 0), time, "end", correlation, 'kernel ' || name, text, how, other_process,
+       other_correlation, time, NULL
+FROM NCCL_WAITS WHERE time IS NOT NULL;
 
 -- Threads. A thread begins because another thread started it; the first thread of a process because of the parent's fork or spawn.
 DROP TABLE IF EXISTS temp.PATH_THREADS;

@@ -38,8 +38,11 @@ static const char other_calls[] =
 	"SELECT id, globalTid, start, \"end\", nameId, NULL, chain, NULL, holder, source FROM "
 	"temp.PATH_OTHER_CALLS";
 static const char operations[] =
+	"SELECT process, device, context, stream, start, \"end\", correlation, name FROM "
+	"temp.PATH_OPERATIONS";
+static const char rank_operations[] =
 	"SELECT process, device, context, stream, start, \"end\", correlation, name, how, "
-	"other_process, other_correlation, time, meeting, wait FROM temp.PATH_OPERATIONS";
+	"other_process, other_correlation, time, meeting, wait FROM temp.PATH_RANK_OPERATIONS";
 static const char threads[] =
 	"SELECT globalTid, start, \"end\", has_end, parent, parent_time FROM temp.PATH_THREADS";
 
@@ -47,6 +50,7 @@ struct reading {
 	struct path_graph *graph;
 	sqlite3_stmt *details; /* those of the next call that has some, if has_details */
 	bool has_details;
+	bool has_ranks; /* kernels of NCCL waited for other ranks: operations have more columns */
 	uint32_t operations; /* number of rows so far */
 };
 
@@ -429,6 +433,14 @@ static uint32_t stream_of(struct path_graph *g, const struct path_track *stream)
 	return track;
 }
 
+static int ranks_row(void *user, sqlite3_stmt *in)
+{
+	struct reading *r = user;
+	(void)in;
+	r->has_ranks = true;
+	return SQLITE_OK;
+}
+
 static int operation_row(void *user, sqlite3_stmt *in)
 {
 	struct reading *r = user;
@@ -448,9 +460,7 @@ static int operation_row(void *user, sqlite3_stmt *in)
 	const uint32_t name =
 		path_name_of_text(g, PATH_WORK, (const char *)sqlite3_column_text(in, 7));
 	c.name = name & (NAMES_MAX - 1);
-	if (name != PATH_NOWHERE &&
-		sqlite3_column_type(in, 8) + sqlite3_column_type(in, 12) != 2 * SQLITE_NULL &&
-		rank_keep(g, in, &c))
+	if (name != PATH_NOWHERE && r->has_ranks && rank_keep(g, in, &c))
 		return SQLITE_NOMEM;
 	const uint32_t track = name == PATH_NOWHERE ? PATH_NOWHERE : stream_of(g, &stream);
 	return track == PATH_NOWHERE ? SQLITE_NOMEM : call_add(g, track, &c);
@@ -584,6 +594,7 @@ int path_graph_read(struct path_graph *g, sqlite3 *connection)
 	static const char name_find[] =
 		"SELECT name, role, trait FROM temp.PATH_NAMES WHERE source = ?1 AND nameId = ?2";
 	static const char memory[] = "SELECT argument('memory')";
+	static const char has_ranks[] = "SELECT 1 FROM temp.NCCL_WAITS LIMIT 1";
 	struct reading r = {.graph = g};
 	path_graph_release(g);
 	g->connection = connection;
@@ -597,7 +608,10 @@ int path_graph_read(struct path_graph *g, sqlite3 *connection)
 	code = code ? code : osrt_read(&r, connection);
 	code = code ? code : path_rows(connection, cuda_calls, &r, cuda_row);
 	code = code ? code : path_rows(connection, other_calls, &r, other_row);
-	code = code ? code : path_rows(connection, operations, &r, operation_row);
+	code = code ? code : path_rows(connection, has_ranks, &r, ranks_row);
+	code = code ? code
+		    : path_rows(connection, r.has_ranks ? rank_operations : operations, &r,
+			      operation_row);
 	sqlite3_finalize(g->name_find);
 	g->name_find = NULL;
 	for (uint32_t i = 0; !code && i < g->track_count; i++) {
