@@ -12,8 +12,8 @@ SELECT DISTINCT (globalTid & ~0xffffff) | holderTid AS globalTid FROM LIBTRACE_G
 -- Events of holders whose callchain leads through the program.
 DROP TABLE IF EXISTS temp.GIL_EVENTS;
 CREATE TEMP TABLE GIL_EVENTS AS
-WITH osrt AS MATERIALIZED (SELECT id, place FROM OSRT_PLACES),
-cuda AS MATERIALIZED (SELECT id, place FROM CUDA_PLACES),
+WITH osrt AS NOT MATERIALIZED (SELECT id, place FROM OSRT_PLACES),
+cuda AS NOT MATERIALIZED (SELECT id, place FROM CUDA_PLACES),
 sampled AS MATERIALIZED (
   SELECT f.id, min(f.stackDepth), python_place(s.value, m.value) AS place
   FROM SAMPLING_CALLCHAINS AS f JOIN StringIds AS s ON s.id = f.symbol JOIN StringIds AS m ON m.id = f.module
