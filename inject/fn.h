@@ -180,7 +180,15 @@ static inline bool fn_failed(int64_t result, bool is_pointer)
 #define FN_QUIET_QUIET 1
 #define FN_QUIET_OVER 0
 #define FN_QUIET_ALWAYS 0
+#define FN_QUIET_MADE 0
 #define FN_QUIET_CONTENDED 0
+
+/* Rows whose calls are recorded with the path that they opened. */
+#define FN_MADE_MADE true
+#define FN_MADE_QUIET false
+#define FN_MADE_OVER false
+#define FN_MADE_ALWAYS false
+#define FN_MADE_CONTENDED false
 
 /* The 48 bits of an object; addresses have no more. */
 #define FN_OBJECT(...)                                                     \

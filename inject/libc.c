@@ -25,18 +25,18 @@ static inline __attribute__((always_inline)) bool counted(bool quiet, unsigned f
 	return true;
 }
 
-#define NOTE_PATH(call, result, ...)                                                           \
+#define NOTE_PATH(call, result, opens, ...)                                                    \
 	do {                                                                                   \
 		if (!__builtin_constant_p(PATH_OF(__VA_ARGS__)) &&                             \
-			__builtin_expect(session.config.file_access, 0))                       \
+			osrt_wants_path((opens) && !FN_FAILED(result)))                        \
 			osrt_put_path(call, (int64_t)(intptr_t)(result), PATH_OF(__VA_ARGS__), \
 				FLAGS_OF(__VA_ARGS__), MODE_OF(__VA_ARGS__));                  \
 	} while (0)
 
 /*
  * Each row becomes a short path, which handles the usual case and ends in a call for all others,
- * and a slow path for the rare cases: no lane yet, an interrupted call, another clock, the file
- * access option. Calls of a source that is off return before the slow path. A QUIET row is counted
+ * and a slow path for the rare cases: no lane yet, an interrupted call, another clock, a path to
+ * be recorded. Calls of a source that is off return before the slow path. A QUIET row is counted
  * before both paths.
  */
 #define WHOLE(ret, name, ...)                           \
@@ -46,6 +46,7 @@ static inline __attribute__((always_inline)) bool counted(bool quiet, unsigned f
 	}
 #define SPLIT_OVER WHOLE
 #define SPLIT_ALWAYS WHOLE
+#define SPLIT_MADE WHOLE
 #define SPLIT_CONTENDED WHOLE
 #define SPLIT_QUIET(ret, name, ...)                                                  \
 	static __attribute__((noinline)) ret timed_##name PARAMS(__VA_ARGS__)        \
@@ -75,17 +76,19 @@ static inline __attribute__((always_inline)) bool counted(bool quiet, unsigned f
 		struct call own_call;                                                            \
 		if (!call_begin(&own_call, FN_##name))                                           \
 			return real.fn_##name NAMES(__VA_ARGS__);                                \
+		uint64_t own_object = OBJECT(__VA_ARGS__); /* fclose() frees it */               \
 		ret own_result = real.fn_##name NAMES(__VA_ARGS__);                              \
 		osrt_end(&own_call, FN_##name, FN_BITS(own_result),                              \
-			osrt_object(OBJECT(__VA_ARGS__), FN_ERROR(#name, group, own_result)));   \
-		NOTE_PATH(&own_call, own_result, __VA_ARGS__);                                   \
+			osrt_object(own_object, FN_ERROR(#name, group, own_result)));            \
+		NOTE_PATH(&own_call, own_result, FN_MADE_##rule, __VA_ARGS__);                   \
 		return own_result;                                                               \
 	}                                                                                        \
 	static inline __attribute__((always_inline)) ret short_##name PARAMS(__VA_ARGS__)        \
 	{                                                                                        \
 		struct call own_now;                                                             \
 		if ((!__builtin_constant_p(PATH_OF(__VA_ARGS__)) &&                              \
-			    __builtin_expect(session.config.file_access, 0)) ||                  \
+			    (FN_MADE_##rule ||                                                   \
+				    __builtin_expect(session.config.file_access, 0))) ||         \
 			!osrt_fast_begin(&own_now, FN_##name))                                   \
 			return rare_##name NAMES(__VA_ARGS__);                                   \
 		uint64_t own_object = FN_OBJECT(__VA_ARGS__);                                    \

@@ -1,12 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * wrap_files.c - variadic functions with one optional argument, which is passed on as a machine
- * word; and functions that create two descriptors, which are the object of the call.
+ * word; functions that create two descriptors, or a stream with one: they are the object of the
+ * call.
  */
 #define _GNU_SOURCE
 #include "inject/fn.h"
 
 #include <stdarg.h>
+
+/* End a call that creates or copies a descriptor. */
+static void end_made(
+	const struct call *call, unsigned fn, int64_t result, uint64_t object, bool failed)
+{
+	osrt_end_over(call, fn,
+		failed ? osrt_threshold_of_failed(fn) : own_words.osrt_threshold[fn],
+		FN_BITS(result), osrt_object(object, failed ? errno : 0));
+}
 
 static bool has_mode(int flags)
 {
@@ -25,8 +35,8 @@ static bool has_mode(int flags)
 static void end_open(const struct call *call, unsigned fn, int directory, int result,
 	const char *path, int flags, mode_t mode)
 {
-	osrt_end(call, fn, FN_BITS(result), osrt_object(FN_BITS(directory), FN_ERRNO(result)));
-	if (__builtin_expect(session.config.file_access, 0))
+	end_made(call, fn, result, FN_BITS(directory), result < 0);
+	if (osrt_wants_path(result >= 0))
 		osrt_put_path(call, result, path, (unsigned)flags, mode);
 }
 
@@ -59,26 +69,59 @@ OPEN_WRAPPER(open64)
 OPENAT_WRAPPER(openat)
 OPENAT_WRAPPER(openat64)
 
-/* name(FIRST, SECOND, one optional word) */
-#define WORD_WRAPPER(ret, name, OBJECT_VALUE, TYPE1, TYPE2)             \
-	WRAPPER(ret, name, (TYPE1 t_first, TYPE2 t_second, ...))        \
-	{                                                               \
-		struct call t_call;                                     \
-		va_list t_list;                                         \
-		va_start(t_list, t_second);                             \
-		void *t_word = va_arg(t_list, void *);                  \
-		va_end(t_list);                                         \
-		if (!call_begin(&t_call, FN_##name))                    \
-			return REAL(name)(t_first, t_second, t_word);   \
-		ret t_result = REAL(name)(t_first, t_second, t_word);   \
-		osrt_end(&t_call, FN_##name, FN_BITS(t_result),         \
-			osrt_object(OBJECT_VALUE, FN_ERRNO(t_result))); \
-		return t_result;                                        \
+/* Record the end of a call that opened a stream, whose descriptor is the object. */
+static void end_stream(const struct call *call, unsigned fn, FILE *result, const char *path)
+{
+	const int descriptor = result ? result->_fileno : -1;
+	end_made(call, fn, (int64_t)FN_BITS(result), FN_BITS(descriptor), !result);
+	if (osrt_wants_path(descriptor >= 0))
+		osrt_put_path(call, descriptor, path, 0, 0);
+}
+
+#define STREAM_WRAPPER(name, params, ...)                         \
+	WRAPPER(FILE *, name, params)                             \
+	{                                                         \
+		struct call t_call;                               \
+		if (!call_begin(&t_call, FN_##name))              \
+			return REAL(name)(__VA_ARGS__);           \
+		FILE *t_result = REAL(name)(__VA_ARGS__);         \
+		end_stream(&t_call, FN_##name, t_result, t_path); \
+		return t_result;                                  \
 	}
 
-WORD_WRAPPER(int, fcntl, FN_BITS(t_first), int, int)
-WORD_WRAPPER(int, fcntl64, FN_BITS(t_first), int, int)
-WORD_WRAPPER(int, ioctl, FN_BITS(t_first), int, unsigned long)
+STREAM_WRAPPER(fopen, (const char *t_path, const char *t_mode), t_path, t_mode)
+STREAM_WRAPPER(fopen64, (const char *t_path, const char *t_mode), t_path, t_mode)
+STREAM_WRAPPER(
+	freopen, (const char *t_path, const char *t_mode, FILE *t_file), t_path, t_mode, t_file)
+STREAM_WRAPPER(
+	freopen64, (const char *t_path, const char *t_mode, FILE *t_file), t_path, t_mode, t_file)
+
+/* Return the function that a command of fcntl() is recorded as: a copy of a descriptor is one. */
+static unsigned fn_of_command(unsigned fn, int command)
+{
+	return command == F_DUPFD || command == F_DUPFD_CLOEXEC ? FN_dup : fn;
+}
+
+/* name(FIRST, SECOND, one optional word), recorded as the function `FN_NUMBER` */
+#define WORD_WRAPPER(ret, name, FN_NUMBER, OBJECT_VALUE, TYPE1, TYPE2)                \
+	WRAPPER(ret, name, (TYPE1 t_first, TYPE2 t_second, ...))                      \
+	{                                                                             \
+		struct call t_call;                                                   \
+		va_list t_list;                                                       \
+		va_start(t_list, t_second);                                           \
+		void *t_word = va_arg(t_list, void *);                                \
+		va_end(t_list);                                                       \
+		const unsigned t_fn = (FN_NUMBER);                                    \
+		if (!call_begin(&t_call, t_fn))                                       \
+			return REAL(name)(t_first, t_second, t_word);                 \
+		ret t_result = REAL(name)(t_first, t_second, t_word);                 \
+		end_made(&t_call, t_fn, t_result, OBJECT_VALUE, FN_FAILED(t_result)); \
+		return t_result;                                                      \
+	}
+
+WORD_WRAPPER(int, fcntl, fn_of_command(FN_fcntl, t_second), FN_BITS(t_first), int, int)
+WORD_WRAPPER(int, fcntl64, fn_of_command(FN_fcntl64, t_second), FN_BITS(t_first), int, int)
+WORD_WRAPPER(int, ioctl, FN_ioctl, FN_BITS(t_first), int, unsigned long)
 
 WRAPPER(int, semctl, (int t_set, int t_number, int t_command, ...))
 {
@@ -132,16 +175,16 @@ static uint64_t pair_object(int result, const int *descriptors)
 		: (FN_BITS(descriptors[0]) & 0xffffff) | (FN_BITS(descriptors[1]) & 0xffffff) << 24;
 }
 
-#define PAIR_WRAPPER(name, params, ...)                                                 \
-	WRAPPER(int, name, params)                                                      \
-	{                                                                               \
-		struct call t_call;                                                     \
-		if (!call_begin(&t_call, FN_##name))                                    \
-			return REAL(name)(__VA_ARGS__);                                 \
-		int t_result = REAL(name)(__VA_ARGS__);                                 \
-		osrt_end(&t_call, FN_##name, FN_BITS(t_result),                         \
-			osrt_object(pair_object(t_result, t_fds), FN_ERRNO(t_result))); \
-		return t_result;                                                        \
+#define PAIR_WRAPPER(name, params, ...)                                              \
+	WRAPPER(int, name, params)                                                   \
+	{                                                                            \
+		struct call t_call;                                                  \
+		if (!call_begin(&t_call, FN_##name))                                 \
+			return REAL(name)(__VA_ARGS__);                              \
+		int t_result = REAL(name)(__VA_ARGS__);                              \
+		end_made(&t_call, FN_##name, t_result, pair_object(t_result, t_fds), \
+			t_result != 0);                                              \
+		return t_result;                                                     \
 	}
 
 PAIR_WRAPPER(pipe, (libtrace_fd_pair t_fds), t_fds)

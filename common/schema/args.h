@@ -8,8 +8,8 @@
  *   PARAMS(ARGS)        parameter list: (int t_fd, size_t t_count), (void), (int t_option, ...)
  *   NAMES(ARGS)         arguments of the call: (t_fd, t_count), (). Does not compile for variadic
  *                       rows, whose wrappers are written by hand
- *   OBJECT(ARGS)        uint64_t: the FD, ADDR, PID or ID argument, 0 without one; negative
- *                       numbers are extended to all bits
+ *   OBJECT(ARGS)        uint64_t: the FD, ADDR, PID or ID argument, or the descriptor of the STREAM
+ *                       argument; 0 without one; negative numbers are extended to all bits
  *   OBJECT_KIND(ARGS)   enum arg_object, a constant: the kind of OBJECT, and so how to print it
  *   OBJECT_COUNT(ARGS)  a constant: how many arguments OBJECT is made of; 0 or 1 in a row
  *   PATH_OF(ARGS)       const char *: the PATH argument, NULL without one
@@ -62,6 +62,7 @@ enum arg_object {
 /* parameter list */
 #define ARGS_PARAM_NONE(type, name) void
 #define ARGS_PARAM_FD(type, name) type name
+#define ARGS_PARAM_STREAM(type, name) type name
 #define ARGS_PARAM_ADDR(type, name) type name
 #define ARGS_PARAM_PID(type, name) type name
 #define ARGS_PARAM_ID(type, name) type name
@@ -75,6 +76,7 @@ enum arg_object {
 /* arguments of the call; there is none for MORE, so that variadic rows do not compile */
 #define ARGS_NAME_NONE(name)
 #define ARGS_NAME_FD(name) name
+#define ARGS_NAME_STREAM(name) name
 #define ARGS_NAME_ADDR(name) name
 #define ARGS_NAME_PID(name) name
 #define ARGS_NAME_ID(name) name
@@ -87,6 +89,7 @@ enum arg_object {
 /* object */
 #define ARGS_OBJECT_NONE(name)
 #define ARGS_OBJECT_FD(name) ARGS_BITS(name)
+#define ARGS_OBJECT_STREAM(name) ARGS_BITS((name) ? (name)->_fileno : -1)
 #define ARGS_OBJECT_ADDR(name) ARGS_BITS(name)
 #define ARGS_OBJECT_PID(name) ARGS_BITS(name)
 #define ARGS_OBJECT_ID(name) ARGS_BITS(name)
@@ -100,6 +103,7 @@ enum arg_object {
 /* kind of object */
 #define ARGS_OBJECT_KIND_NONE
 #define ARGS_OBJECT_KIND_FD | ARG_OBJECT_FD
+#define ARGS_OBJECT_KIND_STREAM | ARG_OBJECT_FD
 #define ARGS_OBJECT_KIND_ADDR | ARG_OBJECT_ADDR
 #define ARGS_OBJECT_KIND_PID | ARG_OBJECT_PID
 #define ARGS_OBJECT_KIND_ID | ARG_OBJECT_ID
@@ -113,6 +117,7 @@ enum arg_object {
 /* number of objects */
 #define ARGS_OBJECT_COUNT_NONE
 #define ARGS_OBJECT_COUNT_FD +1
+#define ARGS_OBJECT_COUNT_STREAM +1
 #define ARGS_OBJECT_COUNT_ADDR +1
 #define ARGS_OBJECT_COUNT_PID +1
 #define ARGS_OBJECT_COUNT_ID +1
@@ -126,6 +131,7 @@ enum arg_object {
 /* path */
 #define ARGS_PATH_NONE(name)
 #define ARGS_PATH_FD(name)
+#define ARGS_PATH_STREAM(name)
 #define ARGS_PATH_ADDR(name)
 #define ARGS_PATH_PID(name)
 #define ARGS_PATH_ID(name)
@@ -139,6 +145,7 @@ enum arg_object {
 /* flags */
 #define ARGS_FLAGS_NONE(name)
 #define ARGS_FLAGS_FD(name)
+#define ARGS_FLAGS_STREAM(name)
 #define ARGS_FLAGS_ADDR(name)
 #define ARGS_FLAGS_PID(name)
 #define ARGS_FLAGS_ID(name)
@@ -152,6 +159,7 @@ enum arg_object {
 /* mode */
 #define ARGS_MODE_NONE(name)
 #define ARGS_MODE_FD(name)
+#define ARGS_MODE_STREAM(name)
 #define ARGS_MODE_ADDR(name)
 #define ARGS_MODE_PID(name)
 #define ARGS_MODE_ID(name)

@@ -86,13 +86,27 @@ const char *osrt_class(const char *function)
 	}
 }
 
+bool osrt_object_is_descriptor(const char *function)
+{
+	size_t i = function_find(function);
+	const char *arguments = i < FUNCTIONS ? functions[i].arguments : "";
+	return strstr(arguments, "(FD,") || strstr(arguments, "(STREAM,");
+}
+
+bool osrt_object_is_variable(const char *function)
+{
+	size_t i = function_find(function);
+	return i < FUNCTIONS && (functions[i].group == LOCK || functions[i].group == WAIT) &&
+		strstr(functions[i].arguments, "(ADDR,") && !strstr(function, "join");
+}
+
 bool osrt_object_is_number(const char *function)
 {
 	size_t i = function_find(function);
 	const char *arguments = i < FUNCTIONS ? functions[i].arguments : "";
 	bool of_process = i < FUNCTIONS && functions[i].group == PROCESS; /* the child's pid */
-	return strstr(arguments, "(FD,") || strstr(arguments, "(PID,") || is_syscall(function) ||
-		(of_process && !strstr(arguments, "(ADDR,"));
+	return osrt_object_is_descriptor(function) || strstr(arguments, "(PID,") ||
+		is_syscall(function) || (of_process && !strstr(arguments, "(ADDR,"));
 }
 
 void osrt_arguments(FILE *out, const char *function, int64_t object)
@@ -106,8 +120,8 @@ void osrt_arguments(FILE *out, const char *function, int64_t object)
 		name += strlen(", t_");
 		at = name + strcspn(name, ")");
 		fprintf(out, "%s%.*s", first ? "" : ", ", (int)(at - name), name);
-		if (!strncmp(kind, "FD,", 3) || !strncmp(kind, "PID,", 4) ||
-			(first && is_syscall(function)))
+		if (!strncmp(kind, "FD,", 3) || !strncmp(kind, "STREAM,", 7) ||
+			!strncmp(kind, "PID,", 4) || (first && is_syscall(function)))
 			fprintf(out, " = %" PRId64, object);
 		else if (!strncmp(kind, "ADDR,", 5) || !strncmp(kind, "ID,", 3))
 			fprintf(out, " = 0x%" PRIx64, (uint64_t)object);

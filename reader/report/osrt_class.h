@@ -20,6 +20,13 @@ const char *osrt_class(const char *function);
  * descriptor, a process, or the number of a system call. */
 bool osrt_object_is_number(const char *function);
 
+/* Return true if the object of a function's calls is a descriptor, or that of a stream. */
+bool osrt_object_is_descriptor(const char *function);
+
+/* Return true if the object of a function's calls is the address of a lock, condition, semaphore or
+ * barrier. */
+bool osrt_object_is_variable(const char *function);
+
 /* Print the names of a function's arguments, "fd = 5, buffer, count"; `object` is the value of the
  * argument that is recorded. Prints nothing for names that are not in the table. */
 void osrt_arguments(FILE *out, const char *function, int64_t object);

@@ -41,6 +41,8 @@ struct binary {
 	struct elf_symbol *symbols;
 	uint32_t symbol_count;
 	struct ranges ranges; /* ranges whose value is an index in `symbols` */
+	struct ranges data;   /* of variables: the value is an index in the file's symbol table */
+	bool data_looked_for;
 	struct dwarf *dwarf;
 	Dwarf_Addr dwarf_bias;
 	bool dwarf_looked_for;
@@ -264,6 +266,7 @@ void binary_close(struct binary *b)
 	if (b->dwfl)
 		dwfl_end(b->dwfl);
 	ranges_release(&b->ranges);
+	ranges_release(&b->data);
 	free(b->symbols);
 	free(b);
 }
@@ -343,6 +346,52 @@ uint32_t binary_frames(struct binary *b, uint64_t address, struct symbol_frame *
 	return count;
 }
 
+/* Return the name of a symbol; NULL if it is not that of a variable. */
+static const char *variable_at(
+	struct binary *b, int index, GElf_Addr *ret_address, GElf_Sym *ret_symbol)
+{
+	GElf_Word section;
+	const char *name = dwfl_module_getsym_info(
+		b->module, index, ret_symbol, ret_address, &section, NULL, NULL);
+	const bool is_variable = name && *name && section != SHN_UNDEF &&
+		GELF_ST_TYPE(ret_symbol->st_info) == STT_OBJECT && ret_symbol->st_size &&
+		ret_symbol->st_size <= UINT64_MAX - *ret_address;
+	return is_variable ? name : NULL;
+}
+
+/* Read the variables of the symbol table. They are asked for rarely. */
+static int variables_read(struct binary *b)
+{
+	const int count = dwfl_module_getsymtab(b->module);
+	int error = 0;
+	b->data_looked_for = true;
+	for (int i = 0; !error && i < count && (unsigned)count <= SYMBOLS_MAX; i++) {
+		GElf_Sym symbol;
+		GElf_Addr address;
+		if (variable_at(b, i, &address, &symbol))
+			error = ranges_add(
+				&b->data, address, address + symbol.st_size, (uint32_t)i);
+	}
+	ranges_sort(&b->data);
+	return error;
+}
+
+const char *binary_variable(struct binary *b, uint64_t address, uint64_t *ret_offset)
+{
+	char text[DEMANGLED_BYTES_MAX];
+	GElf_Sym symbol;
+	GElf_Addr begin;
+	if (!b->data_looked_for && variables_read(b))
+		return NULL;
+	const struct range *r = ranges_find(&b->data, address, NULL);
+	const char *name = r ? variable_at(b, (int)r->value, &begin, &symbol) : NULL;
+	const char *plain = name ? pool_text(b->pool, name, plain_length(name)) : NULL;
+	if (!plain)
+		return NULL;
+	*ret_offset = address - begin;
+	return demangle(plain, text) ? pool_text(b->pool, text, sizeof(text)) : plain;
+}
+
 #else
 
 #include "reader/symbols/binary.h"
@@ -374,6 +423,14 @@ uint32_t binary_frames(struct binary *b, uint64_t address, struct symbol_frame *
 	(void)ret_offset;
 	*ret_reason = NULL;
 	return 0;
+}
+
+const char *binary_variable(struct binary *b, uint64_t address, uint64_t *ret_offset)
+{
+	(void)b;
+	(void)address;
+	(void)ret_offset;
+	return NULL;
 }
 
 #endif

@@ -42,4 +42,8 @@ void binary_close(struct binary *b);
 uint32_t binary_frames(struct binary *b, uint64_t address, struct symbol_frame *ret_frames,
 	uint64_t *ret_offset, const char **ret_reason);
 
+/* Find the variable at `address` by the symbol tables. Returns its name, demangled, in the pool;
+ * NULL if there is none. *ret_offset: offset from its start. */
+const char *binary_variable(struct binary *b, uint64_t address, uint64_t *ret_offset);
+
 #endif

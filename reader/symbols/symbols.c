@@ -365,3 +365,25 @@ void symbols_place(struct symbols *s, const struct process *p, uint64_t address,
 	else
 		snprintf(ret_text, PLACE_BYTES, "%.*s", name_length(f->function), f->function);
 }
+
+bool symbols_variable(struct symbols *s, const struct process *p, uint64_t address, uint64_t ns,
+	char ret_text[PLACE_BYTES])
+{
+	const struct module *module = module_map_find(&p->memory->modules, address, ns);
+	const struct opened_binary *b = module && !s->no_names ? binary_of(s, module) : NULL;
+	const char *path = module ? string_text(s, module->path) : NULL, *name = NULL;
+	uint64_t offset = 0;
+	if (!path)
+		return false;
+	if (b && b->binary)
+		name = binary_variable(b->binary, address - module->bias, &offset);
+	if (!name)
+		snprintf(ret_text, PLACE_BYTES, "%s+0x%llx", text_base_name(path),
+			(unsigned long long)(address - module->bias));
+	else if (offset)
+		snprintf(ret_text, PLACE_BYTES, "%.*s+0x%llx", name_length(name), name,
+			(unsigned long long)offset);
+	else
+		snprintf(ret_text, PLACE_BYTES, "%.*s", name_length(name), name);
+	return true;
+}

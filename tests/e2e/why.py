@@ -8,6 +8,7 @@ import json
 import os
 import platform
 import re
+import shutil
 import sqlite3
 import sys
 import types
@@ -121,6 +122,37 @@ def pipes():
     known_path("epoll", ["third", "first"], {"epoll_wait": "likely"})
     known_path("reused", ["third", "first"], {"read": "exact"})
     known_path("full", ["third", "second"], {"write": "exact"})
+
+
+# Pipelines, what they wait for in any case, and for whom each program does: (program, role of its calls) -> the other program. seq and sort write, and sort
+# and uniq read, by stdio.
+PIPELINES = (("yes | head -n 2000000 > /dev/null", "write", {("yes", "write"): "head", ("head", "read"): "yes"}),
+             ("seq 400000 | sort | uniq -c | tail -n 1", "read",
+              {("seq", "write"): "sort", ("sort", "read"): "seq", ("sort", "write"): "uniq", ("uniq", "read"): "sort", ("uniq", "write"): "tail", ("tail", "read"): "uniq"}))
+
+
+def pipelines():
+    """Programs of a shell's pipeline wait for their neighbors, although the calls that make its pipes, and most reads, are shorter than the threshold."""
+    for shell in ("sh", "bash"):
+        for line, role, expected in PIPELINES:
+            report = shutil.which(shell) and recorded([shell, "-c", line])
+            if not report:
+                tap.skip(f"{shell}: {line}", "no such shell")
+                continue
+            rows = json.loads(trace("query", "-f", "json", report.path,
+                                    "SELECT p.name AS program, w.kind AS role, o.name AS other, w.sure AS sure, count(*) AS calls FROM LIBTRACE_WAIT_GRAPH AS w "
+                                    "JOIN LIBTRACE_PROCESS AS p ON p.globalPid >> 24 = w.track >> 24 AND p.endHow <> 'exec' LEFT JOIN LIBTRACE_PROCESS AS o "
+                                    "ON o.globalPid >> 24 = w.other >> 24 AND o.endHow <> 'exec' WHERE w.kind IN ('read', 'write') AND w.\"end\" - w.start > 1000000 "
+                                    "AND w.sure IS NOT NULL GROUP BY 1, 2, 3, 4").out or b"[]")
+            found = {(r["program"], r["role"]): r["other"] for r in rows}
+            tap.ok(rows and found.items() <= expected.items() and all(r["sure"] == "exact" for r in rows) and sum(r["calls"] for r in rows) == sum(
+                r["calls"] for r in rows if found[r["program"], r["role"]] == r["other"]), f"{shell}: {line}: each waits for its neighbor, exactly", rows)
+            tap.ok(role in {r for _, r in found}, f"{shell}: {line}: there are such waits", rows)
+            segments = path_of(report)
+            unknown = sum(s["Duration (ns)"] for s in segments if s["Sure"] == "unknown")
+            start, end = life_of(report)
+            tap.ok(not gapless(segments) and unknown <= UNKNOWN_MOST * (end - start), f"{shell}: {line}: of at most 2 % of the path it is not known who took it",
+                   [s for s in segments if s["Sure"] == "unknown"])
 
 
 def teams():
@@ -485,5 +517,5 @@ def samples():
     tap.ok(refused and refused.status == 2 and b"record with -t osrt" in refused.err and not refused.out, "samples without recorded calls: what to record", refused)
 
 
-main(samples, rows, joins, exits, reaped, locks, conditions, held_changed, barriers, children, pipes, teams, many_tasks, windows, children_without_pid, outlived, interrupted, unseen_writes, timeouts, files, processors, long_reads, library_places,
+main(samples, rows, joins, exits, reaped, locks, conditions, held_changed, barriers, children, pipes, pipelines, teams, many_tasks, windows, children_without_pid, outlived, interrupted, unseen_writes, timeouts, files, processors, long_reads, library_places,
      functions, recorded_functions, stream_events, exported, semaphores, python, cxx, devices, ranges)

@@ -131,7 +131,7 @@ enum {
 	GROUP_MEMORY,
 	GROUP_ADMIN
 };
-enum { RULE_OVER, RULE_CONTENDED, RULE_ALWAYS, RULE_QUIET };
+enum { RULE_OVER, RULE_CONTENDED, RULE_ALWAYS, RULE_MADE, RULE_QUIET };
 
 struct row {
 	const char *name, *version, *alias;

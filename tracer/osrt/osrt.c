@@ -315,7 +315,7 @@ uint64_t osrt_end_slow(uint64_t tick, uint64_t ticks, unsigned fn, uint64_t a, u
 	}
 	if (!osrt_close(lane, tick))
 		return a;
-	if (ticks < own_words.osrt_threshold[fn])
+	if (ticks < (failed ? osrt_threshold_of_failed(fn) : own_words.osrt_threshold[fn]))
 		osrt_count(lane, fn, tick, ticks);
 	else
 		osrt_put(t, tick, ticks << RECORD_LENGTH_SHIFT | fn, a,

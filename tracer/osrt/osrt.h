@@ -38,7 +38,14 @@ struct call {
 	uint64_t tick;
 };
 
-/* Record the path of the call just recorded (option LIBTRACE_OSRT_FILE_ACCESS). */
+/* Return true if the path of a call is recorded: it opened a file, or the option
+ * LIBTRACE_OSRT_FILE_ACCESS is set. */
+static inline bool osrt_wants_path(bool opened)
+{
+	return (opened && !osrt_off) || __builtin_expect(session.config.file_access, 0);
+}
+
+/* Record the path of the call just recorded. */
 void osrt_put_path(
 	const struct call *call, int64_t result, const char *path, uint64_t flags, uint64_t mode);
 
@@ -79,6 +86,11 @@ static inline __attribute__((always_inline)) bool osrt_begin(struct call *call, 
 	lane_open(lane, &(struct open_call){.tick = call->tick, .sp = sp, .kind = fn});
 	return true;
 }
+
+/* Return the ticks that a call which failed must have lasted to be recorded. Those of a row MADE
+ * need not be recorded: programs try many paths to open a file, and close all numbers of
+ * descriptors. Any thread. */
+uint64_t osrt_threshold_of_failed(unsigned fn);
 
 /* Add a call to the sum of `fn`. One instruction each: a signal handler may do the same in
  * between. */
@@ -131,10 +143,10 @@ static inline __attribute__((always_inline)) void osrt_put(
 	thread_give(t);
 }
 
-/* End a call that osrt_begin() has begun: count it, or record it with `a` and `b` of struct record.
- */
-static inline __attribute__((always_inline)) void osrt_end(
-	const struct call *call, unsigned fn, uint64_t a, uint64_t b)
+/* End a call that osrt_begin() has begun: count it, or record it with `a` and `b` of struct record
+ * if it took at least `threshold` ticks. */
+static inline __attribute__((always_inline)) void osrt_end_over(
+	const struct call *call, unsigned fn, uint64_t threshold, uint64_t a, uint64_t b)
 {
 	uint64_t ticks = clock_ticks() - call->tick;
 	struct thread *t = call->t;
@@ -149,10 +161,17 @@ static inline __attribute__((always_inline)) void osrt_end(
 	} else {
 		lane->open.sp = 0;
 	}
-	if (ticks < own_words.osrt_threshold[fn])
+	if (ticks < threshold)
 		osrt_count(lane, fn, call->tick, ticks);
 	else
 		osrt_put(t, call->tick, ticks << RECORD_LENGTH_SHIFT | fn, a, b);
+}
+
+/* The same with the threshold of `fn`. */
+static inline __attribute__((always_inline)) void osrt_end(
+	const struct call *call, unsigned fn, uint64_t a, uint64_t b)
+{
+	osrt_end_over(call, fn, own_words.osrt_threshold[fn], a, b);
 }
 
 /* Return `error` in bits 48 to 63 and the lower 48 bits of `object`: member b of struct record. */

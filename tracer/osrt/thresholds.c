@@ -2,7 +2,7 @@
 /*
  * thresholds.c - durations that a call of each function must reach to be recorded.
  */
-#include "tracer/osrt/hooks.h"
+#include "tracer/osrt/osrt.h"
 
 #include "common/schema/fn_groups.h"
 #include "tracer/core/gate.h"
@@ -10,7 +10,7 @@
 
 bool osrt_off;
 
-enum rule { OVER, CONTENDED, ALWAYS, QUIET };
+enum rule { OVER, CONTENDED, ALWAYS, MADE, QUIET };
 
 struct row {
 	uint8_t rule, group;
@@ -29,7 +29,18 @@ static bool touches_files(enum group group)
 	return group == OPEN || group == IO || group == SYNC || group == STDIO;
 }
 
+static bool is_always(enum rule rule)
+{
+	return rule == ALWAYS || rule == CONTENDED || rule == MADE;
+}
+
 static uint64_t threshold;
+
+uint64_t osrt_threshold_of_failed(unsigned fn)
+{
+	const uint64_t usual = own_words.osrt_threshold[fn];
+	return rows[fn].rule == MADE && !usual && !session.config.file_access ? threshold : usual;
+}
 
 void osrt_start(void)
 {
@@ -42,7 +53,7 @@ void osrt_forked(void)
 	osrt_off = session.spool->osrt_off;
 	for (unsigned fn = 0; fn < sizeof(rows) / sizeof(rows[0]); fn++) {
 		enum rule rule = rows[fn].rule;
-		own_words.osrt_threshold[fn] = rule == ALWAYS || rule == CONTENDED ? 0 : threshold;
+		own_words.osrt_threshold[fn] = is_always(rule) ? 0 : threshold;
 		if (rule == QUIET && !session.config.all_locks)
 			own_words.osrt_threshold[fn] = UINT64_MAX;
 		if (rule == CONTENDED && session.config.all_locks)

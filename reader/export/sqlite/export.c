@@ -9,6 +9,7 @@
 
 #include "reader/export/sqlite/export_state.h"
 #include "reader/export/sqlite/facts.h"
+#include "reader/export/sqlite/objects.h"
 #include "reader/export/sqlite/rows.h"
 #include "reader/sql/path/compute.h"
 #include "reader/sql/views.h"
@@ -120,6 +121,7 @@ static void report_end(struct sqlite_export *x)
 	contents_release(&x->contents);
 	chains_report_end(x);
 	files_report_end(&x->files);
+	map_release(&x->objects);
 	cuda_values_report_end(&x->cuda);
 	threads_report_end(&x->threads);
 }
@@ -171,6 +173,8 @@ static int export_begin(struct sqlite_export *x)
 	x->database.generation = x->job->generation;
 	if (!error)
 		error = nsys_rows_begin(x);
+	if (!error)
+		error = objects_begin(x);
 	if (!error)
 		rows_begin(x);
 	if (!error)

@@ -50,6 +50,7 @@ struct sqlite_export {
 	struct cuda_values cuda;
 	struct nvtx_domains nvtx;
 	struct opened_files files;
+	struct map objects; /* process and address -> 1: those noted of the current report */
 	struct ncu_rows results;
 	struct log_patterns log;
 	struct batch_decoder decoder;

@@ -172,9 +172,20 @@ static int visit_closes(void *user, struct walk *walk, const struct event_batch 
 	return closes_note(user, b);
 }
 
+/* Return whether the session says that paths were recorded of opened files only. */
+static bool is_unasked(const Libtrace__Session *s)
+{
+	for (size_t i = 0; s && i < s->n_options; i++)
+		if (!strcmp(s->options[i], "osrt_file_access=false"))
+			return true;
+	return false;
+}
+
 int files_find(struct sqlite_export *x)
 {
 	const struct contents_visitor closes = {x, NULL, visit_closes, NULL};
+	if (is_unasked(x->contents.session))
+		x->files.count = 0; /* and spare the report another pass */
 	if (!x->files.count)
 		return 0;
 	qsort(x->files.rows, x->files.count, sizeof(*x->files.rows), compare_files);

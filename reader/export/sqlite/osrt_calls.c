@@ -4,6 +4,8 @@
 
 #include "common/spool.h"
 #include "reader/export/sqlite/export_state.h"
+#include "reader/export/sqlite/objects.h"
+#include "reader/report/osrt_class.h"
 
 #define CLASS_OS_RUNTIME 27 /* ENUM_NSYS_EVENT_CLASS */
 
@@ -12,6 +14,7 @@ struct call_columns {
 	const int64_t *facts[SCHEMA_FIELDS]; /* fields for which OSRT_API has no column */
 	uint32_t fact_count, object;         /* `object`: index of the fact + 1 */
 	uint32_t function_last, text_last;   /* last name looked up, and its text id */
+	bool uses_variable; /* the object of its calls may be a variable of the program */
 };
 
 static int call_row(
@@ -20,8 +23,11 @@ static int call_row(
 	int64_t facts[SCHEMA_FIELDS + 1], any = 0;
 	uint32_t chain = 0, function = (uint32_t)c->function[i];
 	int error = 0;
-	if (function != c->function_last || !i)
+	if (function != c->function_last || !i) {
+		const struct string_ref name = string_table_get(&x->contents.strings, function);
+		c->uses_variable = name.bytes && osrt_object_is_variable(name.text);
 		error = text_id_of_string(&x->texts, function, &c->text_last);
+	}
 	c->function_last = function;
 	int64_t start = export_time(x, (uint64_t)c->start[i]),
 		end = (int64_t)((uint64_t)start + (uint64_t)c->duration[i]);
@@ -49,6 +55,10 @@ static int call_row(
 	 * set */
 	if (facts[c->object] >> 47 == 1)
 		facts[c->object] -= INT64_C(1) << 48;
+	if (c->uses_variable && facts[c->object] > 0)
+		error = object_note(x, b, (uint64_t)facts[c->object], (uint64_t)c->start[i]);
+	if (error)
+		return error;
 	facts[0] = (int64_t)x->nsys.tables[NSYS_OSRT_API].rows;
 	return bulk_table_numbers(&x->own.facts[KIND_OSRT_CALL], facts, 0);
 }

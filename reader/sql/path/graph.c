@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "common/array.h"
+#include "reader/report/osrt_class.h"
 
 #define NAMES_MAX (1u << 24)
 #define OBJECTS_FIRST 1u
@@ -48,8 +49,8 @@ static const char threads[] =
 
 struct reading {
 	struct path_graph *graph;
-	sqlite3_stmt *details; /* those of the next call that has some, if has_details */
-	bool has_details;
+	sqlite3_stmt *details;       /* those of the next call that has some, if has_details */
+	bool has_details, has_table; /* has_table: calls without details have no object, or 0 */
 	bool has_ranks; /* kernels of NCCL waited for other ranks: operations have more columns */
 	uint32_t operations; /* number of rows so far */
 };
@@ -149,6 +150,17 @@ uint32_t path_name_of_text(struct path_graph *g, uint8_t source, const char *tex
 										      : name;
 }
 
+/* Return the descriptor of functions of standard input and output, by their names; -1 = none. */
+static int8_t standard_of(const char *name)
+{
+	static const char *const names[] = {"getchar", "getchar_unlocked", "getwchar", "puts",
+		"putchar", "putchar_unlocked", "putwchar"};
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (!strcmp(name, names[i]))
+			return *name == 'p';
+	return -1;
+}
+
 /* Find the name of a function, which PATH_NAMES is asked for once. */
 static int name_of(struct path_graph *g, uint8_t source, int64_t id, uint32_t *ret_name)
 {
@@ -167,6 +179,8 @@ static int name_of(struct path_graph *g, uint8_t source, int64_t id, uint32_t *r
 		name.role = role_of((const char *)sqlite3_column_text(find, 1));
 		name.trait = sqlite3_column_int(find, 2) != 0;
 	}
+	name.has_descriptor = text && source == PATH_OSRT && osrt_object_is_descriptor(text);
+	name.standard = text && source == PATH_OSRT ? standard_of(text) : -1;
 	if (code == SQLITE_ROW || code == SQLITE_DONE) {
 		*ret_name = name_add(g, text, name);
 		code = *ret_name == PATH_NOWHERE ||
@@ -205,6 +219,8 @@ static int descriptors_add(struct path_graph *g, int64_t process, const struct p
 	uint8_t role, int64_t object)
 {
 	struct path_descriptor d = {process, c->end, path_number(g, c), c->value, 0, role};
+	if (*path_name_of(g, c)->text == 'f') /* fopen() returns an address */
+		d.descriptor = object >= 0 && object <= INT32_MAX ? (int32_t)object : -1;
 	if (role == ROLE_CLOSE && c->value == 0 && object >= 0) {
 		d.time = c->start;
 		d.descriptor = (int32_t)object;
@@ -212,26 +228,40 @@ static int descriptors_add(struct path_graph *g, int64_t process, const struct p
 	}
 	if (role == ROLE_PAIR && object > 0) {
 		d.descriptor = object & 0xffffff;
+		d.copied = *path_name_of(g, c)->text == 's' ? PATH_BOTH_WAYS : 0;
 		int code = descriptor_add(g, &d);
 		d.descriptor = object >> 24 & 0xffffff;
+		d.copied |= PATH_SECOND;
 		return code ? code : descriptor_add(g, &d);
 	}
 	d.copied = (int32_t)object;
-	return (role == ROLE_OPEN || role == ROLE_COPY || role == ROLE_CREATE) && c->value >= 0
+	return (role == ROLE_OPEN || role == ROLE_COPY || role == ROLE_CREATE) && d.descriptor >= 0
 		? descriptor_add(g, &d)
 		: SQLITE_OK;
+}
+
+/* Keep that fclose() closed the descriptor of a stream. It writes first. */
+static int stream_close(struct path_graph *g, int64_t process, const struct path_call *c)
+{
+	if (strcmp(path_name_of(g, c)->text, "fclose") || c->object > INT32_MAX)
+		return SQLITE_OK;
+	return descriptor_add(g,
+		&(struct path_descriptor){
+			process, c->end, path_number(g, c), (int32_t)c->object, 0, ROLE_CLOSE});
 }
 
 /* Keep the object of a call, as far as its role needs it; -1 = not known. */
 static int object_keep(struct path_graph *g, int64_t process, struct path_call *c, int64_t object)
 {
-	const uint8_t role = path_name_of(g, c)->role;
+	const struct path_name *name = path_name_of(g, c);
+	const uint8_t role = name->role;
 	switch (role) {
 	case ROLE_READ:
 	case ROLE_WRITE:
 	case ROLE_POLL:
+		object = name->standard >= 0 ? name->standard : name->has_descriptor ? object : -1;
 		c->object = object >= 0 && object <= INT32_MAX ? (uint32_t)object : UINT32_MAX;
-		return SQLITE_OK;
+		return role == ROLE_WRITE ? stream_close(g, process, c) : SQLITE_OK;
 	case ROLE_OPEN:
 	case ROLE_PAIR:
 	case ROLE_COPY:
@@ -258,7 +288,12 @@ static int details_read(struct reading *r, int64_t id, int64_t process, struct p
 	const int64_t error = found ? sqlite3_column_int64(r->details, 3) : PATH_NO_ERROR_KNOWN;
 	c->error = error >= 0 && error < PATH_NO_ERROR_KNOWN ? (uint8_t)error : PATH_NO_ERROR_KNOWN;
 	c->holder = found ? (uint32_t)sqlite3_column_int64(r->details, 2) & 0xffffff : 0;
-	return object_keep(r->graph, process, c, found ? sqlite3_column_int64(r->details, 1) : -1);
+	if (!found && r->has_table)
+		c->error = 0;
+	return object_keep(r->graph, process, c,
+		found                  ? sqlite3_column_int64(r->details, 1)
+			: r->has_table ? 0
+				       : -1);
 }
 
 bool path_is_time(sqlite3_stmt *in, int column, int64_t *ret_time)
@@ -568,7 +603,7 @@ static int osrt_read(struct reading *r, sqlite3 *connection)
 	int code = sqlite3_prepare_v2(connection, osrt_details, -1, &r->details, NULL);
 	if (!code)
 		code = sqlite3_step(r->details);
-	r->has_details = code == SQLITE_ROW;
+	r->has_details = r->has_table = code == SQLITE_ROW;
 	if (code == SQLITE_ROW || code == SQLITE_DONE)
 		code = path_rows(connection, osrt_calls, r, osrt_row);
 	sqlite3_finalize(r->details);

@@ -39,6 +39,8 @@
 #define PATH_NO_ERROR_KNOWN 255   /* error of a call that has no row of details */
 #define PATH_TIME_MAX (1ll << 61) /* differences of times do not overflow */
 #define PATH_MEMORY_MIB 512
+#define PATH_SECOND 1       /* the second descriptor of a pair */
+#define PATH_BOTH_WAYS 2    /* the pair is one of sockets */
 #define PATH_STEP_PAGES 32u /* of memory that a look-up uses: searches end in the same pages */
 #define PATH_SHORT_NS 10000 /* a shorter call was not woken up */
 
@@ -71,6 +73,8 @@ struct path_name {
 	uint8_t source, role;
 	bool trait; /* of a read: its own time; of a write: 0 bytes are a write; of a wait for a
 		       process: for any */
+	bool has_descriptor; /* it is the object */
+	int8_t standard;     /* descriptor of a function that has it not as object; -1 = none */
 };
 
 struct path_call {
@@ -106,7 +110,8 @@ struct path_descriptor {
 	int64_t process, time;
 	int64_t number; /* of the call */
 	int32_t descriptor;
-	int32_t copied; /* of ROLE_COPY: the descriptor that it copied */
+	int32_t copied; /* of ROLE_COPY: the descriptor that it copied; of ROLE_PAIR: PATH_SECOND
+			   and PATH_BOTH_WAYS */
 	uint8_t role;
 };
 

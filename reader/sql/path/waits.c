@@ -16,6 +16,7 @@
 #define CALLS_BACK 32u /* that are looked at for the mutex of a wait for a condition */
 #define CALLS_AHEAD 4u /* that are looked at for what a thread reads after it polled */
 #define WOKEN_NS 100000 /* a thread takes at most that to wake up, usually */
+#define STANDARD 3 /* number of the first descriptor that is not standard input, output or error */
 #define ERROR_INTERRUPTED 4
 #define ERROR_TIMED_OUT 110
 
@@ -53,9 +54,11 @@ struct path_waits {
 	struct refs pipe_writes, pipe_reads; /* group: the pipe */
 	struct refs known_writes;            /* those of pipe_writes in one group */
 	struct refs other_writes;            /* to what is neither a file nor a known pipe */
+	struct refs holders;                 /* group: the end of a pipe; time: 0 */
 	struct refs thread_ends;             /* group: the process */
 	struct refs process_ends;
-	struct map processes, pipes; /* their groups */
+	struct map processes, pipes, ends; /* their groups */
+	struct map held;                   /* groups of ends and tracks that have a holder */
 	struct correlations syncs, works;
 	struct known_wait *known; /* by SQL, sorted by number */
 	uint32_t known_count, known_capacity;
@@ -65,6 +68,8 @@ struct path_waits {
 struct file {
 	bool is_file; /* it has no writer that a reader waits for */
 	int64_t pipe; /* number of the call that created it; 0 = none is known */
+	bool end;     /* which of its two: of a pipe, false reads */
+	bool both_ways;
 };
 
 /* ---- sorted references ---- */
@@ -182,8 +187,9 @@ static struct file file_of(
 			descriptor_before(g, process, descriptor, time + 1);
 		const uint32_t first = path_graph_track(g, process << 24 | (process & 0xffffff));
 		if (d && d->role != ROLE_COPY)
-			return (struct file){
-				d->role == ROLE_OPEN, d->role == ROLE_PAIR ? d->number : 0};
+			return (struct file){d->role == ROLE_OPEN,
+				d->role == ROLE_PAIR ? d->number : 0,
+				(d->copied & PATH_SECOND) != 0, (d->copied & PATH_BOTH_WAYS) != 0};
 		if (d) {
 			descriptor = d->copied;
 			time = d->time - 1;
@@ -288,6 +294,67 @@ static int reads_collect(struct path_graph *g)
 	struct refs *r = &g->waits->pipe_reads;
 	int code = r->complete ? SQLITE_OK : calls_visit(g, ROLE_READ, read_add);
 	return code || r->complete ? code : refs_sort(g, r);
+}
+
+/* ---- who has the end of a pipe ---- */
+
+static int64_t end_number(struct file f, bool end)
+{
+	return (int64_t)((uint64_t)f.pipe << 1 | end);
+}
+
+/* Add that a track has what a descriptor is. */
+static int holder_add(struct path_graph *g, struct file f, uint32_t track)
+{
+	struct path_waits *w = g->waits;
+	if (!f.pipe || track == PATH_NOWHERE)
+		return SQLITE_OK;
+	const uint32_t group = group_of(&w->ends, end_number(f, f.end));
+	if (!group)
+		return SQLITE_NOMEM;
+	if (map_get(&w->held, group, track))
+		return SQLITE_OK;
+	return map_put(&w->held, group, track, 1) ? SQLITE_NOMEM
+						  : ref_add(g, &w->holders, group, 0, track);
+}
+
+static int holder_of_call(struct path_graph *g, uint32_t track, const struct path_call *c)
+{
+	return holder_add(g, file_of_call(g, track, c), track);
+}
+
+/* Collect who uses the ends of pipes: who reads or writes them by a recorded call, or has made one
+ * its standard input or output, as a shell does for each program of a pipeline. */
+static int holders_collect(struct path_graph *g)
+{
+	struct refs *r = &g->waits->holders;
+	if (r->complete)
+		return SQLITE_OK;
+	int code = calls_visit(g, ROLE_READ, holder_of_call);
+	code = code ? code : calls_visit(g, ROLE_WRITE, holder_of_call);
+	for (uint32_t i = 0; !code && i < g->descriptor_count; i++) {
+		const struct path_descriptor *d = &g->descriptors[i];
+		spill_use(&g->spill, 1);
+		if (d->role == ROLE_COPY && d->descriptor < STANDARD)
+			code = holder_add(g, file_of(g, d->process, d->descriptor, d->time),
+				path_graph_track(g, d->process << 24 | (d->process & 0xffffff)));
+	}
+	return code ? code : refs_sort(g, r);
+}
+
+/* Find the only track of other threads that uses the other end of a pipe, or PATH_NOWHERE. */
+static int peer_find(struct path_graph *g, struct file f, uint32_t own, uint32_t *ret_track)
+{
+	int code = holders_collect(g);
+	const struct refs *r = &g->waits->holders;
+	const uint32_t group =
+		code ? 0 : map_get(&g->waits->ends, (uint64_t)end_number(f, !f.end), 0);
+	const struct ref *found = group ? ref_last(r, group, -1, 1, own) : NULL;
+	*ret_track = found ? found->track : PATH_NOWHERE;
+	for (; found; found = ref_before(r, found, -1))
+		if (found->track != own && found->track != *ret_track)
+			*ret_track = PATH_NOWHERE;
+	return code;
 }
 
 /* Collect the ends of threads, and of processes. Without any record of an end, the last call of a
@@ -520,6 +587,55 @@ static int64_t polled_pipe(const struct wait_of *o)
 	return 0;
 }
 
+/* Return whether a thread was in a call of a role for a pipe at a time. */
+static bool is_using(
+	const struct path_graph *g, uint32_t track, uint8_t role, struct file f, int64_t time)
+{
+	const struct path_track *t = &g->tracks[track];
+	const struct path_call *before = path_ended_before(t, time),
+			       *c = before ? before + 1 : t->calls;
+	return c < t->calls + t->outer && c->start <= time && path_name_of(g, c)->role == role &&
+		file_of_call(g, track, c).pipe == f.pipe;
+}
+
+/* Return whether the pipe that a call reads had data: the other end was being written to. */
+static bool has_data(const struct wait_of *o, struct file f)
+{
+	uint32_t peer = PATH_NOWHERE;
+	return f.pipe && !peer_find(o->g, f, o->track, &peer) && peer != PATH_NOWHERE &&
+		is_using(o->g, peer, ROLE_WRITE, f, o->call->start);
+}
+
+/* Return when a process ended, if that was during a call; else the end of the call. */
+static int64_t end_during(const struct wait_of *o, uint32_t track)
+{
+	const struct path_track *t = &o->g->tracks[track];
+	const bool ended = t->has_end && t->end > o->call->start && t->end <= o->call->end;
+	return ended ? t->end : o->call->end;
+}
+
+/* Reading a pipe that is known: the last write of another thread before the call returned. Without
+ * one, or at the end of the data: the only one that has the other end, which wrote by a call that
+ * is not recorded, or closed it. */
+static int pipe_find(const struct wait_of *o, struct file f, struct path_wait *ret_wait)
+{
+	const struct path_call *c = o->call;
+	struct path_waits *w = o->g->waits;
+	const uint32_t group = map_get(&w->pipes, (uint64_t)f.pipe, 0);
+	uint32_t peer = PATH_NOWHERE;
+	if (c->value > 0 && group &&
+		ref_take(ref_last(&w->pipe_writes, group, c->start, c->end, o->track), HOW_EXACT,
+			ret_wait))
+		return SQLITE_OK;
+	int code = c->error > 0 && c->error != PATH_NO_ERROR_KNOWN
+		? SQLITE_OK
+		: peer_find(o->g, f, o->track, &peer);
+	if (!code && peer != PATH_NOWHERE && !is_using(o->g, peer, ROLE_WRITE, f, c->start))
+		*ret_wait = (struct path_wait){
+			peer, c->value > 0 ? c->end : end_during(o, peer), HOW_EXACT};
+	return code;
+}
+
 /* Reading, and waiting until something can be read: the last write of another thread to the pipe
  * before the call returned, or to that which it reads next. If it is not known which pipe that is,
  * the last write to something that is not a file. Without a write, the last end of another process:
@@ -531,14 +647,11 @@ static int data_find(const struct wait_of *o, struct path_wait *ret_wait)
 	const struct file f = file_of_call(o->g, o->track, c);
 	struct path_waits *w = o->g->waits;
 	int code = f.is_file ? SQLITE_OK : writes_collect(o->g);
-	if (code || f.is_file)
+	if (!code && reads && f.pipe)
+		code = pipe_find(o, f, ret_wait);
+	if (code || f.is_file || ret_wait->how || (reads && has_data(o, f)))
 		return code;
 	if (c->value > 0) {
-		const uint32_t group = reads && f.pipe ? group_of(&w->pipes, f.pipe) : 0;
-		if (reads && f.pipe &&
-			ref_take(ref_last(&w->pipe_writes, group, c->start, c->end, o->track),
-				HOW_EXACT, ret_wait))
-			return SQLITE_OK;
 		const int64_t polled = reads ? 0 : polled_pipe(o);
 		const uint32_t polled_group = polled ? map_get(&w->pipes, (uint64_t)polled, 0) : 0;
 		if (polled_group &&
@@ -557,16 +670,28 @@ static int data_find(const struct wait_of *o, struct path_wait *ret_wait)
 	return SQLITE_OK;
 }
 
-/* Writing to a pipe that is full: the last read of the pipe by another thread. */
+/* Writing to a pipe that is full: the last read of the pipe by another thread, else the only one
+ * that has the other end, which read by a call that is not recorded. If it was reading already, the
+ * pipe was not full. */
 static int room_find(const struct wait_of *o, struct path_wait *ret_wait)
 {
 	const struct path_call *c = o->call;
-	const int64_t pipe = path_pipe_of(o->g, o->track, c);
-	int code = pipe ? reads_collect(o->g) : SQLITE_OK;
-	const uint32_t group = pipe ? map_get(&o->g->waits->pipes, (uint64_t)pipe, 0) : 0;
-	if (!code && group && (c->value > 0 || (c->value == 0 && path_name_of(o->g, c)->trait)))
-		ref_take(ref_last(&o->g->waits->pipe_reads, group, c->start, c->end, o->track),
-			HOW_EXACT, ret_wait);
+	const struct file f = file_of_call(o->g, o->track, c);
+	uint32_t peer = PATH_NOWHERE;
+	if (!f.pipe || (!f.end && !f.both_ways) || c->value < 0 ||
+		(!c->value && !path_name_of(o->g, c)->trait))
+		return SQLITE_OK;
+	int code = reads_collect(o->g);
+	const uint32_t group = map_get(&o->g->waits->pipes, (uint64_t)f.pipe, 0);
+	if (code ||
+		(group &&
+			ref_take(ref_last(&o->g->waits->pipe_reads, group, c->start, c->end,
+					 o->track),
+				HOW_EXACT, ret_wait)))
+		return code;
+	code = peer_find(o->g, f, o->track, &peer);
+	if (!code && peer != PATH_NOWHERE && !is_using(o->g, peer, ROLE_READ, f, c->start))
+		*ret_wait = (struct path_wait){peer, c->end, HOW_EXACT};
 	return code;
 }
 
@@ -806,6 +931,8 @@ void path_waits_free(struct path_graph *g)
 		return;
 	map_release(&w->processes);
 	map_release(&w->pipes);
+	map_release(&w->ends);
+	map_release(&w->held);
 	free(w);
 }
 
@@ -817,6 +944,8 @@ static bool waits_for_unknown(const struct wait_of *o)
 {
 	const struct path_call *c = o->call;
 	const struct path_name *name = path_name_of(o->g, c);
+	const struct file f =
+		name->role == ROLE_READ ? file_of_call(o->g, o->track, c) : (struct file){0};
 	switch (name->role) {
 	case ROLE_PROCESS:
 		return name->trait || c->value < 0 ||
@@ -830,8 +959,8 @@ static bool waits_for_unknown(const struct wait_of *o)
 	case ROLE_WAIT:
 		return !path_timed_out(o->g, c);
 	case ROLE_READ:
-		return !name->trait && (c->value >= 0 || c->value == PATH_NO_VALUE) &&
-			!file_of_call(o->g, o->track, c).is_file;
+		return !name->trait && (c->value >= 0 || c->value == PATH_NO_VALUE) && !f.is_file &&
+			!has_data(o, f);
 	default:
 		return false;
 	}
