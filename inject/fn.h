@@ -181,14 +181,18 @@ static inline bool fn_failed(int64_t result, bool is_pointer)
 #define FN_QUIET_OVER 0
 #define FN_QUIET_ALWAYS 0
 #define FN_QUIET_MADE 0
+#define FN_QUIET_OPENS 0
+#define FN_QUIET_CLOSES 0
 #define FN_QUIET_CONTENDED 0
 
 /* Rows whose calls are recorded with the path that they opened. */
-#define FN_MADE_MADE true
-#define FN_MADE_QUIET false
-#define FN_MADE_OVER false
-#define FN_MADE_ALWAYS false
-#define FN_MADE_CONTENDED false
+#define FN_OPENS_OPENS true
+#define FN_OPENS_MADE false
+#define FN_OPENS_CLOSES false
+#define FN_OPENS_QUIET false
+#define FN_OPENS_OVER false
+#define FN_OPENS_ALWAYS false
+#define FN_OPENS_CONTENDED false
 
 /* The 48 bits of an object; addresses have no more. */
 #define FN_OBJECT(...)                                                     \

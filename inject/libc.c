@@ -47,6 +47,23 @@ static inline __attribute__((always_inline)) bool counted(bool quiet, unsigned f
 #define SPLIT_OVER WHOLE
 #define SPLIT_ALWAYS WHOLE
 #define SPLIT_MADE WHOLE
+#define SPLIT_OPENS WHOLE
+#define SPLIT_CLOSES(ret, name, ...)                                                          \
+	static __attribute__((noinline)) ret kept_##name PARAMS(__VA_ARGS__)                  \
+	{                                                                                     \
+		struct call own_call;                                                         \
+		if (!call_begin(&own_call, FN_##name))                                        \
+			return real.fn_##name NAMES(__VA_ARGS__);                             \
+		ret own_result = real.fn_##name NAMES(__VA_ARGS__);                           \
+		osrt_end_made(&own_call, FN_##name, own_result, OBJECT(__VA_ARGS__),          \
+			FN_ERRNO(own_result));                                                \
+		return own_result;                                                            \
+	}                                                                                     \
+	WRAPPER(ret, name, PARAMS(__VA_ARGS__))                                               \
+	{                                                                                     \
+		return osrt_is_paired(OBJECT(__VA_ARGS__)) ? kept_##name NAMES(__VA_ARGS__)   \
+							   : short_##name NAMES(__VA_ARGS__); \
+	}
 #define SPLIT_CONTENDED WHOLE
 #define SPLIT_QUIET(ret, name, ...)                                                  \
 	static __attribute__((noinline)) ret timed_##name PARAMS(__VA_ARGS__)        \
@@ -80,14 +97,14 @@ static inline __attribute__((always_inline)) bool counted(bool quiet, unsigned f
 		ret own_result = real.fn_##name NAMES(__VA_ARGS__);                              \
 		osrt_end(&own_call, FN_##name, FN_BITS(own_result),                              \
 			osrt_object(own_object, FN_ERROR(#name, group, own_result)));            \
-		NOTE_PATH(&own_call, own_result, FN_MADE_##rule, __VA_ARGS__);                   \
+		NOTE_PATH(&own_call, own_result, FN_OPENS_##rule, __VA_ARGS__);                  \
 		return own_result;                                                               \
 	}                                                                                        \
 	static inline __attribute__((always_inline)) ret short_##name PARAMS(__VA_ARGS__)        \
 	{                                                                                        \
 		struct call own_now;                                                             \
 		if ((!__builtin_constant_p(PATH_OF(__VA_ARGS__)) &&                              \
-			    (FN_MADE_##rule ||                                                   \
+			    (FN_OPENS_##rule ||                                                  \
 				    __builtin_expect(session.config.file_access, 0))) ||         \
 			!osrt_fast_begin(&own_now, FN_##name))                                   \
 			return rare_##name NAMES(__VA_ARGS__);                                   \

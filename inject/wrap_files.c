@@ -9,15 +9,6 @@
 
 #include <stdarg.h>
 
-/* End a call that creates or copies a descriptor. */
-static void end_made(
-	const struct call *call, unsigned fn, int64_t result, uint64_t object, bool failed)
-{
-	osrt_end_over(call, fn,
-		failed ? osrt_threshold_of_failed(fn) : own_words.osrt_threshold[fn],
-		FN_BITS(result), osrt_object(object, failed ? errno : 0));
-}
-
 static bool has_mode(int flags)
 {
 	return flags & O_CREAT || (flags & O_TMPFILE) == O_TMPFILE;
@@ -35,7 +26,7 @@ static bool has_mode(int flags)
 static void end_open(const struct call *call, unsigned fn, int directory, int result,
 	const char *path, int flags, mode_t mode)
 {
-	end_made(call, fn, result, FN_BITS(directory), result < 0);
+	osrt_end(call, fn, FN_BITS(result), osrt_object(FN_BITS(directory), FN_ERRNO(result)));
 	if (osrt_wants_path(result >= 0))
 		osrt_put_path(call, result, path, (unsigned)flags, mode);
 }
@@ -73,7 +64,7 @@ OPENAT_WRAPPER(openat64)
 static void end_stream(const struct call *call, unsigned fn, FILE *result, const char *path)
 {
 	const int descriptor = result ? result->_fileno : -1;
-	end_made(call, fn, (int64_t)FN_BITS(result), FN_BITS(descriptor), !result);
+	osrt_end(call, fn, FN_BITS(result), osrt_object(FN_BITS(descriptor), FN_ERRNO(result)));
 	if (osrt_wants_path(descriptor >= 0))
 		osrt_put_path(call, descriptor, path, 0, 0);
 }
@@ -102,21 +93,30 @@ static unsigned fn_of_command(unsigned fn, int command)
 	return command == F_DUPFD || command == F_DUPFD_CLOEXEC ? FN_dup : fn;
 }
 
+static void end_word(const struct call *call, unsigned fn, int result, uint64_t object)
+{
+	const int error = FN_ERRNO(result);
+	if (fn == FN_dup)
+		osrt_end_made(call, fn, result, object, error);
+	else
+		osrt_end(call, fn, FN_BITS(result), osrt_object(object, error));
+}
+
 /* name(FIRST, SECOND, one optional word), recorded as the function `FN_NUMBER` */
-#define WORD_WRAPPER(ret, name, FN_NUMBER, OBJECT_VALUE, TYPE1, TYPE2)                \
-	WRAPPER(ret, name, (TYPE1 t_first, TYPE2 t_second, ...))                      \
-	{                                                                             \
-		struct call t_call;                                                   \
-		va_list t_list;                                                       \
-		va_start(t_list, t_second);                                           \
-		void *t_word = va_arg(t_list, void *);                                \
-		va_end(t_list);                                                       \
-		const unsigned t_fn = (FN_NUMBER);                                    \
-		if (!call_begin(&t_call, t_fn))                                       \
-			return REAL(name)(t_first, t_second, t_word);                 \
-		ret t_result = REAL(name)(t_first, t_second, t_word);                 \
-		end_made(&t_call, t_fn, t_result, OBJECT_VALUE, FN_FAILED(t_result)); \
-		return t_result;                                                      \
+#define WORD_WRAPPER(ret, name, FN_NUMBER, OBJECT_VALUE, TYPE1, TYPE2) \
+	WRAPPER(ret, name, (TYPE1 t_first, TYPE2 t_second, ...))       \
+	{                                                              \
+		struct call t_call;                                    \
+		va_list t_list;                                        \
+		va_start(t_list, t_second);                            \
+		void *t_word = va_arg(t_list, void *);                 \
+		va_end(t_list);                                        \
+		const unsigned t_fn = (FN_NUMBER);                     \
+		if (!call_begin(&t_call, t_fn))                        \
+			return REAL(name)(t_first, t_second, t_word);  \
+		ret t_result = REAL(name)(t_first, t_second, t_word);  \
+		end_word(&t_call, t_fn, t_result, OBJECT_VALUE);       \
+		return t_result;                                       \
 	}
 
 WORD_WRAPPER(int, fcntl, fn_of_command(FN_fcntl, t_second), FN_BITS(t_first), int, int)
@@ -175,16 +175,22 @@ static uint64_t pair_object(int result, const int *descriptors)
 		: (FN_BITS(descriptors[0]) & 0xffffff) | (FN_BITS(descriptors[1]) & 0xffffff) << 24;
 }
 
-#define PAIR_WRAPPER(name, params, ...)                                              \
-	WRAPPER(int, name, params)                                                   \
-	{                                                                            \
-		struct call t_call;                                                  \
-		if (!call_begin(&t_call, FN_##name))                                 \
-			return REAL(name)(__VA_ARGS__);                              \
-		int t_result = REAL(name)(__VA_ARGS__);                              \
-		end_made(&t_call, FN_##name, t_result, pair_object(t_result, t_fds), \
-			t_result != 0);                                              \
-		return t_result;                                                     \
+static void end_pair(const struct call *call, unsigned fn, int result, const int *descriptors)
+{
+	for (int i = 0; i < 2 && !result; i++)
+		osrt_pair_note(descriptors[i]);
+	osrt_end_made(call, fn, result, pair_object(result, descriptors), FN_ERRNO(result));
+}
+
+#define PAIR_WRAPPER(name, params, ...)                        \
+	WRAPPER(int, name, params)                             \
+	{                                                      \
+		struct call t_call;                            \
+		if (!call_begin(&t_call, FN_##name))           \
+			return REAL(name)(__VA_ARGS__);        \
+		int t_result = REAL(name)(__VA_ARGS__);        \
+		end_pair(&t_call, FN_##name, t_result, t_fds); \
+		return t_result;                               \
 	}
 
 PAIR_WRAPPER(pipe, (libtrace_fd_pair t_fds), t_fds)

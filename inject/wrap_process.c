@@ -233,7 +233,7 @@ WRAPPER(FILE *, popen, (const char *t_command, const char *t_mode))
 	FILE *result = REAL(popen)(t_command, t_mode);
 	if (begun)
 		osrt_end(&call, FN_popen, FN_BITS(result),
-			osrt_object(FN_BITS(result), FN_ERRNO(result)));
+			osrt_object(FN_BITS(result ? result->_fileno : -1), FN_ERRNO(result)));
 	if (expected && !result)
 		child_start_failed(CHILD_POPEN);
 	return result;

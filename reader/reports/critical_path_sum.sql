@@ -10,5 +10,5 @@
 -- function that ran, by CPU samples.
 SELECT 100.0 * sum(ns) / sum(sum(ns)) OVER (), CAST(sum(ns) AS INTEGER), sum(count), CAST(max(longest) AS INTEGER), process & 0xffffff, tid, program, rank,
        stream, cause, how, place
-FROM PATH_CAUSES GROUP BY process, tid, stream, cause, how, place ORDER BY 2 DESC, process, tid, cause, how, place
+FROM PATH_CAUSES GROUP BY process, program, tid, stream, cause, how, place ORDER BY 2 DESC, process, tid, cause, how, place
 LIMIT coalesce(CAST(argument('rows') AS INTEGER), -1);

@@ -3,8 +3,8 @@
  * waited.c - programs whose critical path is known: each stage is a function that sleeps, so that
  * the names of the stages on the path can be compared.
  *
- * Usage: waited join|lock|rwlock|condition|held|taken|barrier|child|pipe|relay|pair|poll|select|
- *        epoll|reused|full|stdio|silent|timeout|semaphore|exit
+ * Usage: waited join|lock|heap|rwlock|condition|held|taken|barrier|child|pipe|relay|pair|poll|
+ *        select|epoll|reused|full|stdio|silent|timeout|semaphore|exit
  */
 #include "app.h"
 
@@ -24,7 +24,12 @@
 
 #include "stages.h"
 
-static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER, inner = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static struct {
+	long count;
+	pthread_mutex_t lock;
+} queue = {0, PTHREAD_MUTEX_INITIALIZER};
+static pthread_mutex_t *inner = &queue.lock;
 static pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
 static pthread_barrier_t barrier;
 static sem_t semaphore;
@@ -60,10 +65,10 @@ static void join(void)
 static void *holds_both(void *unused)
 {
 	pthread_mutex_lock(&mutex);
-	pthread_mutex_lock(&inner);
+	pthread_mutex_lock(inner);
 	pthread_barrier_wait(&barrier);
 	third();
-	pthread_mutex_unlock(&inner);
+	pthread_mutex_unlock(inner);
 	pthread_mutex_unlock(&mutex);
 	first();
 	return unused;
@@ -72,9 +77,9 @@ static void *holds_both(void *unused)
 static void *wants_inner(void *unused)
 {
 	pthread_barrier_wait(&barrier);
-	pthread_mutex_lock(&inner);
+	pthread_mutex_lock(inner);
 	second();
-	pthread_mutex_unlock(&inner);
+	pthread_mutex_unlock(inner);
 	return unused;
 }
 
@@ -85,6 +90,14 @@ static void lock(void)
 	pthread_t holder = thread_of(holds_both, NULL), other = thread_of(wants_inner, NULL);
 	pthread_join(other, NULL);
 	pthread_join(holder, NULL);
+}
+
+/* The same with a lock that is no variable. */
+static void heap_lock(void)
+{
+	inner = malloc(sizeof(*inner));
+	check(inner && !pthread_mutex_init(inner, NULL), "a lock");
+	lock();
 }
 
 static pthread_rwlock_t rwlock = PTHREAD_RWLOCK_INITIALIZER;
@@ -415,6 +428,8 @@ int main(int argc, char **argv)
 		join();
 	else if (!strcmp(mode, "lock"))
 		lock();
+	else if (!strcmp(mode, "heap"))
+		heap_lock();
 	else if (!strcmp(mode, "rwlock"))
 		reader_and_writer();
 	else if (!strcmp(mode, "condition"))

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Critical paths that are known: those of tests/apps/waited.c and mpi_waited.c, whose stages sleep."""
 import json
+import re
 
 from lib import tap, trace
 
@@ -13,6 +14,11 @@ def path_of(report, *options):
     if result.status:
         tap.ok(False, "trace why ends with status 0", result.err.decode())
     return json.loads(result.out or b"[]")
+
+
+def unnamed(cause):
+    """Return a cause without what its call used: the file, lock or thread in parentheses."""
+    return re.sub(r" \(.*\)$", "", cause)
 
 
 def gapless(segments):

@@ -15,7 +15,7 @@ import types
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import libdevice as device  # noqa: E402
-from _paths import STAGE_NS, gapless, path_of, stages  # noqa: E402
+from _paths import STAGE_NS, gapless, path_of, stages, unnamed  # noqa: E402
 from lib import SRC, app, folder, main, recorded, run, tap, trace  # noqa: E402
 
 UNKNOWN_MOST = 0.02  # of the run
@@ -44,13 +44,13 @@ def known_path(mode, expected, sure, command=None, sources="osrt", **options):
     tap.ok(not gapless(segments) and first["Start (ns)"] == start and last["Start (ns)"] + last["Duration (ns)"] == end,
            f"{mode}: the segments follow each other from the start of the program to its end", (gapless(segments), first, last, start, end))
     tap.ok(stages(segments) == expected, f"{mode}: the stages on the path are {' '.join(expected)}", segments)
-    wakes = {s["Cause"].rpartition(" ")[2]: s["Sure"] for s in segments if s["Cause"].startswith("waking up from")}
+    wakes = {unnamed(s["Cause"]).rpartition(" ")[2]: s["Sure"] for s in segments if s["Cause"].startswith("waking up from")}
     tap.ok({name: wakes.get(name) for name in sure} == sure, f"{mode}: what ended the waits is as sure as it can be", wakes)
     sums = list(csv.DictReader(io.StringIO(trace("why", "-f", "csv", report.path).out.decode())))
     total = sum(int(r["Total Time (ns)"]) for r in sums)
     tap.ok(abs(total - (end - start)) <= len(sums), f"{mode}: the sums by cause add up to the run", (total, end - start))
     blamed = list(csv.DictReader(io.StringIO(trace("stats", "-r", "blame_sum", "-f", "csv", report.path).out.decode())))
-    waited = {name for r in blamed for name in [r["Wait"]] if int(r["Total Time (ns)"]) >= STAGE_NS}
+    waited = {name for r in blamed for name in [unnamed(r["Wait"])] if int(r["Total Time (ns)"]) >= STAGE_NS}
     tap.ok(waited & set(sure), f"{mode}: the time is blamed on what others did during these waits", (waited, blamed))
 
 
@@ -155,6 +155,70 @@ def pipelines():
                    [s for s in segments if s["Sure"] == "unknown"])
 
 
+def causes_of(report):
+    """Return the causes and waits that have names, of all outputs that show them, and whether these agree."""
+    causes = {r["Cause"] for r in json.loads(trace("why", "--json", report.path).out)["causes"]}
+    shown = {s["Cause"] for s in path_of(report)}
+    table = {r["cause"] for r in json.loads(trace("query", "-f", "json", report.path, "SELECT DISTINCT cause FROM LIBTRACE_CRITICAL_PATH").out)}
+    waits = {r["Wait"] for r in csv.DictReader(io.StringIO(trace("stats", "-r", "blame_sum", "-f", "csv", report.path).out.decode()))}
+    return causes, waits, causes == shown == table
+
+
+def lock_names():
+    """A lock has the name of the variable that it is in, else of the function that waited for it first; threads that of the function that they began in."""
+    for mode, lock in (("lock", "queue+0x8"), ("heap", "lock of wants_inner")):
+        for _ in range(TRIES):
+            reports = [recorded([app("waited"), mode], LIBTRACE_OSRT_LOCKS="all", threshold="0") for _ in range(2)]
+            if not all(reports):
+                return
+            found = [causes_of(report) for report in reports]
+            if all(stages(path_of(report)) == ["third", "second"] for report in reports):
+                break
+        held = f"pthread_mutex_lock ({lock}, held by holds_both)"
+        tap.ok(all(f"waking up from {held}" in causes and held in waits for causes, waits, _ in found), f"{mode}: the lock and who held it have names", found)
+        tap.ok(all("waking up from pthread_join (wants_inner)" in causes for causes, _, _ in found), f"{mode}: the thread that was joined has a name", found)
+        tap.ok(all(same for _, _, same in found), f"{mode}: --json, --path and LIBTRACE_CRITICAL_PATH have the same names", found)
+        both = json.loads(trace("why", "--json", reports[0].path, "--", reports[1].path).out or b'{"causes": []}')["causes"]
+        of_lock = [r for r in both if held in r["cause"]]
+        tap.ok(of_lock and all(r["base_segments"] and r["other_segments"] for r in of_lock), f"{mode}: two runs have the same names", both)
+
+
+def file_names():
+    """Calls are named after the file of their descriptor, which a shell opened and copied."""
+    place = folder()
+    with open(os.path.join(place, "in.bin"), "wb") as file:
+        file.write(bytes(1 << 22))
+    report = recorded(["sh", "-c", f"cd {place}; dd bs=65536 < in.bin > out.bin 2> /dev/null; true"])
+    if not report:
+        return
+    causes, _, same = causes_of(report)
+    of_data = {c for c in causes if unnamed(c) in ("read", "write")}
+    tap.ok({"read (in.bin)", "write (out.bin)"} <= causes and same, "files: reads and writes have the names of the files", causes)
+    tap.ok(not {"read", "write"} & of_data, "files: none of them has no name", of_data)
+    made = recorded([sys.executable, "-c", "import socket, os; a, b = socket.socketpair(); a.send(bytes(50000)); r, w = os.pipe(); os.write(w, bytes(50000)); "
+                     "s = socket.socket(); os.close(r); s.close(); open('late.txt', 'wb', 0).write(bytes(1 << 22))"])
+    if made:
+        causes, _, _ = causes_of(made)
+        tap.ok("write (late.txt)" in causes and not {"write (pipe)", "write (socket)"} & {c for c in causes if "late" in c}, "files: a number that is used again has its new name", causes)
+
+
+def programs():
+    """Each segment has the program that the process ran then."""
+    report = recorded(["sh", "-c", "sleep 0.03; exec sleep 0.06"])
+    if not report:
+        return
+    segments = path_of(report)
+    slept = [s for s in segments if "nanosleep" in s["Cause"]]
+    shell = {s["Program"] for s in segments if s["Cause"] in ("fork", "vfork", "execve", "pipe") or s["Cause"].startswith("waking up from wait")}
+    tap.ok(len(slept) == 2 and {s["Program"] for s in slept} == {"sleep"} and shell == {"sh"} and slept[-1]["PID"] in {s["PID"] for s in segments if s["Program"] == "sh"},
+           "programs: a process that executes another program is that from then on", segments)
+    rows = json.loads(trace("query", "-f", "json", report.path, "SELECT program FROM LIBTRACE_CRITICAL_PATH ORDER BY start").out)
+    tap.ok([r["program"] for r in rows] == [s["Program"] for s in segments] and b" Program " in trace("why", "--path", report.path).out,
+           "programs: in LIBTRACE_CRITICAL_PATH, and in the table", rows)
+    sums = json.loads(trace("why", "--json", report.path).out)["causes"]
+    tap.ok({(r["Program"], r["PID"]) for r in sums} == {(s["Program"], s["PID"]) for s in segments}, "programs: and in the sums", sums)
+
+
 def teams():
     """Threads of OpenMP wait for the last one that comes to a barrier."""
     known_path("openmp_waits", ["third", "second", "first", "third", "second", "first"], {"Barrier": "exact"}, command=[app("openmp_waits")], sources="osrt,openmp")
@@ -247,7 +311,7 @@ def unseen_writes():
         segments = path_of(report) if report else []
         if stages(segments) == ["first"]:
             break
-    found = [s for s in segments if s["Cause"] == "read" and s["Duration (ns)"] >= STAGE_NS]
+    found = [s for s in segments if s["Cause"] == "read (pipe)" and s["Duration (ns)"] >= STAGE_NS]
     tap.ok(len(found) == 1 and found[0]["Sure"] == "unknown", "silent: who ended a read of a pipe is unknown", segments)
 
 
@@ -264,7 +328,7 @@ def files():
     """Reading a file that the process has opened is its own time."""
     report = recorded([sys.executable, "-c", "open('f', 'wb').write(bytes(1 << 24)); print(len(open('f', 'rb', 0).read(1 << 24)))"])
     segments = path_of(report) if report else []
-    tap.ok(segments and not [s for s in segments if s["Cause"] == "read" and s["Sure"]], "files: nobody is missing who wrote a file for a reader", segments)
+    tap.ok(segments and not [s for s in segments if unnamed(s["Cause"]) == "read" and s["Sure"]], "files: nobody is missing who wrote a file for a reader", segments)
 
 
 def gap(name, table, rows, **more):
@@ -517,5 +581,5 @@ def samples():
     tap.ok(refused and refused.status == 2 and b"record with -t osrt" in refused.err and not refused.out, "samples without recorded calls: what to record", refused)
 
 
-main(samples, rows, joins, exits, reaped, locks, conditions, held_changed, barriers, children, pipes, pipelines, teams, many_tasks, windows, children_without_pid, outlived, interrupted, unseen_writes, timeouts, files, processors, long_reads, library_places,
+main(samples, rows, joins, exits, reaped, locks, conditions, held_changed, barriers, children, pipes, pipelines, lock_names, file_names, programs, teams, many_tasks, windows, children_without_pid, outlived, interrupted, unseen_writes, timeouts, files, processors, long_reads, library_places,
      functions, recorded_functions, stream_events, exported, semaphores, python, cxx, devices, ranges)

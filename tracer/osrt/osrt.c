@@ -32,6 +32,23 @@ void osrt_put_path(
 	thread_leave(t);
 }
 
+uint64_t osrt_paired[PAIRED_BITS / 64];
+
+void osrt_pair_note(int descriptor)
+{
+	if (descriptor >= 0 && (unsigned)descriptor < PAIRED_BITS)
+		__atomic_fetch_or(&osrt_paired[descriptor / 64], UINT64_C(1) << (descriptor % 64),
+			__ATOMIC_RELAXED);
+}
+
+void osrt_end_made(const struct call *call, unsigned fn, int64_t result, uint64_t object, int error)
+{
+	uint64_t threshold = error ? osrt_threshold_of_failed(fn) : own_words.osrt_threshold[fn];
+	if (!error && threshold != UINT64_MAX)
+		threshold = 0;
+	osrt_end_over(call, fn, threshold, (uint64_t)result, osrt_object(object, error));
+}
+
 /* ---- calls left or interrupted ---- */
 
 #define RECENT_RECORDS 16

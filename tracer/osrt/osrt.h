@@ -88,8 +88,7 @@ static inline __attribute__((always_inline)) bool osrt_begin(struct call *call, 
 }
 
 /* Return the ticks that a call which failed must have lasted to be recorded. Those of a row MADE
- * need not be recorded: programs try many paths to open a file, and close all numbers of
- * descriptors. Any thread. */
+ * need not be recorded. Any thread. */
 uint64_t osrt_threshold_of_failed(unsigned fn);
 
 /* Add a call to the sum of `fn`. One instruction each: a signal handler may do the same in
@@ -174,11 +173,31 @@ static inline __attribute__((always_inline)) void osrt_end(
 	osrt_end_over(call, fn, own_words.osrt_threshold[fn], a, b);
 }
 
+/* The descriptors of pipes and pairs of sockets that the process created, a bit each: the first
+ * PAIRED_BITS ones. None is ever removed: who closes another file of that number is recorded, too. */
+#define PAIRED_BITS 1024u
+extern uint64_t osrt_paired[PAIRED_BITS / 64] __attribute__((visibility("hidden")));
+
+static inline bool osrt_is_paired(uint64_t descriptor)
+{
+	return descriptor < PAIRED_BITS &&
+		__atomic_load_n(&osrt_paired[descriptor / 64], __ATOMIC_RELAXED) >>
+			(descriptor % 64) &
+		1;
+}
+
+/* Note that a descriptor is one of a pair. Any thread. */
+void osrt_pair_note(int descriptor);
+
 /* Return `error` in bits 48 to 63 and the lower 48 bits of `object`: member b of struct record. */
 static inline uint64_t osrt_object(uint64_t object, int error)
 {
 	return (object & 0xffffffffffffull) | (uint64_t)(uint16_t)error << 48;
 }
+
+/* End a call that creates, copies or closes a descriptor: it is recorded if `error` is 0. */
+void osrt_end_made(
+	const struct call *call, unsigned fn, int64_t result, uint64_t object, int error);
 
 /* The short path of a wrapper. Each rare case is one test and a tail call, so that nothing is kept
  * in registers for it. */

@@ -10,7 +10,7 @@
 
 bool osrt_off;
 
-enum rule { OVER, CONTENDED, ALWAYS, MADE, QUIET };
+enum rule { OVER, CONTENDED, ALWAYS, MADE, OPENS, CLOSES, QUIET };
 
 struct row {
 	uint8_t rule, group;

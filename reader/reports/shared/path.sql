@@ -24,7 +24,7 @@ SELECT 0 AS source, id AS nameId, value AS name,
                              'getchar', 'getchar_unlocked', 'fgetws', 'fgetwc', 'getwc', 'getwchar', 'connect', 'eventfd_read') THEN 'read'
             WHEN value LIKE 'open%' OR value LIKE 'creat%' OR value LIKE 'fopen%' OR value LIKE 'freopen%' THEN 'open' WHEN value IN ('pipe', 'pipe2', 'socketpair') THEN 'pair'
             WHEN value IN ('dup', 'dup2', 'dup3') THEN 'copy' WHEN value = 'close' THEN 'close'
-            WHEN value IN ('socket', 'epoll_create', 'epoll_create1', 'eventfd', 'memfd_create', 'inotify_init', 'inotify_init1', 'timerfd_create', 'signalfd', 'mkostemp', 'mkstemp') THEN 'create'
+            WHEN value IN ('socket', 'popen', 'epoll_create', 'epoll_create1', 'eventfd', 'memfd_create', 'inotify_init', 'inotify_init1', 'timerfd_create', 'signalfd', 'mkostemp', 'mkstemp') THEN 'create'
             WHEN value LIKE '%sleep%' OR value LIKE '%yield%' OR value = 'vfork' THEN NULL
             WHEN osrt_class(value) = 'lock' THEN 'lock' WHEN osrt_class(value) = 'wait' THEN 'wait' END AS role,
        value IN ('fflush', 'fflush_unlocked', 'fclose', 'system', 'pclose', 'waitid') OR value LIKE 'pread%' AS trait
@@ -205,6 +205,14 @@ ORDER BY parent IS NULL AND globalTid IN (SELECT globalPid + (globalPid >> 24 & 
                                           WHERE parentPid NOT IN (SELECT pid FROM LIBTRACE_PROCESS)) DESC,
          globalTid >> 24 & 0xffffff = globalTid & 0xffffff DESC, "end" DESC LIMIT 1;
 
+-- Programs of processes: an exec begins another one.
+DROP VIEW IF EXISTS temp.PATH_PROGRAM_STARTS;
+CREATE TEMP VIEW PATH_PROGRAM_STARTS AS
+SELECT globalPid >> 24 AS process, start, name FROM LIBTRACE_PROCESS WHERE typeof(globalPid) = 'integer' AND name IS NOT NULL
+UNION ALL
+SELECT globalPid >> 24, 0, min(name) FROM PROCESSES
+WHERE typeof(globalPid) = 'integer' AND globalPid NOT IN (SELECT globalPid FROM LIBTRACE_PROCESS WHERE globalPid IS NOT NULL AND name IS NOT NULL) GROUP BY 1;
+
 DROP TABLE IF EXISTS temp.PATH_SUMS;
 CREATE TEMP TABLE PATH_SUMS AS SELECT * FROM critical_path_sums;
 
@@ -219,17 +227,18 @@ INSERT INTO PATH_RANKS SELECT globalTid >> 24, min(rank) FROM MPI_RANKS WHERE ty
 INSERT OR IGNORE INTO PATH_RANKS
 SELECT process, rank FROM (SELECT globalTid >> 24 AS process, rank, max(ranks) FROM LIBTRACE_NCCL_COMMUNICATOR WHERE typeof(globalTid) = 'integer' GROUP BY 1);
 
--- Programs of processes.
+-- The last program of each process.
 DROP TABLE IF EXISTS temp.PATH_PROGRAMS;
 CREATE TEMP TABLE PATH_PROGRAMS (process INTEGER PRIMARY KEY, name);
-INSERT INTO PATH_PROGRAMS SELECT globalPid >> 24, min(name) FROM PROCESSES WHERE typeof(globalPid) = 'integer' GROUP BY 1;
+INSERT INTO PATH_PROGRAMS SELECT process, name FROM (SELECT process, name, max(start) FROM PATH_PROGRAM_STARTS GROUP BY process);
 
 -- Places of calls: the line of Python of the program, else its innermost function that is not in the C library. A frame without a name
 -- is shown as module+offset, with the innermost function that has a name.
 DROP TABLE IF EXISTS temp.PATH_FRAMES;
 CREATE TEMP TABLE PATH_FRAMES AS
 WITH used AS MATERIALIZED (
-  SELECT source = 1 AS source, chain FROM PATH_SUMS WHERE chain IS NOT NULL UNION SELECT wait_source = 1, wait_chain FROM PATH_SUMS WHERE wait_chain IS NOT NULL),
+  SELECT source = 1 AS source, chain FROM PATH_SUMS WHERE chain IS NOT NULL UNION SELECT wait_source = 1, wait_chain FROM PATH_SUMS WHERE wait_chain IS NOT NULL
+  UNION SELECT 0, object_chain FROM PATH_SUMS WHERE object_chain IS NOT NULL UNION SELECT 0, wait_object_chain FROM PATH_SUMS WHERE wait_object_chain IS NOT NULL),
 frames AS (
   SELECT u.source, f.id, f.stackDepth AS depth, f.symbol, f.module, f.originalIP FROM used AS u JOIN OSRT_CALLCHAINS AS f ON f.id = u.chain WHERE u.source = 0
   UNION ALL SELECT u.source, f.id, f.stackDepth, f.symbol, f.module, f.originalIP FROM used AS u JOIN CUDA_CALLCHAINS AS f ON f.id = u.chain WHERE u.source = 1)
@@ -264,24 +273,70 @@ SELECT s.sample, CASE WHEN n.value NOT GLOB '0x*' THEN n.value ELSE '[no symbol]
 FROM (SELECT DISTINCT sample FROM PATH_SUMS WHERE sample IS NOT NULL) AS s JOIN SAMPLING_CALLCHAINS AS x ON x.id = s.sample AND x.stackDepth = 0
      JOIN StringIds AS n ON n.id = x.symbol LEFT JOIN StringIds AS m ON m.id = x.module;
 
+-- Names of locks and other objects: the variable that they are in, else the function that used them first.
+DROP TABLE IF EXISTS temp.PATH_OBJECTS;
+CREATE TEMP TABLE PATH_OBJECTS (process, object, name, PRIMARY KEY (process, object)) WITHOUT ROWID;
+INSERT OR IGNORE INTO PATH_OBJECTS
+WITH used AS MATERIALIZED (
+  SELECT track >> 24 AS process, object, object_chain AS chain, name FROM PATH_SUMS WHERE object IS NOT NULL
+  UNION SELECT wait_track >> 24, wait_object, wait_object_chain, wait_name FROM PATH_SUMS WHERE wait_object IS NOT NULL)
+SELECT u.process, u.object,
+       coalesce((SELECT s.value FROM LIBTRACE_OBJECT AS o JOIN StringIds AS s ON s.id = o.nameId WHERE o.globalPid = u.process << 24 AND o.object = u.object),
+                CASE WHEN u.name LIKE '%cond%' OR u.name LIKE 'cnd%' THEN 'condition' WHEN u.name LIKE 'sem%' THEN 'semaphore' WHEN u.name LIKE '%barrier%' THEN 'barrier' ELSE 'lock' END
+                || ' of ' || CASE WHEN c.place GLOB '* (*:[0-9]*)' THEN rtrim(rtrim(c.place, replace(c.place, ' ', '')), ' ') ELSE c.place END)
+FROM used AS u LEFT JOIN PATH_CHAINS AS c ON c.source = 0 AND c.id = u.chain;
+
+-- Names of threads that were joined, or held a lock: those that they were given, else the function that they began in.
+DROP TABLE IF EXISTS temp.PATH_NAMED_THREADS;
+CREATE TEMP TABLE PATH_NAMED_THREADS (track INTEGER PRIMARY KEY, name);
+INSERT OR IGNORE INTO PATH_NAMED_THREADS SELECT other, NULL FROM PATH_SUMS WHERE other IS NOT NULL UNION SELECT wait_other, NULL FROM PATH_SUMS WHERE wait_other IS NOT NULL;
+UPDATE PATH_NAMED_THREADS SET name =
+  (SELECT s.value FROM ThreadNames AS n JOIN StringIds AS s ON s.id = n.nameId
+   WHERE n.globalTid = track AND s.value NOT IN (SELECT name FROM PATH_PROGRAM_STARTS WHERE name IS NOT NULL) ORDER BY n.priority DESC LIMIT 1);
+DROP TABLE IF EXISTS temp.PATH_ENTRIES;
+CREATE TEMP TABLE PATH_ENTRIES AS
+SELECT track, name
+FROM (SELECT a.track, s.value AS name, max(f.stackDepth)
+      FROM (SELECT globalTid AS track, min(callchainId) AS chain FROM OSRT_API
+            WHERE callchainId > 0 AND globalTid IN (SELECT track FROM PATH_NAMED_THREADS WHERE name IS NULL) GROUP BY 1) AS a
+           JOIN OSRT_CALLCHAINS AS f ON f.id = a.chain JOIN StringIds AS s ON s.id = f.symbol JOIN StringIds AS m ON m.id = f.module
+      WHERE m.value NOT GLOB '*/libc.so*' AND m.value NOT GLOB '*/libpthread*' AND m.value NOT GLOB '*/libc-*' AND s.value NOT GLOB '0x*' AND s.value <> '_start'
+      GROUP BY a.track);
+UPDATE PATH_NAMED_THREADS SET name = (SELECT e.name FROM PATH_ENTRIES AS e WHERE e.track = PATH_NAMED_THREADS.track) WHERE name IS NULL;
+
+-- What calls use, as it is put after their names: " (data.bin)", " (queue+0x28, held by worker)", " (worker)".
+DROP VIEW IF EXISTS temp.PATH_THINGS;
+CREATE TEMP VIEW PATH_THINGS AS
+SELECT s.process, s.name, s.file, s.object, s.other,
+       ' (' || nullif(coalesce(s.file, o.name, '')
+                      || coalesce(CASE WHEN s.name LIKE '%join%' THEN t.name WHEN coalesce(s.file, o.name) IS NULL THEN 'held by ' || t.name ELSE ', held by ' || t.name END, ''), '') || ')' AS thing
+FROM (SELECT track >> 24 AS process, name, file, object, other FROM PATH_SUMS WHERE coalesce(file, object, other) IS NOT NULL
+      UNION SELECT wait_track >> 24, wait_name, wait_file, wait_object, wait_other FROM PATH_SUMS WHERE coalesce(wait_file, wait_object, wait_other) IS NOT NULL) AS s
+     LEFT JOIN PATH_OBJECTS AS o ON o.process = s.process AND o.object = s.object LEFT JOIN PATH_NAMED_THREADS AS t ON t.track = s.other;
+DROP TABLE IF EXISTS temp.PATH_USED;
+CREATE TEMP TABLE PATH_USED AS SELECT * FROM PATH_THINGS WHERE thing IS NOT NULL;
+CREATE INDEX temp.PATH_USED_ORDER ON PATH_USED (process, name, file, object, other);
+
 -- Sums with their places. Of a segment with CPU samples each place has a row.
 DROP VIEW IF EXISTS temp.PATH_PLACED;
 CREATE TEMP VIEW PATH_PLACED AS
-SELECT s.track, s.kind, s.how, s.name, s.is_timeout, s.wait_track, s.wait_source, s.wait_name, s.wait_chain, s.ns, s.count, s.longest, c.place
+SELECT s.track, s.kind, s.how, s.name, s.is_timeout, s.wait_track, s.wait_source, s.wait_name, s.wait_chain, s.ns, s.count, s.longest, c.place, s.program, u.thing, w.thing AS wait_thing
 FROM PATH_SUMS AS s LEFT JOIN PATH_CHAINS AS c ON c.source = (s.source = 1) AND c.id = s.chain
+     LEFT JOIN PATH_USED AS u ON u.process = s.track >> 24 AND u.name = s.name AND u.file IS s.file AND u.object IS s.object AND u.other IS s.other
+     LEFT JOIN PATH_USED AS w ON w.process = s.wait_track >> 24 AND w.name = s.wait_name AND w.file IS s.wait_file AND w.object IS s.wait_object AND w.other IS s.wait_other
 WHERE s.sample IS NULL
 UNION ALL
-SELECT s.track, s.kind, s.how, s.name, s.is_timeout, s.wait_track, s.wait_source, s.wait_name, s.wait_chain, sum(s.ns), 1, sum(s.ns), p.place
+SELECT s.track, s.kind, s.how, s.name, s.is_timeout, s.wait_track, s.wait_source, s.wait_name, s.wait_chain, sum(s.ns), 1, sum(s.ns), p.place, s.program, NULL, w.thing
 FROM PATH_SUMS AS s LEFT JOIN PATH_SAMPLED AS p ON p.sample = s.sample
+     LEFT JOIN PATH_USED AS w ON w.process = s.wait_track >> 24 AND w.name = s.wait_name AND w.file IS s.wait_file AND w.object IS s.wait_object AND w.other IS s.wait_other
 WHERE s.sample IS NOT NULL GROUP BY s.segment, p.place;
 
 -- The same with causes.
 DROP VIEW IF EXISTS temp.PATH_CAUSES;
 CREATE TEMP VIEW PATH_CAUSES AS
-SELECT s.ns, s.count, s.longest, s.kind, s.how, s.wait_track, s.wait_source, s.wait_name, s.wait_chain, s.place,
+SELECT s.ns, s.count, s.longest, s.kind, s.how, s.wait_track, s.wait_source, s.wait_name || coalesce(s.wait_thing, '') AS wait_name, s.wait_chain, s.place,
        CASE WHEN s.track > 0 THEN s.track >> 24 ELSE t.process END AS process,
-       CASE WHEN s.track > 0 THEN s.track & 0xffffff END AS tid, t.stream, r.rank, g.name AS program,
-       path_cause(s.kind, s.track, s.name, s.is_timeout) AS cause
+       CASE WHEN s.track > 0 THEN s.track & 0xffffff END AS tid, t.stream, r.rank, s.program,
+       path_cause(s.kind, s.track, s.name, s.is_timeout, s.thing) AS cause
 FROM PATH_PLACED AS s LEFT JOIN PATH_STREAMS AS t ON t.track = s.track
-     LEFT JOIN PATH_RANKS AS r ON r.process = CASE WHEN s.track > 0 THEN s.track >> 24 ELSE t.process END
-     LEFT JOIN PATH_PROGRAMS AS g ON g.process = CASE WHEN s.track > 0 THEN s.track >> 24 ELSE t.process END;
+     LEFT JOIN PATH_RANKS AS r ON r.process = CASE WHEN s.track > 0 THEN s.track >> 24 ELSE t.process END;

@@ -32,6 +32,9 @@ static const char osrt_calls[] =
 	"WHERE eventClass = 27 ORDER BY id";
 static const char osrt_details[] =
 	"SELECT id, object, holderTid, errno FROM temp.LIBTRACE_OSRT_CALL ORDER BY id";
+static const char osrt_files[] = "SELECT p.globalTid, p.timestamp, s.value, p.descriptor FROM "
+				 "temp.LIBTRACE_FILE_PATH AS p JOIN "
+				 "temp.StringIds AS s ON s.id = p.pathId WHERE p.descriptor >= 0";
 static const char cuda_calls[] =
 	"SELECT id, globalTid, start, \"end\", nameId, returnValue, callchainId, correlationId, "
 	"eventClass FROM temp.CUPTI_ACTIVITY_KIND_RUNTIME";
@@ -214,12 +217,31 @@ static int descriptor_add(struct path_graph *g, const struct path_descriptor *d)
 	return code;
 }
 
+/* Return the name of what a call opened or created; 0 = not known. */
+static uint32_t file_made(struct path_graph *g, int64_t thread, const struct path_call *c)
+{
+	const struct path_name *name = path_name_of(g, c);
+	static const struct {
+		const char *function, *made;
+	} kinds[] = {{"socketpair", "socket pair"}, {"socket", "socket"}, {"accept", "socket"},
+		{"accept4", "socket"}, {"pipe", "pipe"}, {"pipe2", "pipe"}, {"popen", "pipe"}};
+	if (name->role == ROLE_OPEN)
+		return map_get(&g->files, (uint64_t)thread, (uint64_t)c->start);
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		if (!strcmp(name->text, kinds[i].function))
+			return 1 + path_name_of_text(g, PATH_WORK, kinds[i].made);
+	return 0;
+}
+
 /* Keep what a call does with descriptors. `object`: of a pair both ends. */
-static int descriptors_add(struct path_graph *g, int64_t process, const struct path_call *c,
+static int descriptors_add(struct path_graph *g, int64_t thread, const struct path_call *c,
 	uint8_t role, int64_t object)
 {
-	struct path_descriptor d = {process, c->end, path_number(g, c), c->value, 0, role};
-	if (*path_name_of(g, c)->text == 'f') /* fopen() returns an address */
+	const int64_t process = thread >> 24;
+	struct path_descriptor d = {
+		process, c->end, path_number(g, c), c->value, 0, role, file_made(g, thread, c)};
+	const char first = *path_name_of(g, c)->text;
+	if (role != ROLE_PAIR && (first == 'f' || first == 'p')) /* fopen(), popen(): an address */
 		d.descriptor = object >= 0 && object <= INT32_MAX ? (int32_t)object : -1;
 	if (role == ROLE_CLOSE && c->value == 0 && object >= 0) {
 		d.time = c->start;
@@ -247,35 +269,46 @@ static int stream_close(struct path_graph *g, int64_t process, const struct path
 		return SQLITE_OK;
 	return descriptor_add(g,
 		&(struct path_descriptor){
-			process, c->end, path_number(g, c), (int32_t)c->object, 0, ROLE_CLOSE});
+			process, c->end, path_number(g, c), (int32_t)c->object, 0, ROLE_CLOSE, 0});
 }
 
 /* Keep the object of a call, as far as its role needs it; -1 = not known. */
-static int object_keep(struct path_graph *g, int64_t process, struct path_call *c, int64_t object)
+static int object_keep(struct path_graph *g, int64_t thread, struct path_call *c, int64_t object)
 {
 	const struct path_name *name = path_name_of(g, c);
 	const uint8_t role = name->role;
+	const int64_t process = thread >> 24;
+	if (path_has_descriptor(name)) {
+		const int64_t own = name->standard >= 0 ? name->standard
+			: name->has_descriptor          ? object
+							: -1;
+		c->object = own >= 0 && own <= INT32_MAX ? (uint32_t)own : UINT32_MAX;
+	}
 	switch (role) {
 	case ROLE_READ:
+		return *name->text == 'a' && c->value >= 0
+			? descriptors_add(g, thread, c, ROLE_CREATE, object)
+			: SQLITE_OK;
 	case ROLE_WRITE:
+		return stream_close(g, process, c);
 	case ROLE_POLL:
-		object = name->standard >= 0 ? name->standard : name->has_descriptor ? object : -1;
-		c->object = object >= 0 && object <= INT32_MAX ? (uint32_t)object : UINT32_MAX;
-		return role == ROLE_WRITE ? stream_close(g, process, c) : SQLITE_OK;
+		return SQLITE_OK;
 	case ROLE_OPEN:
 	case ROLE_PAIR:
 	case ROLE_COPY:
 	case ROLE_CREATE:
 	case ROLE_CLOSE:
-		return descriptors_add(g, process, c, role, object);
+		return descriptors_add(g, thread, c, role, object);
 	default:
+		if (path_has_descriptor(name))
+			return SQLITE_OK;
 		c->object = object_of(g, process, object == -1 ? 0 : object);
 		return c->object == PATH_NOWHERE ? SQLITE_NOMEM : SQLITE_OK;
 	}
 }
 
 /* Read the details of a call, if it has some. */
-static int details_read(struct reading *r, int64_t id, int64_t process, struct path_call *c)
+static int details_read(struct reading *r, int64_t id, int64_t thread, struct path_call *c)
 {
 	int code = SQLITE_ROW;
 	while (r->has_details && sqlite3_column_int64(r->details, 0) < id) {
@@ -290,7 +323,7 @@ static int details_read(struct reading *r, int64_t id, int64_t process, struct p
 	c->holder = found ? (uint32_t)sqlite3_column_int64(r->details, 2) & 0xffffff : 0;
 	if (!found && r->has_table)
 		c->error = 0;
-	return object_keep(r->graph, process, c,
+	return object_keep(r->graph, thread, c,
 		found                  ? sqlite3_column_int64(r->details, 1)
 			: r->has_table ? 0
 				       : -1);
@@ -355,7 +388,7 @@ static int osrt_row(void *user, sqlite3_stmt *in)
 	int code = call_read(r, in, PATH_OSRT, &c, &track);
 	if (code || track == PATH_NOWHERE)
 		return code;
-	code = details_read(r, sqlite3_column_int64(in, ID), r->graph->tracks[track].process, &c);
+	code = details_read(r, sqlite3_column_int64(in, ID), r->graph->tracks[track].id, &c);
 	return code ? code : call_add(r->graph, track, &c);
 }
 
@@ -597,6 +630,32 @@ static int track_cut(struct path_graph *g, struct path_track *t)
 	return code;
 }
 
+/* Return the name of a file for causes: the last component of its path, unless it is a device. */
+static const char *file_name(const char *path)
+{
+	const char *slash = path && strncmp(path, "/dev/", 5) ? strrchr(path, '/') : NULL;
+	return slash && slash[1] ? slash + 1 : path;
+}
+
+/* Keep the name and the descriptor of a file that a call opened. The call itself is often too short
+ * to be recorded. */
+static int file_row(void *user, sqlite3_stmt *in)
+{
+	struct path_graph *g = user;
+	int64_t time;
+	const int64_t thread = sqlite3_column_int64(in, 0),
+		      descriptor = sqlite3_column_int64(in, 3);
+	const uint32_t name = path_name_of_text(
+		g, PATH_WORK, file_name((const char *)sqlite3_column_text(in, 2)));
+	if (!path_is_time(in, 1, &time) || descriptor < 0 || descriptor > INT32_MAX)
+		return SQLITE_OK;
+	if (name == PATH_NOWHERE || map_put(&g->files, (uint64_t)thread, (uint64_t)time, name + 1))
+		return SQLITE_NOMEM;
+	return descriptor_add(g,
+		&(struct path_descriptor){
+			thread >> 24, time, 0, (int32_t)descriptor, 0, ROLE_OPEN, name + 1});
+}
+
 /* Read the calls of the OS runtime beside their details. */
 static int osrt_read(struct reading *r, sqlite3 *connection)
 {
@@ -640,6 +699,7 @@ int path_graph_read(struct path_graph *g, sqlite3 *connection)
 	g->object_count = OBJECTS_FIRST;
 	int code = path_rows(connection, memory, &g->spill.limit, memory_row);
 	code = code ? code : sqlite3_prepare_v2(connection, name_find, -1, &g->name_find, NULL);
+	code = code ? code : path_rows(connection, osrt_files, g, file_row);
 	code = code ? code : osrt_read(&r, connection);
 	code = code ? code : path_rows(connection, cuda_calls, &r, cuda_row);
 	code = code ? code : path_rows(connection, other_calls, &r, other_row);
@@ -733,6 +793,7 @@ void path_graph_release(struct path_graph *g)
 	map_release(&g->name_index);
 	map_release(&g->object_index);
 	map_release(&g->stream_index);
+	map_release(&g->files);
 	pool_release(&g->pool);
 	*g = (struct path_graph){0};
 }

@@ -81,8 +81,8 @@ struct path_call {
 	int64_t start, end;
 	uint32_t id;        /* of the row, in its table */
 	int32_t value;      /* what it returned, between INT32_MIN + 1 and INT32_MAX */
-	uint32_t object;    /* of read, write and poll a descriptor; of CUDA the correlation
-			       id; else an index into `objects` */
+	uint32_t object;    /* a descriptor, if the function has one; of CUDA the correlation id;
+			       else an index into `objects` */
 	uint32_t chain;     /* id of the callchain; 0 = none */
 	uint32_t name : 24; /* index into `names` */
 	uint32_t error : 8; /* errno */
@@ -113,6 +113,7 @@ struct path_descriptor {
 	int32_t copied; /* of ROLE_COPY: the descriptor that it copied; of ROLE_PAIR: PATH_SECOND
 			   and PATH_BOTH_WAYS */
 	uint8_t role;
+	uint32_t file; /* 1 + index of the name of what it is; 0 = not known */
 };
 
 /* A call by which an operation was launched. */
@@ -151,6 +152,9 @@ struct path_graph {
 	struct path_facts *facts;               /* what shares.c knows; it owns that */
 	struct path_functions *functions;       /* what functions.c knows; it owns that */
 	struct path_rank_streams *rank_streams; /* what ranks.c knows; it owns that */
+	struct path_things *things;             /* what things.c knows; it owns that */
+	struct map files; /* thread and start of a call -> 1 + index of the name of the file that it
+			     opened */
 	sqlite3_stmt *name_find;
 	bool has_threads; /* PATH_THREADS has been read */
 };
@@ -205,6 +209,23 @@ static inline const struct path_name *path_name_of(
 	const struct path_graph *g, const struct path_call *c)
 {
 	return &g->names[c->name];
+}
+
+/* Return whether the object of a call is a descriptor; UINT32_MAX = not known. */
+static inline bool path_has_descriptor(const struct path_name *name)
+{
+	switch (name->role) {
+	case ROLE_READ:
+	case ROLE_WRITE:
+	case ROLE_POLL:
+		return true;
+	case ROLE_NONE:
+	case ROLE_COPY:
+	case ROLE_CLOSE:
+		return name->has_descriptor;
+	default:
+		return false;
+	}
 }
 
 /* Return the number of a call. */

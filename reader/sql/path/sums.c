@@ -28,6 +28,19 @@ static uint64_t both(uint32_t a, uint32_t b)
 	return (uint64_t)a << 32 | b;
 }
 
+/* Return the number of what a call uses; 0 = out of memory. */
+static uint32_t thing_number(struct map *m, const struct path_thing *t)
+{
+	return pair_number(m, both(t->file, t->object), t->other);
+}
+
+/* Return the number of what a segment is about; 0 = out of memory. */
+static uint32_t about_number(struct map *m, const struct path_about *a)
+{
+	const uint32_t span = thing_number(m, &a->span), wait = thing_number(m, &a->wait);
+	return span && wait ? pair_number(m, both(span, wait), a->program) : 0;
+}
+
 /* Add to the sum of the same columns. */
 static int sum_add(struct path_sums *s, const struct path_sum *sum)
 {
@@ -35,9 +48,12 @@ static int sum_add(struct path_sums *s, const struct path_sum *sum)
 	const uint32_t own = pair_number(&s->pairs, both(sum->track, sum->name), sum->chain),
 		       wait = pair_number(
 			       &s->pairs, both(sum->wait_track, sum->wait_name), sum->wait_chain);
-	const uint64_t rest = (uint64_t)sum->kind << 8 | (uint64_t)sum->how << 1 | sum->is_timeout;
-	const uint32_t index = own && wait ? map_get(&s->index, both(own, wait), rest) : 0;
-	if (!own || !wait || (!index && map_put(&s->index, both(own, wait), rest, s->count + 1)))
+	const uint32_t about = about_number(&s->pairs, &sum->about);
+	const uint64_t rest = (uint64_t)about << 32 | (uint64_t)sum->kind << 8 |
+		(uint64_t)sum->how << 1 | sum->is_timeout;
+	const bool all = own && wait && about;
+	const uint32_t index = all ? map_get(&s->index, both(own, wait), rest) : 0;
+	if (!all || (!index && map_put(&s->index, both(own, wait), rest, s->count + 1)))
 		return SQLITE_NOMEM;
 	if (!index)
 		return sum_append(s, sum);
@@ -49,13 +65,14 @@ static int sum_add(struct path_sums *s, const struct path_sum *sum)
 }
 
 int path_sums_add(struct path_sums *s, const struct path_graph *g, const struct path_segment *p,
-	const struct path_parts *parts)
+	const struct path_about *about, const struct path_parts *parts)
 {
 	struct path_sum sum = {.track = p->track,
 		.kind = p->kind,
 		.how = p->how,
 		.chain = p->span ? p->span->chain : 0,
 		.is_timeout = p->span && path_timed_out(g, p->span),
+		.about = *about,
 		.wait_track = p->wait ? p->wait_track : PATH_NOWHERE,
 		.wait_name = p->wait ? p->wait->name : PATH_NOWHERE,
 		.wait_chain = p->wait ? p->wait->chain : 0};

@@ -11,6 +11,7 @@
 #ifdef HAVE_SQLITE
 
 #include "reader/sql/path/parts.h"
+#include "reader/sql/path/things.h"
 
 struct path_sum {
 	uint32_t track, name, chain;                /* name: index, or PATH_NOWHERE */
@@ -18,6 +19,7 @@ struct path_sum {
 	enum path_kind kind;
 	enum path_how how;
 	bool is_timeout;
+	struct path_about about;
 	int64_t sample;  /* id of a CPU sample; 0 = none */
 	int64_t segment; /* number of the part of a segment that the sample is in */
 	int64_t count, longest;
@@ -34,7 +36,7 @@ struct path_sums {
 
 /* Add a segment with its parts. */
 int path_sums_add(struct path_sums *s, const struct path_graph *g, const struct path_segment *p,
-	const struct path_parts *parts);
+	const struct path_about *about, const struct path_parts *parts);
 void path_sums_release(struct path_sums *s);
 
 #endif

@@ -17,6 +17,7 @@
 #include "reader/sql/path/functions.h"
 #include "reader/sql/path/shares.h"
 #include "reader/sql/path/sums.h"
+#include "reader/sql/path/things.h"
 #include "reader/sql/virtual_table.h"
 
 enum table { THREADS, STREAMS, CALLS, ORDERS, SEGMENTS, SUMS, TABLES };
@@ -47,6 +48,7 @@ struct path_cursor {
 	uint32_t goal_count, goal_capacity, goal;
 	struct path_walk walk;
 	struct path_segment segment;
+	struct path_about about; /* of the segment */
 	struct path_parts parts; /* of the segment */
 	uint32_t part;
 	struct path_sums sums;
@@ -65,9 +67,10 @@ static const char *const declarations[TABLES] = {"CREATE TABLE x (track, start, 
 	"chain, other, other_time, how, unknown)",
 	"CREATE TABLE x (number, track, other, other_time)",
 	"CREATE TABLE x (goal, number, track, start, \"end\", kind, span, wait, how, source, name, "
-	"chain, is_timeout, sample, ns)",
+	"chain, is_timeout, sample, ns, file, object, object_chain, other, program)",
 	"CREATE TABLE x (track, kind, how, source, name, chain, is_timeout, wait_track, "
-	"wait_source, wait_name, wait_chain, sample, segment, ns, count, longest)"};
+	"wait_source, wait_name, wait_chain, sample, segment, ns, count, longest, file, object, "
+	"object_chain, other, program, wait_file, wait_object, wait_object_chain, wait_other)"};
 
 static const char *const kinds[] = {
 	"span", "between", "wake", "launch", "queue", "begin", "runnable", "off", "before"};
@@ -111,9 +114,10 @@ static int segment_next(struct path_cursor *c)
 			goal_begin(c);
 	c->ended = code != SQLITE_ROW;
 	c->part = 0;
-	if (code == SQLITE_ROW)
-		return path_parts_find(&c->parts, graph_of(&c->base), &c->segment);
-	return code == SQLITE_DONE ? SQLITE_OK : code;
+	if (code != SQLITE_ROW)
+		return code == SQLITE_DONE ? SQLITE_OK : code;
+	code = path_about_find(graph_of(&c->base), &c->segment, &c->about);
+	return code ? code : path_parts_find(&c->parts, graph_of(&c->base), &c->segment);
 }
 
 /* Read what waits need, unless that has been done. */
@@ -124,6 +128,7 @@ static int waits_ready(struct path_graph *g)
 	code = code ? code : path_events_read(g);
 	code = code ? code : path_functions_read(g);
 	code = code ? code : path_ranks_read(g);
+	code = code ? code : path_things_read(g);
 	return code ? code : path_facts_read(g);
 }
 
@@ -145,7 +150,7 @@ static int sums_make(struct path_cursor *c)
 	struct path_graph *g = graph_of(&c->base);
 	int code = goals_begin(c);
 	while (!code && !c->ended) {
-		code = path_sums_add(&c->sums, g, &c->segment, &c->parts);
+		code = path_sums_add(&c->sums, g, &c->segment, &c->about, &c->parts);
 		code = code ? code : segment_next(c);
 	}
 	c->ended = code || !c->sums.count;
@@ -254,6 +259,7 @@ static int path_filter(sqlite3_vtab_cursor *cursor, int number, const char *text
 		path_events_free(g);
 		path_functions_free(g);
 		path_ranks_free(g);
+		path_things_free(g);
 		code = path_graph_read(g, t->connection);
 	}
 	if (!code && (p->table == CALLS || p->table == ORDERS))
@@ -359,9 +365,10 @@ static void object_result(sqlite3_context *out, struct path_cursor *cursor)
 	if (name->source == PATH_CUDA && name->role == ROLE_DEVICE &&
 		!path_synced_stream(g, cursor->track, c, &stream))
 		result_track(out, g, stream);
-	const bool has_object = name->role != ROLE_READ && name->role != ROLE_WRITE &&
-		name->role != ROLE_POLL && name->source == PATH_OSRT;
-	if (has_object && c->object)
+	const bool is_descriptor = path_has_descriptor(name);
+	if (is_descriptor && name->role == ROLE_NONE && c->object != UINT32_MAX)
+		sqlite3_result_int64(out, c->object);
+	if (!is_descriptor && name->source == PATH_OSRT && c->object)
 		sqlite3_result_int64(out, g->objects[c->object].value);
 }
 
@@ -447,7 +454,34 @@ static void order_column(const struct path_cursor *c, sqlite3_context *out, int 
 		sqlite3_result_int64(out, c->wait.time);
 }
 
-static void segment_column(struct path_cursor *c, sqlite3_context *out, int column)
+/* Columns of what a call uses. */
+enum thing_column { FILE_NAME, OBJECT_ADDRESS, OBJECT_CHAIN, OTHER_TRACK, THING_COLUMNS };
+
+static int thing_result(
+	struct path_graph *g, sqlite3_context *out, const struct path_thing *t, int column)
+{
+	uint32_t chain = 0;
+	int code = SQLITE_OK;
+	switch (column) {
+	case FILE_NAME:
+		result_name(out, g, t->file, false);
+		break;
+	case OBJECT_ADDRESS:
+		if (t->object)
+			sqlite3_result_int64(out, g->objects[t->object].value);
+		break;
+	case OBJECT_CHAIN:
+		code = t->object ? path_object_chain(g, t->object, &chain) : SQLITE_OK;
+		if (chain)
+			sqlite3_result_int64(out, chain);
+		break;
+	default:
+		result_track(out, g, t->other);
+	}
+	return code;
+}
+
+static int segment_column(struct path_cursor *c, sqlite3_context *out, int column)
 {
 	enum {
 		GOAL,
@@ -463,9 +497,11 @@ static void segment_column(struct path_cursor *c, sqlite3_context *out, int colu
 		NAME,
 		CHAIN,
 		TIMEOUT,
-		SAMPLE
+		SAMPLE,
+		SEGMENT_NS,
+		THING
 	};
-	const struct path_graph *g = graph_of(&c->base);
+	struct path_graph *g = graph_of(&c->base);
 	const struct path_segment *s = &c->segment;
 	const struct path_part *part = &c->parts.list[c->part];
 	switch (column) {
@@ -509,12 +545,19 @@ static void segment_column(struct path_cursor *c, sqlite3_context *out, int colu
 		if (part->sample)
 			sqlite3_result_int64(out, part->sample);
 		break;
-	default:
+	case SEGMENT_NS:
 		sqlite3_result_double(out, part->ns);
+		break;
+	case THING + THING_COLUMNS:
+		result_name(out, g, c->about.program, false);
+		break;
+	default:
+		return thing_result(g, out, &c->about.span, column - THING);
 	}
+	return SQLITE_OK;
 }
 
-static void sum_column(const struct path_cursor *c, sqlite3_context *out, int column)
+static int sum_column(const struct path_cursor *c, sqlite3_context *out, int column)
 {
 	enum {
 		TRACK,
@@ -531,9 +574,13 @@ static void sum_column(const struct path_cursor *c, sqlite3_context *out, int co
 		SAMPLE,
 		SEGMENT,
 		NS,
-		COUNT
+		COUNT,
+		LONGEST,
+		THING,
+		PROGRAM = THING + THING_COLUMNS,
+		WAIT_THING
 	};
-	const struct path_graph *g = graph_of(&c->base);
+	struct path_graph *g = graph_of(&c->base);
 	const struct path_sum *s = &c->sums.list[c->index];
 	const uint32_t chain = column == CHAIN ? s->chain : s->wait_chain;
 	switch (column) {
@@ -571,9 +618,18 @@ static void sum_column(const struct path_cursor *c, sqlite3_context *out, int co
 	case NS:
 		sqlite3_result_double(out, s->ns);
 		break;
-	default:
+	case COUNT:
+	case LONGEST:
 		sqlite3_result_int64(out, column == COUNT ? s->count : s->longest);
+		break;
+	case PROGRAM:
+		result_name(out, g, s->about.program, false);
+		break;
+	default:
+		return column < PROGRAM ? thing_result(g, out, &s->about.span, column - THING)
+					: thing_result(g, out, &s->about.wait, column - WAIT_THING);
 	}
+	return SQLITE_OK;
 }
 
 static int path_column(sqlite3_vtab_cursor *cursor, sqlite3_context *out, int column)
@@ -588,11 +644,9 @@ static int path_column(sqlite3_vtab_cursor *cursor, sqlite3_context *out, int co
 		order_column(c, out, column);
 		break;
 	case SEGMENTS:
-		segment_column(c, out, column);
-		break;
+		return segment_column(c, out, column);
 	case SUMS:
-		sum_column(c, out, column);
-		break;
+		return sum_column(c, out, column);
 	default:
 		track_column(out, &g->tracks[c->track], column);
 	}
@@ -661,6 +715,7 @@ static void shared_destroy(void *table)
 	path_events_free(&s->graph);
 	path_functions_free(&s->graph);
 	path_ranks_free(&s->graph);
+	path_things_free(&s->graph);
 	path_graph_release(&s->graph);
 	free(s);
 }
@@ -673,7 +728,8 @@ static bool works_after_wait(const char *name)
 		!strcmp(name, "MPI_Finalize");
 }
 
-/* SQL: path_cause(kind, track, name, is_timeout), the cause of a segment in words. */
+/* SQL: path_cause(kind, track, name, is_timeout, thing), the cause of a segment in words. `thing`:
+ * what follows the name of a call, or NULL. */
 static void path_cause(sqlite3_context *out, int count, sqlite3_value **v)
 {
 	static const struct {
@@ -689,6 +745,7 @@ static void path_cause(sqlite3_context *out, int count, sqlite3_value **v)
 	const char *name = (const char *)sqlite3_value_text(v[2]);
 	const int64_t track = sqlite3_value_int64(v[1]);
 	const char *before = "", *after = sqlite3_value_int(v[3]) ? " (timeout)" : "";
+	const char *thing = (const char *)sqlite3_value_text(v[4]);
 	(void)count;
 	if (kind && !strcmp(kind, "begin")) {
 		const bool is_first = (track >> 24 & 0xffffff) == (track & 0xffffff);
@@ -706,8 +763,10 @@ static void path_cause(sqlite3_context *out, int count, sqlite3_value **v)
 		after = "";
 	}
 	if (name)
-		sqlite3_result_text(
-			out, sqlite3_mprintf("%s%s%s", before, name, after), -1, sqlite3_free);
+		sqlite3_result_text(out,
+			sqlite3_mprintf(
+				"%s%s%s%s", before, name, *name && thing ? thing : "", after),
+			-1, sqlite3_free);
 }
 
 int path_tables_add(struct sql *s)
@@ -722,7 +781,7 @@ int path_tables_add(struct sql *s)
 			&shared->tables[i], i == TABLES - 1 ? shared_destroy : NULL);
 	}
 	if (!code)
-		code = sqlite3_create_function(s->connection, "path_cause", 4,
+		code = sqlite3_create_function(s->connection, "path_cause", 5,
 			SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_DIRECTONLY, NULL, path_cause,
 			NULL, NULL);
 	return code ? -ENOMEM : 0;

@@ -17,10 +17,13 @@
  *                             counted from the end), track, start and end (of the segment), kind,
  *                             span (number of the call; NULL = none), wait (number of the call
  *                             whose wait led to this track), how, source, name, chain, is_timeout,
- *                             sample, ns (of the part)
+ *                             sample, ns (of the part); of the call (things.h): file (name), object
+ *                             (address), object_chain (of the first call that used it), other
+ *                             (track); program (name)
  *   critical_path_sums(COLUMNS)  parts summed up: track, kind, how, source, name, chain,
  *                             is_timeout, wait_track, wait_source, wait_name, wait_chain, sample,
- *                             segment, ns, count, longest. Parts with a CPU sample have a row
+ *                             segment, ns, count, longest, file, object, object_chain, other,
+ *                             program, and those of the wait. Parts with a CPU sample have a row
  *                             each; those of one name in a segment have the same number `segment`
  *
  * kind: span, between, wake, launch, queue, begin, runnable, off, before (walk.h).

@@ -70,6 +70,7 @@ struct file {
 	int64_t pipe; /* number of the call that created it; 0 = none is known */
 	bool end;     /* which of its two: of a pipe, false reads */
 	bool both_ways;
+	uint32_t name; /* 1 + index of its name; 0 = not known */
 };
 
 /* ---- sorted references ---- */
@@ -189,7 +190,8 @@ static struct file file_of(
 		if (d && d->role != ROLE_COPY)
 			return (struct file){d->role == ROLE_OPEN,
 				d->role == ROLE_PAIR ? d->number : 0,
-				(d->copied & PATH_SECOND) != 0, (d->copied & PATH_BOTH_WAYS) != 0};
+				(d->copied & PATH_SECOND) != 0, (d->copied & PATH_BOTH_WAYS) != 0,
+				d->file};
 		if (d) {
 			descriptor = d->copied;
 			time = d->time - 1;
@@ -214,6 +216,20 @@ static struct file file_of_call(
 int64_t path_pipe_of(struct path_graph *g, uint32_t track, const struct path_call *c)
 {
 	return file_of_call(g, track, c).pipe;
+}
+
+uint32_t path_file_of(const struct path_graph *g, uint32_t track, const struct path_call *c)
+{
+	const struct path_track *t = &g->tracks[track];
+	const struct path_name *name = path_name_of(g, c);
+	if (name->source == PATH_OSRT && name->role == ROLE_OPEN)
+		return map_get(&g->files, (uint64_t)t->id, (uint64_t)c->start) - 1;
+	if (name->source != PATH_OSRT || !path_has_descriptor(name) || c->object > INT32_MAX)
+		return PATH_NOWHERE;
+	/* close() counts from its start */
+	return file_of(g, t->process, (int32_t)c->object, c->start - (name->role == ROLE_CLOSE))
+		       .name -
+		1;
 }
 
 /* ---- references to calls ---- */

@@ -34,6 +34,10 @@ bool path_timed_out(const struct path_graph *g, const struct path_call *c);
 /* Return the number of the pipe that a call reads or writes; 0 = none that is known. */
 int64_t path_pipe_of(struct path_graph *g, uint32_t track, const struct path_call *c);
 
+/* Return the name of the file, pipe or socket that a call uses or opens: its index, or
+ * PATH_NOWHERE. */
+uint32_t path_file_of(const struct path_graph *g, uint32_t track, const struct path_call *c);
+
 /* Find the stream that a call of CUDA waits for: the index of its track, or PATH_NOWHERE. */
 int path_synced_stream(
 	struct path_graph *g, uint32_t track, const struct path_call *c, uint32_t *ret_track);
