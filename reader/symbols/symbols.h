@@ -81,7 +81,7 @@ void symbols_place(struct symbols *s, const struct process *p, uint64_t address,
 	char ret_text[PLACE_BYTES]);
 
 /* Write the name of the variable at an address in the data of a module, "queue+0x28", or
- * "module+0x4028" if the module has no such symbol. Returns false if the address is in no module. */
+ * "module+0x4028" if the module has no such symbol. Returns false if it is in no module. */
 bool symbols_variable(struct symbols *s, const struct process *p, uint64_t address, uint64_t ns,
 	char ret_text[PLACE_BYTES]);
 

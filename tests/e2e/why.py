@@ -188,7 +188,7 @@ def file_names():
     place = folder()
     with open(os.path.join(place, "in.bin"), "wb") as file:
         file.write(bytes(1 << 22))
-    report = recorded(["sh", "-c", f"cd {place}; dd bs=65536 < in.bin > out.bin 2> /dev/null; true"])
+    report = recorded(["sh", "-c", f"exec dd bs=65536 < {place}/in.bin > {place}/out.bin 2> /dev/null"])
     if not report:
         return
     causes, _, same = causes_of(report)

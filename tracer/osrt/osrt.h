@@ -174,10 +174,11 @@ static inline __attribute__((always_inline)) void osrt_end(
 }
 
 /* The descriptors of pipes and pairs of sockets that the process created, a bit each: the first
- * PAIRED_BITS ones. None is ever removed: who closes another file of that number is recorded, too. */
+ * PAIRED_BITS ones. None is removed: closing another file of that number is recorded, too. */
 #define PAIRED_BITS 1024u
 extern uint64_t osrt_paired[PAIRED_BITS / 64] __attribute__((visibility("hidden")));
 
+/* Return whether a descriptor was one of a pair. Any thread. */
 static inline bool osrt_is_paired(uint64_t descriptor)
 {
 	return descriptor < PAIRED_BITS &&

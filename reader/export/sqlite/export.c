@@ -9,7 +9,7 @@
 
 #include "reader/export/sqlite/export_state.h"
 #include "reader/export/sqlite/facts.h"
-#include "reader/export/sqlite/objects.h"
+#include "reader/export/sqlite/osrt_calls.h"
 #include "reader/export/sqlite/rows.h"
 #include "reader/sql/path/compute.h"
 #include "reader/sql/views.h"
@@ -174,7 +174,7 @@ static int export_begin(struct sqlite_export *x)
 	if (!error)
 		error = nsys_rows_begin(x);
 	if (!error)
-		error = objects_begin(x);
+		error = osrt_calls_begin(x);
 	if (!error)
 		rows_begin(x);
 	if (!error)

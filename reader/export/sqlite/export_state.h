@@ -50,7 +50,7 @@ struct sqlite_export {
 	struct cuda_values cuda;
 	struct nvtx_domains nvtx;
 	struct opened_files files;
-	struct map objects; /* process and address -> 1: those noted of the current report */
+	struct map objects; /* process and address of those noted of this report -> 1 */
 	struct ncu_rows results;
 	struct log_patterns log;
 	struct batch_decoder decoder;

@@ -2,9 +2,10 @@
 /* osrt_calls.c - rows of OS runtime calls. */
 #include "reader/export/sqlite/osrt_calls.h"
 
+#include <errno.h>
+
 #include "common/spool.h"
 #include "reader/export/sqlite/export_state.h"
-#include "reader/export/sqlite/objects.h"
 #include "reader/report/osrt_class.h"
 
 #define CLASS_OS_RUNTIME 27 /* ENUM_NSYS_EVENT_CLASS */
@@ -16,6 +17,34 @@ struct call_columns {
 	uint32_t function_last, text_last;   /* last name looked up, and its text id */
 	bool uses_variable; /* the object of its calls may be a variable of the program */
 };
+
+#define OBJECT_COLUMNS \
+	"globalPid INTEGER NOT NULL, object INTEGER NOT NULL, nameId INTEGER NOT NULL"
+
+int osrt_calls_begin(struct sqlite_export *x)
+{
+	return database_table(&x->database, "LIBTRACE_OBJECT", OBJECT_COLUMNS);
+}
+
+/* Add the name of the lock, or another object that threads wait for, which a call at `ns` used,
+ * unless it is known or in no module. */
+static int object_note(
+	struct sqlite_export *x, const struct decoded_batch *b, uint64_t address, uint64_t ns)
+{
+	char text[PLACE_BYTES];
+	uint32_t id = 0;
+	const uint64_t process = (uint64_t)b->global_tid >> 24;
+	if (!address || !b->process || map_get(&x->objects, process, address))
+		return 0;
+	if (map_put(&x->objects, process, address, 1))
+		return -ENOMEM;
+	if (!symbols_variable(&x->symbols, b->process, address, ns, text))
+		return 0;
+	int error = text_id(&x->texts, text, &id);
+	return error ? error
+		     : database_row(&x->database, "LIBTRACE_OBJECT", "iii",
+			       (int64_t)(process << 24), (int64_t)address, (int64_t)id);
+}
 
 static int call_row(
 	struct sqlite_export *x, const struct decoded_batch *b, struct call_columns *c, uint32_t i)

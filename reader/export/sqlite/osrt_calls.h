@@ -13,6 +13,10 @@
 
 struct sqlite_export;
 
+/* Create LIBTRACE_OBJECT, the names of locks and other objects that threads wait for which are
+ * variables of a module: their addresses differ between runs. Returns 0 or a negative errno. */
+int osrt_calls_begin(struct sqlite_export *x);
+
 /* Add the rows of a batch of calls. Returns 0 or a negative errno. */
 int osrt_calls_rows(struct sqlite_export *x, const struct decoded_batch *b);
 

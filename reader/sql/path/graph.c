@@ -16,6 +16,7 @@
 #define NAMES_MAX (1u << 24)
 #define OBJECTS_FIRST 1u
 #define LANES_MAX 32u /* of a stream; with more, operations are cut where others overlap them */
+#define ERROR_TIMED_OUT 110
 #define LANE_FLAG (1ull << 63)
 
 static const char *const role_texts[] = {
@@ -781,6 +782,61 @@ int path_graph_threads_read(struct path_graph *g)
 	code = code ? code : path_rows(g->connection, threads, g, thread_row);
 	g->has_threads = !code;
 	return code;
+}
+
+bool path_timed_out(const struct path_graph *g, const struct path_call *c)
+{
+	switch (path_name_of(g, c)->role) {
+	case ROLE_POLL:
+		return c->value == 0;
+	case ROLE_CONDITION:
+		return c->value == ERROR_TIMED_OUT;
+	case ROLE_SEMAPHORE:
+	case ROLE_WAIT:
+		return c->error == ERROR_TIMED_OUT;
+	default:
+		return false;
+	}
+}
+
+static int launch_order(const void *one, const void *two)
+{
+	const struct path_launch *a = one, *b = two;
+	if (a->process != b->process)
+		return a->process < b->process ? -1 : 1;
+	if (a->correlation != b->correlation)
+		return a->correlation < b->correlation ? -1 : 1;
+	if (a->repeated != b->repeated)
+		return a->repeated ? 1 : -1;
+	if (a->start != b->start)
+		return a->start < b->start ? -1 : 1;
+	return (a->end < b->end) - (a->end > b->end);
+}
+
+int path_launches_sort(struct path_graph *g)
+{
+	return path_sort(g, &g->launches, g->launch_count, &g->launch_capacity,
+		sizeof(*g->launches), launch_order);
+}
+
+const struct path_launch *path_launch_of(
+	struct path_graph *g, uint32_t track, const struct path_call *c)
+{
+	const int64_t process = g->tracks[track].process;
+	uint32_t low = 0, high = c->object ? g->launch_count : 0;
+	while (low < high) {
+		const uint32_t middle = low + (high - low) / 2;
+		const struct path_launch *l = &g->launches[middle];
+		if (l->process != process ? l->process < process : l->correlation < c->object)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	const struct path_launch *l = &g->launches[low];
+	return c->object && low < g->launch_count && l->process == process &&
+			l->correlation == c->object
+		? l
+		: NULL;
 }
 
 void path_graph_release(struct path_graph *g)

@@ -181,6 +181,15 @@ const struct path_call *path_stream_before(
 /* Return the last call of a track that ended before a time; NULL = none. */
 const struct path_call *path_ended_before(const struct path_track *t, int64_t time);
 
+/* Return the call that launched an operation; NULL = none is known. */
+const struct path_launch *path_launch_of(
+	struct path_graph *g, uint32_t track, const struct path_call *c);
+/* Sort the launches, when the calls have been read. */
+int path_launches_sort(struct path_graph *g);
+
+/* Return whether a call ended because its timeout did, like a sleep. */
+bool path_timed_out(const struct path_graph *g, const struct path_call *c);
+
 /* Pass each row of a statement to a function until that does not return SQLITE_OK. */
 int path_rows(sqlite3 *connection, const char *text, void *user,
 	int (*row)(void *user, sqlite3_stmt *in));

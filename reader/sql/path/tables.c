@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "common/array.h"
+#include "reader/sql/path/descriptors.h"
 #include "reader/sql/path/events.h"
 #include "reader/sql/path/functions.h"
 #include "reader/sql/path/shares.h"

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "common/array.h"
+#include "reader/sql/path/descriptors.h"
 
 struct program {
 	int64_t process, start;

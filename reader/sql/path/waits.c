@@ -12,13 +12,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define HOPS_MAX 64u   /* copies of a descriptor, and generations of processes, that are followed */
-#define CALLS_BACK 32u /* that are looked at for the mutex of a wait for a condition */
-#define CALLS_AHEAD 4u /* that are looked at for what a thread reads after it polled */
+#include "reader/sql/path/descriptors.h"
+
+#define CALLS_BACK 32u  /* that are looked at for the mutex of a wait for a condition */
+#define CALLS_AHEAD 4u  /* that are looked at for what a thread reads after it polled */
 #define WOKEN_NS 100000 /* a thread takes at most that to wake up, usually */
 #define STANDARD 3 /* number of the first descriptor that is not standard input, output or error */
 #define ERROR_INTERRUPTED 4
-#define ERROR_TIMED_OUT 110
 
 struct ref {
 	int64_t time;
@@ -62,15 +62,6 @@ struct path_waits {
 	struct correlations syncs, works;
 	struct known_wait *known; /* by SQL, sorted by number */
 	uint32_t known_count, known_capacity;
-};
-
-/* What a descriptor is. */
-struct file {
-	bool is_file; /* it has no writer that a reader waits for */
-	int64_t pipe; /* number of the call that created it; 0 = none is known */
-	bool end;     /* which of its two: of a pipe, false reads */
-	bool both_ways;
-	uint32_t name; /* 1 + index of its name; 0 = not known */
 };
 
 /* ---- sorted references ---- */
@@ -144,94 +135,6 @@ static bool ref_take(const struct ref *r, enum path_how how, struct path_wait *r
 	return r;
 }
 
-/* ---- descriptors ---- */
-
-static int descriptor_order(const void *one, const void *two)
-{
-	const struct path_descriptor *a = one, *b = two;
-	if (a->process != b->process)
-		return a->process < b->process ? -1 : 1;
-	if (a->descriptor != b->descriptor)
-		return a->descriptor < b->descriptor ? -1 : 1;
-	if (a->time != b->time)
-		return a->time < b->time ? -1 : 1;
-	return (a->number > b->number) - (a->number < b->number);
-}
-
-/* Return the last call before a time that opened, copied or closed a descriptor; NULL = none. */
-static const struct path_descriptor *descriptor_before(
-	const struct path_graph *g, int64_t process, int32_t descriptor, int64_t time)
-{
-	uint32_t low = 0, high = g->descriptor_count;
-	while (low < high) {
-		const uint32_t middle = low + (high - low) / 2;
-		const struct path_descriptor *d = &g->descriptors[middle];
-		const bool before = d->process != process ? d->process < process
-			: d->descriptor != descriptor     ? d->descriptor < descriptor
-							  : d->time < time;
-		if (before)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	const struct path_descriptor *found = low ? &g->descriptors[low - 1] : NULL;
-	return found && found->process == process && found->descriptor == descriptor ? found : NULL;
-}
-
-/* Return what a descriptor is at a time. A child has the descriptors that its parent had when it
- * was started. */
-static struct file file_of(
-	const struct path_graph *g, int64_t process, int32_t descriptor, int64_t time)
-{
-	for (uint32_t hops = 0; hops < HOPS_MAX; hops++) {
-		const struct path_descriptor *d =
-			descriptor_before(g, process, descriptor, time + 1);
-		const uint32_t first = path_graph_track(g, process << 24 | (process & 0xffffff));
-		if (d && d->role != ROLE_COPY)
-			return (struct file){d->role == ROLE_OPEN,
-				d->role == ROLE_PAIR ? d->number : 0,
-				(d->copied & PATH_SECOND) != 0, (d->copied & PATH_BOTH_WAYS) != 0,
-				d->file};
-		if (d) {
-			descriptor = d->copied;
-			time = d->time - 1;
-		} else if (first != PATH_NOWHERE && g->tracks[first].parent != PATH_NOWHERE) {
-			time = g->tracks[first].parent_time;
-			process = g->tracks[g->tracks[first].parent].process;
-		} else {
-			break;
-		}
-	}
-	return (struct file){0};
-}
-
-static struct file file_of_call(
-	const struct path_graph *g, uint32_t track, const struct path_call *c)
-{
-	return c->object <= INT32_MAX
-		? file_of(g, g->tracks[track].process, (int32_t)c->object, c->start)
-		: (struct file){0};
-}
-
-int64_t path_pipe_of(struct path_graph *g, uint32_t track, const struct path_call *c)
-{
-	return file_of_call(g, track, c).pipe;
-}
-
-uint32_t path_file_of(const struct path_graph *g, uint32_t track, const struct path_call *c)
-{
-	const struct path_track *t = &g->tracks[track];
-	const struct path_name *name = path_name_of(g, c);
-	if (name->source == PATH_OSRT && name->role == ROLE_OPEN)
-		return map_get(&g->files, (uint64_t)t->id, (uint64_t)c->start) - 1;
-	if (name->source != PATH_OSRT || !path_has_descriptor(name) || c->object > INT32_MAX)
-		return PATH_NOWHERE;
-	/* close() counts from its start */
-	return file_of(g, t->process, (int32_t)c->object, c->start - (name->role == ROLE_CLOSE))
-		       .name -
-		1;
-}
-
 /* ---- references to calls ---- */
 
 /* Call a function for each call of a role that threads made. */
@@ -275,7 +178,8 @@ static int write_add(struct path_graph *g, uint32_t track, const struct path_cal
 {
 	struct path_waits *w = g->waits;
 	const bool wrote = c->value > 0 || (c->value == 0 && path_name_of(g, c)->trait);
-	const struct file f = wrote ? file_of_call(g, track, c) : (struct file){.is_file = true};
+	const struct path_file f =
+		wrote ? path_file_of_call(g, track, c) : (struct path_file){.is_file = true};
 	if (f.is_file)
 		return SQLITE_OK;
 	if (!f.pipe)
@@ -298,7 +202,7 @@ static int writes_collect(struct path_graph *g)
 
 static int read_add(struct path_graph *g, uint32_t track, const struct path_call *c)
 {
-	const struct file f = file_of_call(g, track, c);
+	const struct path_file f = path_file_of_call(g, track, c);
 	const uint32_t group = f.pipe ? group_of(&g->waits->pipes, f.pipe) : 0;
 	return !f.pipe  ? SQLITE_OK
 		: group ? ref_add(g, &g->waits->pipe_reads, group, c->start, track)
@@ -314,13 +218,13 @@ static int reads_collect(struct path_graph *g)
 
 /* ---- who has the end of a pipe ---- */
 
-static int64_t end_number(struct file f, bool end)
+static int64_t end_number(struct path_file f, bool end)
 {
 	return (int64_t)((uint64_t)f.pipe << 1 | end);
 }
 
 /* Add that a track has what a descriptor is. */
-static int holder_add(struct path_graph *g, struct file f, uint32_t track)
+static int holder_add(struct path_graph *g, struct path_file f, uint32_t track)
 {
 	struct path_waits *w = g->waits;
 	if (!f.pipe || track == PATH_NOWHERE)
@@ -336,7 +240,7 @@ static int holder_add(struct path_graph *g, struct file f, uint32_t track)
 
 static int holder_of_call(struct path_graph *g, uint32_t track, const struct path_call *c)
 {
-	return holder_add(g, file_of_call(g, track, c), track);
+	return holder_add(g, path_file_of_call(g, track, c), track);
 }
 
 /* Collect who uses the ends of pipes: who reads or writes them by a recorded call, or has made one
@@ -352,14 +256,14 @@ static int holders_collect(struct path_graph *g)
 		const struct path_descriptor *d = &g->descriptors[i];
 		spill_use(&g->spill, 1);
 		if (d->role == ROLE_COPY && d->descriptor < STANDARD)
-			code = holder_add(g, file_of(g, d->process, d->descriptor, d->time),
+			code = holder_add(g, path_file_at(g, d->process, d->descriptor, d->time),
 				path_graph_track(g, d->process << 24 | (d->process & 0xffffff)));
 	}
 	return code ? code : refs_sort(g, r);
 }
 
 /* Find the only track of other threads that uses the other end of a pipe, or PATH_NOWHERE. */
-static int peer_find(struct path_graph *g, struct file f, uint32_t own, uint32_t *ret_track)
+static int peer_find(struct path_graph *g, struct path_file f, uint32_t own, uint32_t *ret_track)
 {
 	int code = holders_collect(g);
 	const struct refs *r = &g->waits->holders;
@@ -605,17 +509,17 @@ static int64_t polled_pipe(const struct wait_of *o)
 
 /* Return whether a thread was in a call of a role for a pipe at a time. */
 static bool is_using(
-	const struct path_graph *g, uint32_t track, uint8_t role, struct file f, int64_t time)
+	const struct path_graph *g, uint32_t track, uint8_t role, struct path_file f, int64_t time)
 {
 	const struct path_track *t = &g->tracks[track];
 	const struct path_call *before = path_ended_before(t, time),
 			       *c = before ? before + 1 : t->calls;
 	return c < t->calls + t->outer && c->start <= time && path_name_of(g, c)->role == role &&
-		file_of_call(g, track, c).pipe == f.pipe;
+		path_file_of_call(g, track, c).pipe == f.pipe;
 }
 
 /* Return whether the pipe that a call reads had data: the other end was being written to. */
-static bool has_data(const struct wait_of *o, struct file f)
+static bool has_data(const struct wait_of *o, struct path_file f)
 {
 	uint32_t peer = PATH_NOWHERE;
 	return f.pipe && !peer_find(o->g, f, o->track, &peer) && peer != PATH_NOWHERE &&
@@ -633,7 +537,7 @@ static int64_t end_during(const struct wait_of *o, uint32_t track)
 /* Reading a pipe that is known: the last write of another thread before the call returned. Without
  * one, or at the end of the data: the only one that has the other end, which wrote by a call that
  * is not recorded, or closed it. */
-static int pipe_find(const struct wait_of *o, struct file f, struct path_wait *ret_wait)
+static int pipe_find(const struct wait_of *o, struct path_file f, struct path_wait *ret_wait)
 {
 	const struct path_call *c = o->call;
 	struct path_waits *w = o->g->waits;
@@ -660,7 +564,7 @@ static int data_find(const struct wait_of *o, struct path_wait *ret_wait)
 {
 	const struct path_call *c = o->call;
 	const bool reads = path_name_of(o->g, c)->role == ROLE_READ;
-	const struct file f = file_of_call(o->g, o->track, c);
+	const struct path_file f = path_file_of_call(o->g, o->track, c);
 	struct path_waits *w = o->g->waits;
 	int code = f.is_file ? SQLITE_OK : writes_collect(o->g);
 	if (!code && reads && f.pipe)
@@ -692,7 +596,7 @@ static int data_find(const struct wait_of *o, struct path_wait *ret_wait)
 static int room_find(const struct wait_of *o, struct path_wait *ret_wait)
 {
 	const struct path_call *c = o->call;
-	const struct file f = file_of_call(o->g, o->track, c);
+	const struct path_file f = path_file_of_call(o->g, o->track, c);
 	uint32_t peer = PATH_NOWHERE;
 	if (!f.pipe || (!f.end && !f.both_ways) || c->value < 0 ||
 		(!c->value && !path_name_of(o->g, c)->trait))
@@ -840,56 +744,7 @@ static int device_find(const struct wait_of *o, struct path_wait *ret_wait)
 	return code;
 }
 
-static int launch_order(const void *one, const void *two)
-{
-	const struct path_launch *a = one, *b = two;
-	if (a->process != b->process)
-		return a->process < b->process ? -1 : 1;
-	if (a->correlation != b->correlation)
-		return a->correlation < b->correlation ? -1 : 1;
-	if (a->repeated != b->repeated)
-		return a->repeated ? 1 : -1;
-	if (a->start != b->start)
-		return a->start < b->start ? -1 : 1;
-	return (a->end < b->end) - (a->end > b->end);
-}
-
-const struct path_launch *path_launch_of(
-	struct path_graph *g, uint32_t track, const struct path_call *c)
-{
-	const int64_t process = g->tracks[track].process;
-	uint32_t low = 0, high = c->object ? g->launch_count : 0;
-	while (low < high) {
-		const uint32_t middle = low + (high - low) / 2;
-		const struct path_launch *l = &g->launches[middle];
-		if (l->process != process ? l->process < process : l->correlation < c->object)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	const struct path_launch *l = &g->launches[low];
-	return c->object && low < g->launch_count && l->process == process &&
-			l->correlation == c->object
-		? l
-		: NULL;
-}
-
 /* ---- all of them ---- */
-
-bool path_timed_out(const struct path_graph *g, const struct path_call *c)
-{
-	switch (path_name_of(g, c)->role) {
-	case ROLE_POLL:
-		return c->value == 0;
-	case ROLE_CONDITION:
-		return c->value == ERROR_TIMED_OUT;
-	case ROLE_SEMAPHORE:
-	case ROLE_WAIT:
-		return c->error == ERROR_TIMED_OUT;
-	default:
-		return false;
-	}
-}
 
 static int known_order(const void *one, const void *two)
 {
@@ -925,11 +780,8 @@ int path_waits_read(struct path_graph *g)
 	if (!g->waits)
 		return SQLITE_NOMEM;
 	struct path_waits *w = g->waits;
-	int code = path_sort(g, &g->descriptors, g->descriptor_count, &g->descriptor_capacity,
-		sizeof(*g->descriptors), descriptor_order);
-	code = code ? code
-		    : path_sort(g, &g->launches, g->launch_count, &g->launch_capacity,
-			      sizeof(*g->launches), launch_order);
+	int code = path_descriptors_sort(g);
+	code = code ? code : path_launches_sort(g);
 	code = code ? code : ends_collect(g);
 	code = code ? code : path_rows(g->connection, syncs, g, sync_row);
 	code = code ? code : path_rows(g->connection, known, g, known_row);
@@ -960,8 +812,8 @@ static bool waits_for_unknown(const struct wait_of *o)
 {
 	const struct path_call *c = o->call;
 	const struct path_name *name = path_name_of(o->g, c);
-	const struct file f =
-		name->role == ROLE_READ ? file_of_call(o->g, o->track, c) : (struct file){0};
+	const struct path_file f = name->role == ROLE_READ ? path_file_of_call(o->g, o->track, c)
+							   : (struct path_file){0};
 	switch (name->role) {
 	case ROLE_PROCESS:
 		return name->trait || c->value < 0 ||

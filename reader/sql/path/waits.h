@@ -28,23 +28,9 @@ void path_waits_free(struct path_graph *g);
 int path_wait_find(struct path_graph *g, uint32_t track, const struct path_call *c,
 	struct path_wait *ret_wait);
 
-/* Return whether a call ended because its timeout did, like a sleep. */
-bool path_timed_out(const struct path_graph *g, const struct path_call *c);
-
-/* Return the number of the pipe that a call reads or writes; 0 = none that is known. */
-int64_t path_pipe_of(struct path_graph *g, uint32_t track, const struct path_call *c);
-
-/* Return the name of the file, pipe or socket that a call uses or opens: its index, or
- * PATH_NOWHERE. */
-uint32_t path_file_of(const struct path_graph *g, uint32_t track, const struct path_call *c);
-
 /* Find the stream that a call of CUDA waits for: the index of its track, or PATH_NOWHERE. */
 int path_synced_stream(
 	struct path_graph *g, uint32_t track, const struct path_call *c, uint32_t *ret_track);
-
-/* Return the call that launched an operation; NULL = none is known. */
-const struct path_launch *path_launch_of(
-	struct path_graph *g, uint32_t track, const struct path_call *c);
 
 /* Return when an operation was launched: at the end of its call, or, if the call ends after the
  * operation began, as that of a copy which the thread waits for, at its start. */
