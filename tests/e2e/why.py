@@ -320,7 +320,7 @@ def timeouts():
     report = recorded([app("waited"), "timeout"])
     segments = path_of(report) if report else []
     found = [(s["Cause"], s["Sure"]) for s in segments if s["Duration (ns)"] >= STAGE_NS and s["Cause"] != "computing"]
-    tap.ok(found == [(f"{name} (timeout)", None) for name in ("poll", "select", "sem_timedwait", "syscall")],
+    tap.ok(found == [(f"{name} (timeout)", None) for name in ("poll", "select", "sem_timedwait (semaphore)", "syscall")],
            "timeout: poll() and select() without descriptors are sleeps, and so are waits for a semaphore and a futex that time out", segments)
 
 
