@@ -47,12 +47,13 @@ static inline const char *text_base_name(const char *path)
 	return base;
 }
 
-/* Return true if the whole of `s` matches the pattern, in which '*' matches any characters, and '?'
- * any one. `end` is the end of the pattern. */
-static inline bool text_matches(const char *s, const char *pattern, const char *end)
+/* Return true if the whole of the `bytes` bytes at `s` matches the pattern, in which '*' matches
+ * any characters, and '?' any one. `end` is the end of the pattern. */
+static inline bool text_part_matches(
+	const char *s, size_t bytes, const char *pattern, const char *end)
 {
-	const char *star = NULL, *from = NULL;
-	while (*s) {
+	const char *star = NULL, *from = NULL, *s_end = s + bytes;
+	while (s < s_end) {
 		if (pattern < end && *pattern == '*') {
 			star = ++pattern;
 			from = s;
@@ -70,6 +71,12 @@ static inline bool text_matches(const char *s, const char *pattern, const char *
 	while (pattern < end && *pattern == '*')
 		pattern++;
 	return pattern == end;
+}
+
+/* Return the same for a terminated text. */
+static inline bool text_matches(const char *s, const char *pattern, const char *end)
+{
+	return text_part_matches(s, text_length(s), pattern, end);
 }
 
 /* Return the first occurrence of `part` in `s`, or NULL. */

@@ -279,7 +279,11 @@ def range_cases():
             ("fork", [("before", 32), ("around", 160), ("after", 128)], None, 0),
             ("early", [("early", 32), ("late", 64)], None, 0),
             ("empty", [("full", 64)], None, 0),
-            ("handler", [("after", 32)], "in a signal handler", 1)):
+            ("handler", [("after", 32)], "in a signal handler", 1),
+            ("popped", [("alone", 64)], left, 1),
+            ("stale", [("fresh", 64)], None, 0),
+            ("crowd", [("late", 64)], "more than 64 threads", 1),
+            ("capture", [("before", 32), ("after", 64)], "while a stream was captured", 45)):
         report, kernels = ranged(rounds=what, program="metric_ranges")
         found = [(name, row[THREADS]) for _, name, row in range_rows(report)]
         tap.ok(found == expected, f"{what}: ranges that are measured", found)
@@ -287,9 +291,32 @@ def range_cases():
         asked = [e["count"] for e in report.events("--kind", "cuda_api_summary") if e["function"] == "cuCtxGetCurrent"]
         tap.ok(asked == [1], f"{what}: the tracer's own calls of the driver are not counted as the program's", asked)
         lost = report.info()["verdict"]
-        tap.ok(lost.startswith(f"{dropped} event dropped" if dropped else "complete"), f"{what}: {dropped} dropped", lost)
+        tap.ok(lost.startswith(f"{dropped} event{'s' * (dropped > 1)} dropped" if dropped else "complete"), f"{what}: {dropped} dropped", lost)
     report, _ = ranged()
     tap.ok(len(notes(report)) == 1 and "NVTX ranges within measured ones are left out" in notes(report)[0] and report.info()["verdict"].startswith("complete"), "nested ranges: said in one line, nothing is lost", notes(report))
+
+
+def range_names():
+    """Messages that do not fit in a record, and more names than there is room for."""
+    text = "x" * 1999
+    for what, ends in (("nvtx", (1, 2, 3)), ("nvtx:*x2", (2,))):
+        report, _ = ranged(what, "long", "metric_ranges")
+        found = [(name, row[THREADS]) for _, name, row in range_rows(report)]
+        tap.ok(found == [(f"{text}{n}", 32 * n) for n in ends], f"{what}: messages of 2,000 bytes", [(name[:4], name[920:], threads) for name, threads in found])
+    report, _ = ranged("nvtx", "names", "metric_ranges")
+    found = [(name, row[THREADS]) for _, name, row in range_rows(report)]
+    tap.ok(found == [("registered", 32), ("(too many names)", 64)], "20,000 messages of 900 bytes leave room for other names", found)
+    kernels = {e["name"] for e in report.events("--kind", "cuda_kernel")}
+    tap.ok(not any("too many" in name for name in kernels) and len(kernels) == 1, "kernels have their names", kernels)
+
+
+def range_children():
+    """Children of processes that have not called CUDA are measured: forked while another thread has the lock, or before there is a driver."""
+    report, _ = ranged("nvtx", "children", "metric_ranges")
+    found = [(name, row[THREADS]) for _, name, row in range_rows(report)]
+    tap.ok(found == [("child", 32)] * 4 and report.info()["verdict"].startswith("complete") and not notes(report), "children of a process that has not used CUDA: ranges are measured", (found, report.info()["verdict"], notes(report)))
+    report, kernels = recorded([sys.executable, "-c", "import os\nif os.fork(): os._exit(os.wait()[1] != 0)\n" + THREADED])
+    tap.ok(len(kernels) == 300 and values(report) == true_values(kernels), "a child of a process without a driver: kernels are measured", (len(kernels), notes(report)))
 
 
 def range_options():
@@ -340,4 +367,4 @@ def readers():
 if device.missing("driver_api"):
     tap.skip("hardware metrics", device.missing("driver_api"))
     tap.finish()
-main(each_kernel, many, groups, refused, threads, graphs, sampled, sampled_processes, samples_refused, by_range, range_batches, range_cases, range_options, range_readers, readers)
+main(each_kernel, many, groups, refused, threads, graphs, sampled, sampled_processes, samples_refused, by_range, range_batches, range_cases, range_names, range_children, range_options, range_readers, readers)

@@ -13,9 +13,9 @@ struct name;
 /* Both are called on the thread of the range, with a lane and thread.busy set, perhaps in a signal
  * handler. */
 struct range_hooks {
-	/* A range begins that is recorded; `text`, of `bytes` bytes, is its message. Return true if
-	 * end() is to be called. */
-	bool (*begin)(struct name *domain, const char *text, uint32_t bytes);
+	/* A range begins that is recorded; `text`, of `bytes` bytes, is its message, and `message`
+	 * the name that it has already, or NULL. Return true if end() is to be called. */
+	bool (*begin)(struct name *domain, struct name *message, const char *text, uint32_t bytes);
 	/* It ends; `is_left`: its thread ended before. */
 	void (*end)(bool is_left);
 };

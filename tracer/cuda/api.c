@@ -247,6 +247,11 @@ static inline void launch_measure(const struct function *f, const struct cupti_c
 	struct thread *t = &thread_self;
 	if (__builtin_expect(!f->launch || !session.config.gpu_metrics, 1))
 		return;
+	if (f->launch >= LAUNCH_CAPTURE_BEGINS) {
+		if (c->site == CUPTI_EXIT)
+			cuda_metrics_capture(c, f->launch == LAUNCH_CAPTURE_BEGINS);
+		return;
+	}
 	if (c->site == CUPTI_ENTER ? !t->launch_level++ : t->launch_level && !--t->launch_level)
 		cuda_metrics_launch(c, f->launch == LAUNCH_GRAPH);
 }

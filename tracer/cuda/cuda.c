@@ -101,7 +101,7 @@ void cuda_forked(void)
 	again = cuda_activity_forked(again);
 	cuda_functions_forked();
 	cuda_module_forked();
-	cuda_metrics_forked(again);
+	cuda_metrics_forked(again || state == CUDA_NEW);
 	if (state != CUDA_NEW)
 		cuda_state_set(again ? CUDA_ON : CUDA_OFF);
 }

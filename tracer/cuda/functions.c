@@ -74,6 +74,10 @@ static enum chain_class class_of(const char *name)
 
 static enum launch launch_of(const char *name)
 {
+	if (text_begins(name, "cuStreamBeginCapture"))
+		return LAUNCH_CAPTURE_BEGINS;
+	if (text_begins(name, "cuStreamEndCapture"))
+		return LAUNCH_CAPTURE_ENDS;
 	if (!has(name, "Launch") || has(name, "HostFunc"))
 		return LAUNCH_NONE;
 	return has(name, "Graph") ? LAUNCH_GRAPH : LAUNCH_KERNEL;

@@ -20,7 +20,13 @@ enum treatment {
 	TREAT_STOP   /* ends that window */
 };
 
-enum launch { LAUNCH_NONE = 0, LAUNCH_KERNEL, LAUNCH_GRAPH };
+enum launch {
+	LAUNCH_NONE = 0,
+	LAUNCH_KERNEL,
+	LAUNCH_GRAPH,
+	LAUNCH_CAPTURE_BEGINS, /* launches in a stream are captured from now on, */
+	LAUNCH_CAPTURE_ENDS    /* or no longer: functions of the driver */
+};
 
 struct function {
 	struct name *name;

@@ -18,6 +18,10 @@
 
 #define WAIT_NS 1000000000u
 
+/* Results (CUresult) of an end of a capture that end it, too. */
+#define CAPTURE_INVALID 901u
+#define CAPTURE_UNJOINED 904u
+
 void cuda_metrics_context(void *context, bool is_created)
 {
 	struct muted muted;
@@ -147,6 +151,13 @@ void cuda_metrics_launch(const struct cupti_callback *call, bool is_graph)
 		launch_leave(call, is_graph);
 }
 
+void cuda_metrics_capture(const struct cupti_callback *call, bool is_begin)
+{
+	const uint32_t result = call->result ? *(const uint32_t *)call->result : 0;
+	if (!result || (!is_begin && (result == CAPTURE_INVALID || result == CAPTURE_UNJOINED)))
+		metrics_captured(is_begin);
+}
+
 void cuda_metrics_flush(bool is_last)
 {
 	struct muted muted;
@@ -168,8 +179,7 @@ void cuda_metrics_flush(bool is_last)
 void cuda_metrics_forked(bool again)
 {
 	cuda_metrics_ranges_forked();
-	if (again)
-		return;
-	metrics_batches_forked();
-	metric_samples_forked();
+	metrics_batches_forked(again);
+	if (!again)
+		metric_samples_forked();
 }

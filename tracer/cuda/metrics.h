@@ -54,6 +54,9 @@ enum metrics_range {
 	METRICS_RANGE_WAITS /* the thread had no context when it began */
 };
 
+/* A call that begins or ends the capture of a stream returns. */
+void cuda_metrics_capture(const struct cupti_callback *call, bool is_begin);
+
 /* Begin the calling thread's range that waits for a context, in the context with this id of CUPTI.
  * Muted, with the lock of metrics_batch.h. */
 void cuda_metrics_range_late(uint32_t context);
@@ -62,8 +65,9 @@ void cuda_metrics_range_late(uint32_t context);
  * set. */
 void cuda_metrics_flush(bool is_last);
 
-/* Forget, in a forked child, the parent's ranges that wait; unless CUDA is recorded `again`, also
- * its contexts: then nothing is measured. */
+/* Forget, in a forked child, the parent's ranges that wait, and its locks; unless the parent had
+ * not called CUDA and the child is recorded (`again`), also its contexts: then nothing is
+ * measured. */
 void cuda_metrics_forked(bool again);
 void cuda_metrics_ranges_forked(void);
 

@@ -28,7 +28,8 @@
 static struct metrics_context *contexts[CONTEXTS_MAX]; /* mapped when first needed, then kept */
 static struct metrics_plan *plans[METRIC_DEVICES_MAX];
 static uint32_t metrics_lock;
-static uint32_t is_off; /* nothing is measured any more: the reason is in the report */
+static uint32_t captures; /* streams that are captured */
+static uint32_t is_off;   /* nothing is measured any more: the reason is in the report */
 bool metrics_by_nvtx;
 
 bool metrics_are_wanted(void)
@@ -332,6 +333,7 @@ void metrics_range_push(struct metrics_context *c, const struct metrics_noted *r
 	uint32_t result = c->started ? cupti.RangeProfilerPushRange(&push) : CUPTI_UNKNOWN;
 	if (result == CUPTI_OK) {
 		c->noted[c->count] = *range;
+		__atomic_store_n(&c->left, 0, __ATOMIC_RELAXED);
 		c->ranger = &thread_self;
 	} else if (c->started) {
 		session_count_drop(DROP_CUPTI);
@@ -351,10 +353,37 @@ void metrics_range_pop(struct metrics_context *c, bool is_left)
 	if (is_left || result != CUPTI_OK)
 		session_count_drop(DROP_CUPTI);
 	if (is_left && !__atomic_exchange_n(&is_told, 1, __ATOMIC_RELAXED))
-		diagnostic_line("hardware metrics of NVTX ranges that were never popped are left "
-				"out");
+		diagnostic_line("hardware metrics of NVTX ranges are left out that were never "
+				"popped, or in a signal handler or a CUDA call");
 	if (result != CUPTI_OK)
 		metrics_give_up("CUPTI's profiler does not end a range", result);
+}
+
+void metrics_range_leave(uint32_t tid)
+{
+	for (uint32_t i = 0; i < CONTEXTS_MAX && contexts[i]; i++)
+		if (contexts[i]->ranger == &thread_self)
+			__atomic_store_n(&contexts[i]->left, tid, __ATOMIC_RELAXED);
+}
+
+bool metrics_range_is_left(const struct metrics_context *c)
+{
+	const uint32_t left = __atomic_load_n(&c->left, __ATOMIC_RELAXED);
+	return c->ranger && left && left == c->noted[c->count].tid;
+}
+
+void metrics_captured(bool is_more)
+{
+	uint32_t count = __atomic_load_n(&captures, __ATOMIC_RELAXED);
+	while ((is_more || count) &&
+		!__atomic_compare_exchange_n(&captures, &count, is_more ? count + 1 : count - 1,
+			false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		;
+}
+
+bool metrics_are_captured(void)
+{
+	return __atomic_load_n(&captures, __ATOMIC_RELAXED) != 0;
 }
 
 /* Record the values of the batch. The device has finished its kernels then. */
@@ -406,15 +435,22 @@ void metrics_context_end(struct metrics_context *c)
 
 void metrics_batches_renew(bool is_last)
 {
-	for (uint32_t i = 0; i < CONTEXTS_MAX && contexts[i]; i++)
-		if (contexts[i]->handle && (is_last || !contexts[i]->ranger))
-			metrics_batch_renew(contexts[i]);
+	const bool is_captured = metrics_by_nvtx && metrics_are_captured();
+	for (uint32_t i = 0; i < CONTEXTS_MAX && contexts[i]; i++) {
+		struct metrics_context *c = contexts[i];
+		const bool is_idle = !c->ranger || metrics_range_is_left(c);
+		if (c->handle && (is_last || (is_idle && !is_captured)))
+			metrics_batch_renew(c);
+	}
 }
 
-void metrics_batches_forked(void)
+void metrics_batches_forked(bool again)
 {
-	is_off = 1;
 	metrics_lock = LOCK_FREE;
+	captures = 0;
+	if (again)
+		return;
+	is_off = 1;
 	for (uint32_t i = 0; i < CONTEXTS_MAX && contexts[i]; i++)
 		contexts[i]->handle = NULL;
 }

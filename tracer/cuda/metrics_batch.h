@@ -41,6 +41,7 @@ struct metrics_context {
 	uint32_t id;                 /* CUPTI's */
 	uint32_t launcher;           /* thread that is launching; 0 = none */
 	const struct thread *ranger; /* thread whose NVTX range is open: noted[count]; or NULL */
+	uint32_t left; /* tid of a thread whose range has ended, but could not be popped; or 0 */
 	uint32_t count;
 	struct metrics_noted noted[METRICS_BATCH_MAX];
 };
@@ -86,10 +87,21 @@ void metrics_batch_renew(struct metrics_context *c);
 void metrics_range_push(struct metrics_context *c, const struct metrics_noted *range);
 void metrics_range_pop(struct metrics_context *c, bool is_left);
 
+/* The calling thread's NVTX range ends, but it cannot enter: the range is popped later, as left.
+ * Return whether that of a context is to be popped. The first needs no lock. */
+void metrics_range_leave(uint32_t tid);
+bool metrics_range_is_left(const struct metrics_context *c);
+
+/* Streams are captured, one more or less: waiting for the device could invalidate that. Return
+ * whether any is. Any thread; no lock. */
+void metrics_captured(bool is_more);
+bool metrics_are_captured(void);
+
 /* Renew the batches of all contexts in which no NVTX range is open; `is_last`: of these, too. */
 void metrics_batches_renew(bool is_last);
 
-/* Forget the parent's contexts in a forked child, where nothing is measured. */
-void metrics_batches_forked(void);
+/* Forget, in a forked child, who held the lock; unless it may measure (`again`: its parent had no
+ * context), also the parent's contexts: then nothing is measured. */
+void metrics_batches_forked(bool again);
 
 #endif

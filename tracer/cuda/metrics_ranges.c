@@ -32,22 +32,37 @@ const struct range_hooks *range_hooks;
 
 /* ---- which ranges ---- */
 
+/* An NVTX range that begins. */
+struct beginning {
+	uint64_t ns;
+	struct name *domain, *message; /* NULL = the default domain; the message has no name yet */
+	const char *text;              /* the message */
+	uint32_t bytes;
+};
+
 static bool matches(const char *text, uint32_t bytes, const char *wanted)
 {
-	char copy[TEXT_BYTES];
-	if (!*wanted)
-		return true;
-	if (bytes >= sizeof(copy))
-		bytes = sizeof(copy) - 1;
-	bytes_copy(copy, text, bytes);
-	copy[bytes] = 0;
-	return text_matches(copy, wanted, wanted + text_length(wanted));
+	return !*wanted || text_part_matches(text, bytes, wanted, wanted + text_length(wanted));
 }
 
-static bool is_chosen(const struct name *domain, const char *text, uint32_t bytes)
+static bool is_chosen(const struct beginning *b)
 {
-	return matches(text, bytes, pattern) &&
+	const struct name *domain = b->domain;
+	return matches(b->text, b->bytes, pattern) &&
 		matches(domain ? domain->text : "", domain ? domain->bytes : 0, domain_pattern);
+}
+
+/* Return what to note of a range that is measured or waits. Messages may be many: names that are
+ * not of ranges keep half of the memory. */
+static struct metrics_noted noted_of(const struct beginning *b)
+{
+	struct name *name = b->message;
+	if (!name && b->bytes)
+		name = names_intern_long(b->text, b->bytes, false);
+	return (struct metrics_noted){.ns = b->ns,
+		.tid = (uint32_t)sys_gettid(),
+		.domain = names_ref(b->domain),
+		.name = name || !b->bytes ? names_ref(name) : names_ref_of("(too many names)")};
 }
 
 /* ---- the context ---- */
@@ -71,22 +86,32 @@ static void missing_note(const char *text, uint32_t *is_told, bool is_dropped)
 		diagnostic_line(text);
 }
 
-/* Begin the range in a context that is measured. Muted, with the lock. */
-static void range_push(struct metrics_context *c, const struct metrics_noted *range)
+/* Return whether a range can begin in a context that is measured. Muted, with the lock. */
+static bool range_has_room(struct metrics_context *c)
 {
-	static uint32_t is_told;
-	thread_self.metrics_range = METRICS_RANGE_NONE;
+	static uint32_t is_beside_told, is_captured_told;
 	if (!c->started)
-		return;
-	if (c->ranger == &thread_self) /* its end could not take the lock */
+		return false;
+	if (c->ranger == &thread_self || metrics_range_is_left(c))
 		metrics_range_pop(c, true);
-	if (!c->ranger)
-		metrics_range_push(c, range);
-	else
+	if (c->ranger)
 		missing_note("hardware metrics of some NVTX ranges are left out: CUPTI measures "
 			     "one range of a context at a time, and threads had ranges at the "
 			     "same time (LIBTRACE_GPU_METRICS_RANGE chooses some by their names)",
-			&is_told, true);
+			&is_beside_told, true);
+	else if (c->count == METRICS_BATCH_MAX && metrics_are_captured())
+		missing_note("hardware metrics of some NVTX ranges are left out that began while a "
+			     "stream was captured: CUPTI would have had to wait for the device",
+			&is_captured_told, true);
+	else
+		return true;
+	return false;
+}
+
+/* Begin the range in a context that has room for it. */
+static void range_push(struct metrics_context *c, const struct metrics_noted *range)
+{
+	metrics_range_push(c, range);
 	if (c->ranger == &thread_self)
 		thread_self.metrics_range = METRICS_RANGE_OPEN;
 }
@@ -104,12 +129,21 @@ static struct metrics_noted *waiting_of(uint32_t tid)
 	return NULL;
 }
 
-static void range_wait(const struct metrics_noted *range)
+static void range_wait(const struct beginning *b)
 {
-	struct metrics_noted *place = waiting_of(0);
+	static uint32_t is_told;
+	/* Its own entry is of a range whose end could not take the lock. */
+	struct metrics_noted *place = waiting_of((uint32_t)sys_gettid());
 	if (!place)
+		place = waiting_of(0);
+	if (!place) {
+		missing_note("hardware metrics of some NVTX ranges are left out: more than 64 "
+			     "threads had ranges without a context at the same time "
+			     "(LIBTRACE_GPU_METRICS_RANGE chooses some by their names)",
+			&is_told, true);
 		return;
-	*place = *range;
+	}
+	*place = noted_of(b);
 	thread_self.metrics_range = METRICS_RANGE_WAITS;
 }
 
@@ -130,7 +164,7 @@ void cuda_metrics_range_late(uint32_t context)
 	if (!c)
 		return;
 	const struct metrics_noted range = range_unwait();
-	if (range.tid)
+	if (range.tid && range_has_room(c))
 		range_push(c, &range);
 }
 
@@ -143,23 +177,32 @@ void cuda_metrics_ranges_forked(void)
 /* ---- the bounds of ranges ---- */
 
 /* Begin the range in the current context, or let it wait for one. Muted, with the lock. */
-static void range_begin_here(const struct metrics_noted *range)
+static void range_begin_here(const struct beginning *b)
 {
 	void *handle = metrics_have_context() ? context_current() : NULL;
 	struct metrics_context *c = handle ? metrics_context_of(handle, 0) : NULL;
-	if (c) {
-		range_push(c, range);
+	if (c && range_has_room(c)) {
+		const struct metrics_noted range = noted_of(b);
+		range_push(c, &range);
 	} else if (!handle) {
-		range_wait(range);
+		range_wait(b);
 	}
 }
 
-static bool range_begin(struct name *domain, const char *text, uint32_t bytes)
+/* Take the lock, unless CUPTI or the driver may have been interrupted with theirs: in a handler, or
+ * in a CUDA call that a cancelled thread has left. */
+static bool range_enter(struct muted *ret_muted)
+{
+	return !thread_self.cuda_level && !registers_in_handler() && metrics_enter(ret_muted, true);
+}
+
+static bool range_begin(struct name *domain, struct name *message, const char *text, uint32_t bytes)
 {
 	static uint32_t is_nested_told, is_late_told;
 	const struct thread *t = &thread_self;
+	const struct beginning b = {clock_monotonic_ns(), domain, message, text, bytes};
 	struct muted muted;
-	if (!metrics_are_wanted() || !is_chosen(domain, text, bytes))
+	if (!metrics_are_wanted() || !is_chosen(&b))
 		return false;
 	if (t->metrics_range) {
 		missing_note("hardware metrics of NVTX ranges within measured ones are left out: "
@@ -168,18 +211,13 @@ static bool range_begin(struct name *domain, const char *text, uint32_t bytes)
 			&is_nested_told, false);
 		return false;
 	}
-	struct name *name = bytes ? names_intern(false, NULL, text, bytes, false, NULL) : NULL;
-	const struct metrics_noted range = {.ns = clock_monotonic_ns(),
-		.tid = (uint32_t)sys_gettid(),
-		.domain = names_ref(domain),
-		.name = names_ref(name)};
-	if (t->cuda_level || registers_in_handler() || !metrics_enter(&muted, true)) {
+	if (!range_enter(&muted)) {
 		missing_note("hardware metrics of NVTX ranges are left out that begin in a signal "
 			     "handler or a CUDA call, or while another thread is slow",
 			&is_late_told, true);
 		return false;
 	}
-	range_begin_here(&range);
+	range_begin_here(&b);
 	metrics_leave(&muted);
 	return t->metrics_range != METRICS_RANGE_NONE;
 }
@@ -187,12 +225,13 @@ static bool range_begin(struct name *domain, const char *text, uint32_t bytes)
 static void range_end(bool is_left)
 {
 	struct muted muted;
-	/* Without the lock the range stays open, and is left out when its batch ends. */
-	const bool has_entered = metrics_enter(&muted, true);
+	const bool has_entered = range_enter(&muted);
 	const bool waits = thread_self.metrics_range == METRICS_RANGE_WAITS;
 	thread_self.metrics_range = METRICS_RANGE_NONE;
-	if (!has_entered)
+	if (!has_entered) {
+		metrics_range_leave((uint32_t)sys_gettid());
 		return;
+	}
 	if (waits)
 		range_unwait();
 	struct metrics_context *c = metrics_context_ranged(&thread_self);

@@ -10,6 +10,7 @@
 #include "tracer/core/range_hooks.h"
 #include "tracer/core/state.h"
 #include "tracer/nvtx/hooks.h"
+#include "tracer/nvtx/text.h"
 #include "tracer/core/window.h"
 
 #define LIST_BYTES 1024u
@@ -72,19 +73,28 @@ static bool name_is(const char *text, uint32_t bytes, const char *wanted)
 	return at == bytes && !wanted[at];
 }
 
-/* Return the message of the event, which is `text` unless it is a name. */
-static const char *message_of(
-	const struct nvtx_event *event, const char *text, uint32_t bytes, uint32_t *ret_bytes)
+/* Find the message of an event whose text was copied to *text, with a struct nvtx_long behind it if
+ * it is longer: set both to the message. Return its name, or NULL. */
+static struct name *message_find(const struct nvtx_event *event, const char **text, uint32_t *bytes)
 {
-	const struct name *name = event->kind == NVTX_TEXT_NAME ? event->text : NULL;
-	*ret_bytes = name ? name->bytes : bytes;
-	return name ? name->text : text;
+	struct name *name = NULL;
+	if (event->kind == NVTX_TEXT_NAME)
+		name = (struct name *)(uintptr_t)event->text;
+	if (__builtin_expect(*bytes > NVTX_TEXT_BYTES, 0)) {
+		*bytes = ((const struct nvtx_long *)(const void *)(*text + NVTX_TEXT_BYTES))->bytes;
+		name = nvtx_long_name(event->kind, event->text);
+	}
+	if (name) {
+		*text = name->text;
+		*bytes = name->bytes;
+	}
+	return name;
 }
 
 static bool is_capture_range(const struct capture_spec *s, const struct name *domain,
 	const struct nvtx_event *event, const char *text, uint32_t bytes)
 {
-	text = message_of(event, text, bytes, &bytes);
+	message_find(event, &text, &bytes);
 	return name_is(text, bytes, s->range) &&
 		(s->is_any_domain ||
 			name_is(domain ? domain->text : "", domain ? domain->bytes : 0, s->domain));
@@ -107,8 +117,8 @@ uint32_t nvtx_select_push(
 	uint32_t flags = nvtx_select_range(domain, event, text, bytes);
 	if (!range_hooks || flags & FRAME_SILENT || !GATE_LOOKS_OPEN(session_mask))
 		return flags;
-	text = message_of(event, text, bytes, &bytes);
-	return range_hooks->begin(domain, text, bytes) ? flags | FRAME_HOOKED : flags;
+	struct name *message = message_find(event, &text, &bytes);
+	return range_hooks->begin(domain, message, text, bytes) ? flags | FRAME_HOOKED : flags;
 }
 
 void nvtx_select_pop(uint32_t flags, bool is_left)

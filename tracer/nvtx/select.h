@@ -22,7 +22,7 @@ bool nvtx_select_includes(const char *name, uint32_t bytes);
 
 /* Return the flags of a range that begins (enum nvtx_frame_flag): FRAME_SILENT in a domain that is
  * not recorded; FRAME_CAPTURE if it is a capture range, which has then been counted. `text` is its
- * message unless the message is a name. */
+ * message unless the message is a name; of a longer one it has a struct nvtx_long at its end. */
 uint32_t nvtx_select_range(const struct name *domain, const struct nvtx_event *event,
 	const char *text, uint32_t bytes);
 
