@@ -31,7 +31,7 @@ struct sampler {
 	uint64_t interval_ns, next_ns, stop_ns;
 	size_t buffer_samples;
 	struct kernel *kernels;
-	size_t count, room;
+	size_t first, count, room; /* those before `first` had ended before the next sample */
 };
 
 struct span {
@@ -169,11 +169,13 @@ CUPTI_EXPORT cuptiPmSamplingCounterDataImageInitialize(struct samples_counters *
 	return CUPTI_SUCCESS;
 }
 
-/* Count an interval. */
-static void sample_count(const struct sampler *s, struct span span, double *values)
+/* Count an interval; later ones begin at its end. */
+static void sample_count(struct sampler *s, struct span span, double *values)
 {
 	memset(values, 0, PROFILER_METRICS * sizeof(*values));
-	for (size_t i = 0; i < s->count; i++) {
+	while (s->first < s->count && s->kernels[s->first].end_ns <= span.start_ns)
+		s->first++;
+	for (size_t i = s->first; i < s->count; i++) {
 		const struct kernel *k = &s->kernels[i];
 		uint64_t start = later(k->start_ns, span.start_ns);
 		uint64_t end = k->end_ns < span.end_ns ? k->end_ns : span.end_ns;

@@ -17,6 +17,7 @@
 #define BUFFER_BYTES (UINT64_C(64) << 20) /* of the device: samples that are not fetched yet */
 #define SAMPLES_MAX 4096u                 /* of a counter image: decoded at once */
 #define TURNS_MAX 1024u                   /* images that are decoded in a row */
+#define TAKE_NS 20000000u                 /* of the program's time, for images in a row */
 #define LOOK_NS 100000000u
 #define CYCLES_PER_NS 1.5 /* for chips that have no trigger by time */
 #define PAYLOAD_DOUBLE 3u /* PAYLOAD row */
@@ -191,18 +192,27 @@ static bool image_take(const struct sampler *s, uint32_t device, bool *ret_overf
 	return image_clear(s) == CUPTI_OK && result == CUPTI_OK && decode.stop == SAMPLES_STOP_FULL;
 }
 
-void metric_samples_take(void)
+/* Decode what the devices have sampled; no more images once it has taken so long, since samples
+ * may come faster than they are decoded. */
+static void samples_take(uint64_t limit_ns)
 {
-	__atomic_store_n(&looked_ns, clock_monotonic_ns(), __ATOMIC_RELAXED);
+	const uint64_t start_ns = clock_monotonic_ns();
 	for (uint32_t device = 0; device < METRIC_DEVICES_MAX; device++) {
 		const struct sampler *s = &samplers[device];
 		bool is_full = false;
 		for (uint32_t turn = 0; s->object && turn < TURNS_MAX; turn++)
-			if (!image_take(s, device, &is_full))
+			if (!image_take(s, device, &is_full) ||
+				clock_monotonic_ns() - start_ns > limit_ns)
 				break;
 		if (is_full)
 			overflow_note();
 	}
+	__atomic_store_n(&looked_ns, clock_monotonic_ns(), __ATOMIC_RELAXED);
+}
+
+void metric_samples_take(void)
+{
+	samples_take(TAKE_NS);
 }
 
 bool metric_samples_are_due(void)
@@ -217,7 +227,7 @@ void metric_samples_end(void)
 			cupti.PmSamplingStop(&(struct samples_object){
 				.size = PROFILER_SIZE(samples_object, object),
 				.object = samplers[i].object});
-	metric_samples_take();
+	samples_take(UINT64_MAX);
 	for (uint32_t i = 0; i < METRIC_DEVICES_MAX; i++)
 		if (samplers[i].object)
 			sampler_end(&samplers[i]);

@@ -25,7 +25,7 @@ const char *metric_samples_begin(
 /* Return whether samples were last fetched 100 ms ago or earlier. Needs no lock, and no muting. */
 bool metric_samples_are_due(void);
 
-/* Record the samples so far. */
+/* Record the samples so far, but not for much more than 20 ms: the rest later, or as missing. */
 void metric_samples_take(void);
 
 /* Record the samples so far, and sample no more. */
