@@ -153,6 +153,13 @@ def rules():
     found = database("three.sqlite", 3, [(0, 0.95, "AllReduce", 3, 0), (1, 10.95, "AllReduce", 3, 0)], late)
     tap.ok(found[-1] == (0, f"{KERNEL}, after waiting for rank 1 (NCCL AllReduce)", "likely", 10.0), "the rank that came last of those in the report is likely", found)
     first = [(0, 1, 3, 0.9), (0, 4, 21, 3.9), (1, 1, 3, 0.9), (1, 11, 20, 10.9)]
+    again = [(0, 0.95, "AllReduce", 3, 0), (0, 3.95, "AllReduce", 3, 0), (1, 10.95, "AllReduce", 3, 0)]
+    twice = [(0, 1, 21, 0.9), (0, 4, 5, 3.9), (1, 11, 20, 10.9)]
+    for ranks in (3, 2):
+        found = database(f"again{ranks}.sqlite", ranks, again, twice)
+        tap.ok(found[-1] == (0, f"{KERNEL}, after waiting for rank 1 (NCCL AllReduce)", "likely", 10.0), f"of {ranks} ranks, 2 in the report, one comes twice: likely", found)
+    found = database("beyond.sqlite", 2, [(0, 0.95, "AllReduce", 3, 0), (2, 10.95, "AllReduce", 3, 0)], [late[0], (2, *late[1][1:])])
+    tap.ok(found[-1] == (0, f"{KERNEL}, after waiting for rank 2 (NCCL AllReduce)", "likely", 10.0), "a rank beyond those of the communicator stands for no other", found)
     found = database("second.sqlite", 2, [(0, 0.95, "AllReduce", 1, 0), (0, 3.95, "AllReduce", 2, 0), (1, 0.95, "AllReduce", 1, 0), (1, 10.95, "AllReduce", 2, 0)], first)
     tap.ok(found[-1] == (0, f"{KERNEL}, after waiting for rank 1 (NCCL AllReduce)", "exact", 10.0), "a collective belongs to the last launch before it", found)
     found = database("messages.sqlite", 2, [], first, [(0, 0.95, "Recv", 1), (0, 3.95, "Recv", 1), (1, 0.95, "Send", 0), (1, 10.95, "Send", 0)])

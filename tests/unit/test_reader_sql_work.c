@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * test_reader_sql_work.c - tests that the reports of NVTX ranges and of CUDA calls, the timeline
- * of the HTML page, and the use of memory take time in proportion to the size of the database.
+ * of the HTML page, the use of memory and the search for waits of NCCL take time in proportion to
+ * the size of the database.
  *
  * Counted are the steps of SQLite's virtual machine, and the open ranges that a sweep visits. The
  * rows must equal those of a join of all pairs.
@@ -87,9 +88,31 @@ static const char tables[] =
 	"INTEGER, handle INTEGER, address INTEGER, bytes INTEGER, deviceId INTEGER, correlationId "
 	"INTEGER, graphId INTEGER, graphFlags INTEGER);";
 
-static bool database_open(struct sql *s, int count)
+/* `count` kernels of each of two processes, rank 0 and 1 of 3, which all overlap; every one is of
+ * the same collective, and of a message with a name of its own. */
+static const char nccl_rows[] =
+	"CREATE TABLE LIBTRACE_NCCL (start INTEGER, duration INTEGER, globalTid INTEGER, nameId "
+	"INTEGER, kind INTEGER, comm INTEGER, rank INTEGER, sequence INTEGER, number INTEGER, "
+	"parent INTEGER, peer INTEGER);"
+	"CREATE TABLE LIBTRACE_NCCL_COMMUNICATOR (globalTid INTEGER, comm INTEGER, rank INTEGER, "
+	"ranks INTEGER);"
+	"CREATE TEMP TABLE n AS WITH RECURSIVE c(x) AS (SELECT 0 UNION ALL SELECT x + 1 FROM c "
+	"WHERE x + 1 < %d) SELECT x, (1 << 48) + (1000 + r << 24) AS tid, r FROM c, (SELECT 0 AS r "
+	"UNION SELECT 1);"
+	"INSERT INTO StringIds VALUES (1, 'ncclDevKernel_Generic'), (2, 'AllReduce');"
+	"INSERT INTO StringIds SELECT x + 3, 'message ' || x FROM n WHERE r = 0;"
+	"INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME SELECT 100 * x, 100 * x + 20, 1, tid, x + 1, 1 "
+	"FROM n;"
+	"INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL SELECT 100 * x + 30 + r, 1000000000, x + 1, tid, 1, "
+	"1, 0 FROM n;"
+	"INSERT INTO LIBTRACE_NCCL SELECT 100 * x + 10, 5, tid, 2, 1, 7, r, 1, 2 * x, 0, 0 FROM n;"
+	"INSERT INTO LIBTRACE_NCCL SELECT 100 * x + 11, 5, tid, x + 3, 2, 7, r, 0, 2 * x + 1, 0, 1 "
+	"- r FROM n;"
+	"INSERT INTO LIBTRACE_NCCL_COMMUNICATOR SELECT tid, 7, r, 3 FROM n WHERE x = 0;";
+
+static bool database_open(struct sql *s, const char *format, int count)
 {
-	char path[96], *text = sqlite3_mprintf(rows, count);
+	char path[96], *text = sqlite3_mprintf(format, count);
 	sqlite3 *base = NULL;
 	snprintf(path, sizeof(path), "%s/%d.sqlite", folder, count);
 	bool made = text && !sqlite3_open(path, &base) &&
@@ -139,7 +162,7 @@ static void work_grows_as_rows_do(void)
 	for (size_t i = 0; i < sizeof(reports) / sizeof(reports[0]); i++) {
 		struct sql small, large;
 		uint64_t few = 0, many = 0, work[2] = {0, 0};
-		if (database_open(&small, SMALL) && database_open(&large, TIMES * SMALL)) {
+		if (database_open(&small, rows, SMALL) && database_open(&large, rows, TIMES * SMALL)) {
 			work[0] = work_of(&small, reports[i].name, reports[i].arguments, &few);
 			work[1] = work_of(&large, reports[i].name, reports[i].arguments, &many);
 		}
@@ -153,11 +176,11 @@ static void work_grows_as_rows_do(void)
 }
 
 /* Return the steps that files of reports/shared take, or 0 if one fails. */
-static uint64_t shared_work(const char *const *files, int count)
+static uint64_t shared_work(const char *const *files, const char *format, int count)
 {
 	struct sql s;
 	int error = 0;
-	if (!database_open(&s, count))
+	if (!database_open(&s, format, count))
 		return 0;
 	steps = 0;
 	sqlite3_progress_handler(s.connection, STEPS_COUNTED, step_count, NULL);
@@ -169,15 +192,20 @@ static uint64_t shared_work(const char *const *files, int count)
 
 static void shared_tables_grow_as_rows_do(void)
 {
-	static const char *const files[][10] = {{"cuda_memory_use"},
-		{"nvtx", "osrt", "graphics", "function_calls", "thread_time", "thread_states",
-			"cuda_memory_use", "gpu_clocks", "timeline"}};
-	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
-		const uint64_t few = shared_work(files[i], SMALL);
-		const uint64_t many = shared_work(files[i], TIMES * SMALL);
+	static const struct {
+		const char *title, *format, *files[10];
+	} tables_of[] = {{"the use of memory", rows, {"cuda_memory_use"}},
+		{"the timeline", rows,
+			{"nvtx", "osrt", "graphics", "function_calls", "thread_time",
+				"thread_states", "cuda_memory_use", "gpu_clocks", "timeline"}},
+		{"waits of NCCL", nccl_rows, {"mpi", "nccl_waits"}}};
+	for (size_t i = 0; i < sizeof(tables_of) / sizeof(tables_of[0]); i++) {
+		const char *format = tables_of[i].format;
+		const uint64_t few = shared_work(tables_of[i].files, format, SMALL);
+		const uint64_t many = shared_work(tables_of[i].files, format, TIMES * SMALL);
 		check(few && (double)many <= GROWTH * TIMES * (double)few,
 			"tables of %s: %" PRIu64 " steps, %" PRIu64 " for %d times the rows",
-			files[i][1] ? "the timeline" : files[i][0], few, many, TIMES);
+			tables_of[i].title, few, many, TIMES);
 	}
 }
 
@@ -198,7 +226,7 @@ static int64_t number(struct sql *s, const char *text)
 static void sweep_visits_what_is_open(void)
 {
 	struct sql small, large;
-	if (!database_open(&small, SMALL) || !database_open(&large, TIMES * SMALL))
+	if (!database_open(&small, rows, SMALL) || !database_open(&large, rows, TIMES * SMALL))
 		return;
 	const char *const text = "SELECT max(visited) FROM nested_ranges('PROJECTION_SWEEP')";
 	int64_t few =

@@ -34,7 +34,8 @@ CREATE TEMP TABLE NCCL_PARTS (
 INSERT INTO NCCL_PARTS
 WITH parts AS MATERIALIZED (
   SELECT n.id, n.globalTid, n.start, n.kind, n.comm, n.rank, n.sequence, n.number, n.peer, s.value AS name
-  FROM LIBTRACE_NCCL AS n JOIN StringIds AS s ON s.id = n.nameId WHERE n.kind IN (1, 2) AND EXISTS (SELECT * FROM NCCL_KERNELS)),
+  FROM LIBTRACE_NCCL AS n JOIN StringIds AS s ON s.id = n.nameId
+  WHERE (n.kind = 1 OR (n.kind = 2 AND s.value IN ('Send', 'Recv'))) AND EXISTS (SELECT * FROM NCCL_KERNELS)),
 channels AS MATERIALIZED (
   SELECT globalTid >> 24 AS process, parent, min(start) AS start, max(start + duration) AS "end" FROM LIBTRACE_NCCL
   WHERE kind = 6 AND parent <> 0 AND EXISTS (SELECT * FROM NCCL_KERNELS) GROUP BY 1, 2),
@@ -50,20 +51,26 @@ FROM parts AS p JOIN launched AS l ON l.id = p.id JOIN NCCL_KERNELS AS k ON k.id
      LEFT JOIN channels AS c ON c.process = k.process AND c.parent = p.number
 -- what NCCL saw of the kernel's channels must overlap the kernel: else it is not the one
 WHERE c.start IS NULL OR (c.start < k."end" AND c."end" > k.start);
-CREATE INDEX temp.NCCL_PARTS_COLLECTIVES ON NCCL_PARTS (comm, name, sequence, start);
-CREATE INDEX temp.NCCL_PARTS_MESSAGES ON NCCL_PARTS (comm, sender, receiver, n);
+CREATE INDEX temp.NCCL_PARTS_MESSAGES ON NCCL_PARTS (comm, sender, receiver, n) WHERE kind = 2;
 
--- Collectives: `meeting` is the same number in all ranks. Who must wait for whom: all for all, or for the root, or the root for all.
+-- Collectives: `meeting` is the same number in all ranks, of which each has one part, the first. is_whole: NULL if a rank has more: which of them
+-- the others waited for is not known. Who must wait for whom: all for all, or for the root, or the root for all.
 DROP TABLE IF EXISTS temp.NCCL_MEETINGS;
-CREATE TEMP TABLE NCCL_MEETINGS (meeting, kernel, part, is_whole, last, waits_for);
+CREATE TEMP TABLE NCCL_MEETINGS (meeting, kernel, start, "end", name, rank, peer, is_whole, last, waits_for);
 INSERT INTO NCCL_MEETINGS
-SELECT dense_rank() OVER (ORDER BY p.comm, p.name, p.sequence), p.kernel, p.id,
-       count(*) OVER same = r.ranks, max(p.start) OVER same,
+SELECT dense_rank() OVER (ORDER BY p.comm, p.name, p.sequence), p.kernel, p.start, p."end", p.name, p.rank, p.peer,
+       CASE WHEN max(p.parts) OVER same = 1 THEN count(*) FILTER (WHERE p.rank BETWEEN 0 AND r.ranks - 1) OVER same = r.ranks END,
+       max(p.start) OVER same,
        CASE WHEN p.name IN ('AllReduce', 'AllGather', 'ReduceScatter', 'AlltoAll') THEN 'all'
             WHEN p.name IN ('Broadcast', 'Scatter') AND p.rank <> p.peer THEN 'root'
             WHEN p.name IN ('Reduce', 'Gather') AND p.rank = p.peer THEN 'all' END
-FROM NCCL_PARTS AS p LEFT JOIN NCCL_RANKS AS r ON r.comm = p.comm WHERE p.kind = 1
+FROM (SELECT *, row_number() OVER (of_rank ORDER BY start, id) AS place, count(*) OVER of_rank AS parts FROM NCCL_PARTS
+      WHERE kind = 1 AND comm NOT NULL AND sequence NOT NULL AND typeof(rank) = 'integer'
+      WINDOW of_rank AS (PARTITION BY comm, name, sequence, rank)) AS p
+     LEFT JOIN NCCL_RANKS AS r ON r.comm = p.comm
+WHERE p.place = 1
 WINDOW same AS (PARTITION BY p.comm, p.name, p.sequence);
+CREATE INDEX temp.NCCL_MEETINGS_ORDER ON NCCL_MEETINGS (meeting, start);
 
 -- Who began later than a kernel, and before it ended. `other`: NULL = not in the report.
 DROP TABLE IF EXISTS temp.NCCL_ENDS;
@@ -73,11 +80,9 @@ SELECT m.kernel, o.kernel, o.start,
        CASE WHEN m.is_whole AND ((m.waits_for = 'all' AND o.start = m.last) OR (m.waits_for = 'root' AND o.rank = m.peer)) THEN 'exact'
             ELSE 'likely' END,
        'waiting for rank ' || o.rank || ' (NCCL ' || m.name || ')'
-FROM (SELECT m.kernel, m.is_whole, m.last, m.waits_for, p.name, p.peer,
-             (SELECT o.id FROM NCCL_PARTS AS o
-              WHERE o.comm = p.comm AND o.name = p.name AND o.sequence = p.sequence AND o.start > p.start AND o.start < p."end" AND o.rank <> p.rank
-              ORDER BY o.start DESC LIMIT 1) AS found
-      FROM NCCL_MEETINGS AS m JOIN NCCL_PARTS AS p ON p.id = m.part) AS m JOIN NCCL_PARTS AS o ON o.id = m.found
+FROM (SELECT *, (SELECT o.rowid FROM NCCL_MEETINGS AS o WHERE o.meeting = m.meeting AND o.start > m.start AND o.start < m."end"
+                 ORDER BY o.start DESC LIMIT 1) AS found
+      FROM NCCL_MEETINGS AS m) AS m JOIN NCCL_MEETINGS AS o ON o.rowid = m.found
 UNION ALL
 SELECT p.kernel, o.kernel, o.start, CASE WHEN p.receives AND o.count = p.count THEN 'exact' ELSE 'likely' END,
        'waiting for rank ' || o.rank || ' (NCCL ' || p.name || ')'
@@ -85,8 +90,8 @@ FROM NCCL_PARTS AS p JOIN NCCL_PARTS AS o ON o.comm = p.comm AND o.sender = p.se
                                              AND o.receives <> p.receives AND o.kind = 2
 WHERE p.kind = 2 AND o.start > p.start AND o.start < p."end" AND o.kernel <> p.kernel;
 INSERT INTO NCCL_ENDS
-SELECT m.kernel, NULL, NULL, 'unknown', 'waiting for a rank that is not in the report (NCCL ' || p.name || ')'
-FROM NCCL_MEETINGS AS m JOIN NCCL_PARTS AS p ON p.id = m.part WHERE m.is_whole = 0 AND p."end" - p.start >= 10000
+SELECT m.kernel, NULL, NULL, 'unknown', 'waiting for a rank that is not in the report (NCCL ' || m.name || ')'
+FROM NCCL_MEETINGS AS m WHERE m.is_whole = 0 AND m."end" - m.start >= 10000
 UNION ALL
 SELECT p.kernel, NULL, NULL, 'unknown', 'waiting for rank ' || p.peer || ', which is not in the report (NCCL ' || p.name || ')'
 FROM NCCL_PARTS AS p WHERE p.receives AND p.kind = 2 AND p."end" - p.start >= 10000

@@ -454,6 +454,7 @@ static int rank_keep(struct path_graph *g, sqlite3_stmt *in, struct path_call *c
 	struct path_rank r = {.process = sqlite3_column_int64(in, 9),
 		.correlation = (uint32_t)sqlite3_column_int64(in, 10),
 		.cause = PATH_NOWHERE,
+		.track = PATH_NOWHERE,
 		.meeting = (uint32_t)sqlite3_column_int64(in, 12),
 		.how = (uint8_t)(how ? path_how_of(how) : HOW_NONE)};
 	if (!how && !r.meeting)

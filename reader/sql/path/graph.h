@@ -129,7 +129,8 @@ struct path_rank {
 	uint32_t correlation;
 	uint32_t cause;   /* name, with the wait, of what followed the wait; PATH_NOWHERE = none */
 	uint32_t meeting; /* number of the collective whose ranks are all known; 0 = none */
-	uint8_t how;      /* enum path_how; HOW_NONE = it did not wait */
+	uint32_t track, operation; /* where that is (ranks.c); PATH_NOWHERE = not found */
+	uint8_t how;               /* enum path_how; HOW_NONE = it did not wait */
 };
 
 struct path_graph {
@@ -146,17 +147,17 @@ struct path_graph {
 		object_capacity, descriptor_count, descriptor_capacity, launch_count,
 		launch_capacity, stream_count, rank_count, rank_capacity;
 	struct map track_index, name_index, object_index, stream_index;
-	struct pool pool;                       /* texts of names */
-	struct path_waits *waits;               /* what waits.c knows */
-	struct path_events *events;             /* what events.c knows; it owns that */
-	struct path_facts *facts;               /* what shares.c knows; it owns that */
-	struct path_functions *functions;       /* what functions.c knows; it owns that */
-	struct path_rank_streams *rank_streams; /* what ranks.c knows; it owns that */
-	struct path_things *things;             /* what things.c knows; it owns that */
+	struct pool pool;                 /* texts of names */
+	struct path_waits *waits;         /* what waits.c knows */
+	struct path_events *events;       /* what events.c knows; it owns that */
+	struct path_facts *facts;         /* what shares.c knows; it owns that */
+	struct path_functions *functions; /* what functions.c knows; it owns that */
+	struct path_things *things;       /* what things.c knows; it owns that */
 	struct map files; /* thread and start of a call -> 1 + index of the name of the file that it
 			     opened */
 	sqlite3_stmt *name_find;
 	bool has_threads; /* PATH_THREADS has been read */
+	bool has_ranks;   /* tracks of `ranks` have been found */
 };
 
 /* Read calls and operations anew. */

@@ -5,8 +5,7 @@
  * Such a kernel is two operations of its stream: the wait, whose name has the role ROLE_RANK, and
  * what followed. nccl_waits.sql finds them.
  *
- * path_ranks_read() when the threads have been read; path_ranks_free() before the graph is
- * released. Functions that return int return a code of SQLite. One thread; allocates.
+ * path_ranks_read() when the graph has been read. One thread; allocates.
  */
 #ifndef READER_SQL_PATH_RANKS_H
 #define READER_SQL_PATH_RANKS_H
@@ -15,8 +14,8 @@
 
 #include "reader/sql/path/waits.h"
 
+/* Find the operations that all waits are for, unless that has been done. Returns a code of SQLite. */
 int path_ranks_read(struct path_graph *g);
-void path_ranks_free(struct path_graph *g);
 
 /* Return what is known of an operation that waited or took part in a collective; NULL = nothing. */
 static inline const struct path_rank *path_rank_of(
@@ -31,10 +30,10 @@ static inline bool path_waits_for_rank(const struct path_graph *g, const struct 
 	return path_name_of(g, c)->role == ROLE_RANK;
 }
 
-/* Find the operation of another rank whose start ended a wait. Sets the track, the time, and how
+/* Return the operation of another rank whose start ended a wait. Sets the track, the time, and how
  * sure that is; returns NULL if the operation is not there. */
 const struct path_call *path_rank_find(
-	struct path_graph *g, const struct path_call *wait, struct path_wait *ret_wait);
+	const struct path_graph *g, const struct path_call *wait, struct path_wait *ret_wait);
 
 #endif
 

@@ -259,7 +259,6 @@ static int path_filter(sqlite3_vtab_cursor *cursor, int number, const char *text
 		path_facts_free(g);
 		path_events_free(g);
 		path_functions_free(g);
-		path_ranks_free(g);
 		path_things_free(g);
 		code = path_graph_read(g, t->connection);
 	}
@@ -715,7 +714,6 @@ static void shared_destroy(void *table)
 	path_facts_free(&s->graph);
 	path_events_free(&s->graph);
 	path_functions_free(&s->graph);
-	path_ranks_free(&s->graph);
 	path_things_free(&s->graph);
 	path_graph_release(&s->graph);
 	free(s);
