@@ -91,7 +91,7 @@ static void each_wait_finds_its_operation(void)
 	spill_release(&graph.spill);
 }
 
-/* Each stream but one gets an operation that is the one looked for, too: who looks at it takes it. */
+/* Each other stream gets an operation that is the one looked for, too: who looks at it takes it. */
 static void search_looks_at_no_other_stream(void)
 {
 	uint32_t right = 0;

@@ -89,7 +89,8 @@ static const char tables[] =
 	"INTEGER, graphId INTEGER, graphFlags INTEGER);";
 
 /* `count` kernels of each of two processes, rank 0 and 1 of 3, which all overlap; every one is of
- * the same collective, and of a message with a name of its own. */
+ * the same collective, of a message with a name of its own, and of a collective of its own of
+ * another communicator, which has these two ranks. */
 static const char nccl_rows[] =
 	"CREATE TABLE LIBTRACE_NCCL (start INTEGER, duration INTEGER, globalTid INTEGER, nameId "
 	"INTEGER, kind INTEGER, comm INTEGER, rank INTEGER, sequence INTEGER, number INTEGER, "
@@ -103,12 +104,15 @@ static const char nccl_rows[] =
 	"INSERT INTO StringIds SELECT x + 3, 'message ' || x FROM n WHERE r = 0;"
 	"INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME SELECT 100 * x, 100 * x + 20, 1, tid, x + 1, 1 "
 	"FROM n;"
-	"INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL SELECT 100 * x + 30 + r, 1000000000, x + 1, tid, 1, "
+	"INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL SELECT 100 * x + 30 + r, 1000000000, x + 1, tid, "
+	"1, "
 	"1, 0 FROM n;"
 	"INSERT INTO LIBTRACE_NCCL SELECT 100 * x + 10, 5, tid, 2, 1, 7, r, 1, 2 * x, 0, 0 FROM n;"
 	"INSERT INTO LIBTRACE_NCCL SELECT 100 * x + 11, 5, tid, x + 3, 2, 7, r, 0, 2 * x + 1, 0, 1 "
 	"- r FROM n;"
-	"INSERT INTO LIBTRACE_NCCL_COMMUNICATOR SELECT tid, 7, r, 3 FROM n WHERE x = 0;";
+	"INSERT INTO LIBTRACE_NCCL SELECT 100 * x + 12, 5, tid, 2, 1, 8, r, x, 0, 0, 0 FROM n;"
+	"INSERT INTO LIBTRACE_NCCL_COMMUNICATOR SELECT tid, 7, r, 3 FROM n WHERE x = 0;"
+	"INSERT INTO LIBTRACE_NCCL_COMMUNICATOR SELECT tid, 8, r, 2 FROM n WHERE x = 0;";
 
 static bool database_open(struct sql *s, const char *format, int count)
 {
@@ -162,7 +166,8 @@ static void work_grows_as_rows_do(void)
 	for (size_t i = 0; i < sizeof(reports) / sizeof(reports[0]); i++) {
 		struct sql small, large;
 		uint64_t few = 0, many = 0, work[2] = {0, 0};
-		if (database_open(&small, rows, SMALL) && database_open(&large, rows, TIMES * SMALL)) {
+		if (database_open(&small, rows, SMALL) &&
+			database_open(&large, rows, TIMES * SMALL)) {
 			work[0] = work_of(&small, reports[i].name, reports[i].arguments, &few);
 			work[1] = work_of(&large, reports[i].name, reports[i].arguments, &many);
 		}
@@ -175,8 +180,10 @@ static void work_grows_as_rows_do(void)
 	}
 }
 
-/* Return the steps that files of reports/shared take, or 0 if one fails. */
-static uint64_t shared_work(const char *const *files, const char *format, int count)
+/* Return the steps that files of reports/shared take, and a query, unless that is NULL; or 0 if one
+ * fails. */
+static uint64_t shared_work(
+	const char *const *files, const char *query, const char *format, int count)
 {
 	struct sql s;
 	int error = 0;
@@ -186,6 +193,8 @@ static uint64_t shared_work(const char *const *files, const char *format, int co
 	sqlite3_progress_handler(s.connection, STEPS_COUNTED, step_count, NULL);
 	for (; !error && *files; files++)
 		error = sql_run(&s, report_shared(*files), NULL);
+	if (!error && query)
+		error = sql_run(&s, query, NULL);
 	sql_close(&s);
 	return error ? 0 : steps;
 }
@@ -193,16 +202,22 @@ static uint64_t shared_work(const char *const *files, const char *format, int co
 static void shared_tables_grow_as_rows_do(void)
 {
 	static const struct {
-		const char *title, *format, *files[10];
-	} tables_of[] = {{"the use of memory", rows, {"cuda_memory_use"}},
+		const char *title, *format, *files[10], *query;
+	} tables_of[] = {{"the use of memory", rows, {"cuda_memory_use"}, NULL},
 		{"the timeline", rows,
 			{"nvtx", "osrt", "graphics", "function_calls", "thread_time",
-				"thread_states", "cuda_memory_use", "gpu_clocks", "timeline"}},
-		{"waits of NCCL", nccl_rows, {"mpi", "nccl_waits"}}};
+				"thread_states", "cuda_memory_use", "gpu_clocks", "timeline"},
+			NULL},
+		{"waits of NCCL", nccl_rows, {"mpi", "nccl_waits"}, NULL},
+		{"operations that wait for ranks", nccl_rows,
+			{"gpu_work", "openmp", "mpi", "mpi_waits", "nccl_waits", "path"},
+			"SELECT * FROM PATH_RANK_OPERATIONS"}};
 	for (size_t i = 0; i < sizeof(tables_of) / sizeof(tables_of[0]); i++) {
 		const char *format = tables_of[i].format;
-		const uint64_t few = shared_work(tables_of[i].files, format, SMALL);
-		const uint64_t many = shared_work(tables_of[i].files, format, TIMES * SMALL);
+		const uint64_t few =
+			shared_work(tables_of[i].files, tables_of[i].query, format, SMALL);
+		const uint64_t many =
+			shared_work(tables_of[i].files, tables_of[i].query, format, TIMES * SMALL);
 		check(few && (double)many <= GROWTH * TIMES * (double)few,
 			"tables of %s: %" PRIu64 " steps, %" PRIu64 " for %d times the rows",
 			tables_of[i].title, few, many, TIMES);

@@ -98,11 +98,21 @@ FROM NCCL_PARTS AS p WHERE p.receives AND p.kind = 2 AND p."end" - p.start >= 10
      AND NOT EXISTS (SELECT * FROM NCCL_PARTS AS o WHERE o.comm = p.comm AND o.sender = p.sender AND o.receiver = p.receiver AND o.n = p.n
                                                           AND NOT o.receives AND o.kind = 2);
 
+-- By kernel: the last that it waited for, and its collective whose ranks are all in the report.
+DROP TABLE IF EXISTS temp.NCCL_LAST;
+CREATE TEMP TABLE NCCL_LAST (kernel INTEGER PRIMARY KEY, other, time, how, text);
+INSERT INTO NCCL_LAST
+SELECT kernel, other, time, how, text
+FROM (SELECT *, row_number() OVER (PARTITION BY kernel ORDER BY time DESC, how, other, text) AS place FROM NCCL_ENDS) WHERE place = 1;
+DROP TABLE IF EXISTS temp.NCCL_WHOLE;
+CREATE TEMP TABLE NCCL_WHOLE (kernel INTEGER PRIMARY KEY, meeting);
+INSERT INTO NCCL_WHOLE SELECT kernel, min(meeting) FROM NCCL_MEETINGS WHERE is_whole AND waits_for = 'all' GROUP BY kernel;
+
 -- What each kernel waited for, until `time`. `meeting`: of a collective whose ranks are all in the report; kernels that did not wait have one, too.
 DROP TABLE IF EXISTS temp.NCCL_WAITS;
 CREATE TEMP TABLE NCCL_WAITS (
-  process, correlation, start, device, context, stream, "end", name, meeting, time, other_process, other_correlation, how, text,
-  PRIMARY KEY (process, correlation, start)) WITHOUT ROWID;
+  process INTEGER, correlation INTEGER, start INTEGER, device, context, stream, "end", name, meeting, time, other_process, other_correlation, how,
+  text, PRIMARY KEY (process, correlation, start)) WITHOUT ROWID;
 INSERT OR IGNORE INTO NCCL_WAITS
 SELECT k.process, k.correlation, k.start, k.device, k.context, k.stream, k."end", k.name, m.meeting, e.time, o.process, o.correlation,
        CASE WHEN e.how = 'exact' AND coalesce(h.host, 0) <> coalesce(i.host, 0)
@@ -110,11 +120,9 @@ SELECT k.process, k.correlation, k.start, k.device, k.context, k.stream, k."end"
             THEN 'likely'
             ELSE e.how END, e.text
 FROM NCCL_KERNELS AS k
-     LEFT JOIN (SELECT *, row_number() OVER (PARTITION BY kernel ORDER BY time DESC, how, other, text) AS place FROM NCCL_ENDS) AS e
-               ON e.kernel = k.id AND e.place = 1
+     LEFT JOIN NCCL_LAST AS e ON e.kernel = k.id
      LEFT JOIN NCCL_KERNELS AS o ON o.id = e.other
-     LEFT JOIN (SELECT kernel, min(meeting) AS meeting FROM NCCL_MEETINGS WHERE is_whole AND waits_for = 'all' GROUP BY kernel) AS m
-               ON m.kernel = k.id
+     LEFT JOIN NCCL_WHOLE AS m ON m.kernel = k.id
      LEFT JOIN (SELECT vid, min(host) AS host FROM MPI_CLOCKS GROUP BY vid) AS h ON h.vid = k.process >> 24
      LEFT JOIN (SELECT vid, min(host) AS host FROM MPI_CLOCKS GROUP BY vid) AS i ON i.vid = o.process >> 24
 WHERE e.kernel IS NOT NULL OR m.kernel IS NOT NULL;

@@ -14,7 +14,8 @@
 
 #include "reader/sql/path/waits.h"
 
-/* Find the operations that all waits are for, unless that has been done. Returns a code of SQLite. */
+/* Find the operations that all waits are for, unless that has been done. Returns a code of
+ * SQLite. */
 int path_ranks_read(struct path_graph *g);
 
 /* Return what is known of an operation that waited or took part in a collective; NULL = nothing. */
