@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * elf.c - check in the dynamic section whether a program was built with AddressSanitizer.
+ * elf.c - what the dynamic section of a program says about it.
  */
 #define _GNU_SOURCE
 #include "common/elf.h"
@@ -28,7 +28,8 @@ struct image {
 struct strings {
 	uint64_t offset, bytes; /* the dynamic string table in the file */
 	uint64_t first_needed;  /* name of the first library, within the table */
-	bool needs;
+	uint64_t own_name;      /* of a library, within the table */
+	bool needs, is_named;
 };
 
 static bool image_read(struct image *image)
@@ -60,6 +61,10 @@ static bool entry_take(const struct image *image, const Elf64_Dyn *entry, struct
 		strings->needs = true;
 		strings->first_needed = entry->d_un.d_val;
 	}
+	if (entry->d_tag == DT_SONAME) {
+		strings->is_named = true;
+		strings->own_name = entry->d_un.d_val;
+	}
 	if (entry->d_tag == DT_STRTAB)
 		strings->offset = file_offset(image, entry->d_un.d_ptr);
 	if (entry->d_tag == DT_STRSZ)
@@ -81,15 +86,34 @@ static void dynamic_read(
 	}
 }
 
+static bool strings_read(struct image *image, struct strings *ret_strings)
+{
+	*ret_strings = (struct strings){0};
+	if (!image_read(image))
+		return false;
+	for (uint32_t i = 0; i < image->count; i++)
+		if (image->segment[i].p_type == PT_DYNAMIC)
+			dynamic_read(image, &image->segment[i], ret_strings);
+	return ret_strings->offset != 0;
+}
+
+#define NAME_BYTES 32u
+
+/* Read the beginning of the text at that place in the string table. */
+static void name_read(const struct image *image, const struct strings *strings, uint64_t at,
+	char ret_name[NAME_BYTES])
+{
+	long got = sys_pread(image->fd, ret_name, NAME_BYTES - 1, strings->offset + at);
+	ret_name[got > 0 ? got : 0] = 0;
+}
+
 /* Return true if the first library is the runtime, which insists on being first. */
 static bool begins_with_asan(const struct image *image, const struct strings *strings)
 {
-	char name[32];
-	if (!strings->needs || !strings->offset)
+	char name[NAME_BYTES];
+	if (!strings->needs)
 		return false;
-	long got = sys_pread(
-		image->fd, name, sizeof(name) - 1, strings->offset + strings->first_needed);
-	name[got > 0 ? got : 0] = 0;
+	name_read(image, strings, strings->first_needed, name);
 	return text_begins(name, "libasan.so") || text_begins(name, "libclang_rt.asan");
 }
 
@@ -119,13 +143,20 @@ static bool strings_have_wanted(const struct image *image, const struct strings 
 bool elf_has_asan_options(int fd)
 {
 	struct image image = {.fd = fd};
-	struct strings strings = {0};
-	if (!image_read(&image))
+	struct strings strings;
+	return strings_read(&image, &strings) && begins_with_asan(&image, &strings) &&
+		strings_have_wanted(&image, &strings);
+}
+
+bool elf_is_loader(int fd)
+{
+	struct image image = {.fd = fd};
+	struct strings strings;
+	char name[NAME_BYTES];
+	if (!strings_read(&image, &strings) || !strings.is_named)
 		return false;
-	for (uint32_t i = 0; i < image.count; i++)
-		if (image.segment[i].p_type == PT_DYNAMIC)
-			dynamic_read(&image, &image.segment[i], &strings);
-	return begins_with_asan(&image, &strings) && strings_have_wanted(&image, &strings);
+	name_read(&image, &strings, strings.own_name, name);
+	return text_begins(name, "ld-linux") || text_begins(name, "ld64.so");
 }
 
 bool elf_asan_decided(const char *asan_options)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * elf.h - check for programs built with AddressSanitizer, whose runtime refuses a preloaded
- * library.
+ * elf.h - check of the dynamic section: for programs built with AddressSanitizer, whose runtime
+ * refuses a preloaded library, and for the dynamic loader.
  */
 #ifndef COMMON_ELF_H
 #define COMMON_ELF_H
@@ -15,6 +15,11 @@
  * async-signal-safe, raw system calls only; the file offset of `fd` does not change.
  */
 bool elf_has_asan_options(int fd);
+
+/* Return true if the ELF file open as `fd` is the dynamic loader of glibc, which has a name of its
+ * own (DT_SONAME), as a statically linked program has not. Otherwise like elf_has_asan_options().
+ */
+bool elf_is_loader(int fd);
 
 /* Return true if this value of ASAN_OPTIONS (NULL = none) says whether a preloaded library is
  * allowed. */

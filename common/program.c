@@ -60,7 +60,7 @@ static enum child_verdict examine_elf(int fd, const char *head, size_t length)
 			return VERDICT_SETUID;
 		return elf_has_asan_options(fd) ? VERDICT_ASAN : VERDICT_TRACED;
 	}
-	return VERDICT_STATIC;
+	return elf_is_loader(fd) ? VERDICT_TRACED : VERDICT_STATIC;
 }
 
 /* Reduce a line "#! /bin/sh -e" to the interpreter's name, /bin/sh. Return false if it has none. */

@@ -186,7 +186,7 @@ static bool control_is_sound(const struct tree_control *c)
 {
 	return __atomic_load_n(&c->magic, __ATOMIC_ACQUIRE) == TREE_MAGIC &&
 		c->version == TREE_VERSION && ends(c->output, sizeof(c->output)) &&
-		ends(c->boot_id, sizeof(c->boot_id));
+		ends(c->boot_id, sizeof(c->boot_id)) && ends(c->root_path, sizeof(c->root_path));
 }
 
 /*
@@ -335,13 +335,18 @@ struct tree_control *tree_open(const char *dir, int *ret_error)
 	return control;
 }
 
-int tree_set_root(const char *dir, uint32_t pid)
+int tree_set_root(const char *dir, uint32_t pid, uint32_t verdict, const char *path)
 {
+	struct {
+		uint32_t pid, verdict;
+		char path[TREE_ROOT_PATH_BYTES];
+	} root = {pid, verdict, ""};
+	text_append(root.path, sizeof(root.path), 0, path);
 	int dir_fd = tree_open_dir(dir);
 	int fd = dir_fd < 0 ? dir_fd : tree_open_file(dir_fd, "control", O_WRONLY);
 	long written = fd < 0
 		? fd
-		: sys_pwrite(fd, &pid, sizeof(pid), offsetof(struct tree_control, root_pid));
+		: sys_pwrite(fd, &root, sizeof(root), offsetof(struct tree_control, root_pid));
 	if (fd >= 0)
 		sys_close(fd);
 	if (dir_fd >= 0)

@@ -28,7 +28,7 @@
 
 #define TREE_MAGIC 0x31656572546c7254ull
 #ifndef TREE_VERSION /* tests build a writer of another version */
-#define TREE_VERSION 7u
+#define TREE_VERSION 8u
 #endif
 /* Parts of the control page that are mapped with different rights begin with pages, whatever size
  * the kernel's pages have. */
@@ -38,6 +38,7 @@
 #define TREE_SHARED_AT (TREE_WRITER_AT + TREE_PAGE) /* the part that every process changes */
 #define TREE_CONTROL_BYTES (TREE_SHARED_AT + TREE_PAGES(12288u))
 #define TREE_DIAGNOSTICS 32u
+#define TREE_ROOT_PATH_BYTES 384u
 #define TREE_GUARD 0x6472617547657274ull /* a process that writes over the shared part changes it */
 #define TREE_WRITER_LOCK_FD 3            /* the locked control descriptor in a new writer */
 /* Exit status of the writer: the report cannot be opened, and all is kept. */
@@ -79,7 +80,9 @@ enum tree_note {
 struct tree_control {
 	/* Never changes once the tree has a process. Nobody has it mapped for writing. */
 	uint64_t magic; /* stored last */
-	uint32_t version, root_pid;
+	uint32_t version;
+	uint32_t root_pid, root_verdict;      /* tree_set_root() */
+	char root_path[TREE_ROOT_PATH_BYTES]; /* may be cut */
 	uint32_t clock_kind;    /* enum clock_kind: chosen once, not by each process */
 	uint32_t overwrite;     /* 1 = may replace an existing file */
 	uint32_t compress;      /* 0 none, 1 zstd */
@@ -162,8 +165,10 @@ int tree_open_file(int dir_fd, const char *name, int flags);
 struct tree_control *tree_create(
 	const struct tree_options *options, char *ret_dir, int *ret_lock_fd, int *ret_error);
 
-/* Set root_pid of a tree that has no process yet. Return 0 or a negative errno. */
-int tree_set_root(const char *dir, uint32_t pid);
+/* Set the first process of a tree that has no process yet, and the file of its program. `verdict`
+ * (enum child_verdict) says why that program is not traced, if it does not appear; VERDICT_TRACED:
+ * it need not appear. Return 0 or a negative errno. */
+int tree_set_root(const char *dir, uint32_t pid, uint32_t verdict, const char *path);
 
 /* Map the control page of an existing tree. Errors: -EPERM: the directory or page is not ours
  * alone; -EINVAL: the page cannot be read. tree_map() takes a directory that has been checked, and

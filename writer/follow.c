@@ -372,6 +372,7 @@ static int run(struct writer *w)
 	int error = writer_open_report(w, w->control->output, w->control->overwrite != 0);
 	if (error)
 		return fail(w, error);
+	process_put_root(w, false);
 	do {
 		error = turn(&f);
 		if (is_hopeless(&f, clock_monotonic_ns()))

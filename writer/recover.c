@@ -207,6 +207,7 @@ static int prepare(struct writer *w, const char *output)
 	int error = report_open(w, output);
 	if (error)
 		return complain_output(output ? output : w->control->output, error);
+	process_put_root(w, false);
 	if (tree_discover(w) < 0)
 		return complain(w->dir, "cannot be read");
 	if (!living(w))

@@ -7,6 +7,7 @@ Each program is started by left_tree in each way, after the process has become a
 was traced, or that was never started, is not listed.
 """
 import os
+import re
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -95,6 +96,29 @@ def ended_in_the_loader():
         report = recorded([app("left_tree"), "loader", way], status={"exec": 0, "orphan": 5}.get(way, 1))
         got = report and facts(report)
         tap.ok(got and got[0] == "1 process not traced" and "it ended in its loader" in got[1][0], f"loader, {way}: listed as not traced", got)
+        if got and way in ("spawn", "vfork", "fork"):
+            ends = [(p.get("end"), p.get("exit_status")) for p in report.processes() if p["traced"] == "no"]
+            tap.ok(ends == [("exit", 0)], f"loader, {way}: its status, since its parent has waited for it", ends)
+
+
+def the_first_program():
+    """Check that `trace run` lists a first program that cannot load the tracer, though its children are traced, and no other first program."""
+    loader = re.search(rb"interpreter: (.*?)\]", run(["readelf", "-lW", app("left_tree")]).out).group(1).decode()
+    for words, status, listed_end in ((["spawn"], 7, ("exit", 7)), (["/dev/null"], 3, (None, None))):
+        report = Report(os.path.join(folder(), "r.rep"))
+        result = run([TRACE, "run", "-o", report.path, "--", app("static_child"), *words, "/bin/sh", "-c", "exit 3"], env=clean_env())
+        got = result.status == status and report.check().status == 0 and facts(report)
+        untraced, others = ([p for p in report.processes() if (p["traced"] == "no") == is_it] for is_it in (True, False)) if got else ([], [])
+        tap.ok(got and got[0] == "1 process not traced" and "statically linked" in got[1][0] and got[2] == [SHELL] and [program_of(p) for p in untraced] == ["static_child"],
+               f"the first program is linked statically, {words[0]}: listed as not traced", (result, got))
+        tap.ok(untraced and others and (untraced[0].get("end"), untraced[0].get("exit_status")) == listed_end and
+               (others[0]["parent_pid"] if status == 7 else others[0]["pid"]) == untraced[0]["pid"] == report.info()["session"]["root_pid"],
+               f"the first program is linked statically, {words[0]}: its end, and its place in the tree", (untraced, others))
+    for command in ([loader, "/bin/true"], ["/bin/sh", "-c", f"{loader} /bin/true; true"]):
+        report = Report(os.path.join(folder(), "r.rep"))
+        result = run([TRACE, "run", "-o", report.path, "--", *command], env=clean_env())
+        got = result.status == 0 and report.check().status == 0 and facts(report)
+        tap.ok(got and got[0].startswith("complete") and not got[1], f"a program that {command[0]} starts by its loader: traced, and complete", (result, got))
 
 
 def a_directory_of_its_own():
@@ -154,6 +178,6 @@ def a_report_for_each():
 
 
 if __name__ == "__main__":
-    main(as_usual, another_user, another_effective_user, files_out_of_sight, environments, ended_in_the_loader, a_directory_of_its_own,
+    main(as_usual, another_user, another_effective_user, files_out_of_sight, environments, ended_in_the_loader, the_first_program, a_directory_of_its_own,
          a_pid_used_again, behind_a_filter, pids_of_another_namespace,
          no_space, a_report_for_each)

@@ -154,6 +154,7 @@ static void a_program_that_was_started_is_waited_for(void)
 	fake_thread_start(&s, lane, (uint32_t)parent, (uint32_t)parent, THREAD_MAIN);
 	fake_put(&s, lane, clock_monotonic_ns(), REC_CHILD, (uint64_t)child,
 		(uint64_t)CHILD_SPAWN << 32);
+	fake_put(&s, lane, clock_monotonic_ns(), REC_WAITED, (uint64_t)child, SIGTERM);
 	pid_t writer = start_writer(&t);
 	end_sleeper(parent);
 	tap(wait_gone(s.path), "a process that has started a program has ended");
@@ -166,13 +167,15 @@ static void a_program_that_was_started_is_waited_for(void)
 		kill(writer, SIGKILL);
 	waitpid(writer, NULL, 0);
 	tap(report_read(&report, t.report) && !report.bad_blocks, "the report opens");
-	uint32_t listed = 0;
+	uint32_t listed = 0, killed = 0;
 	for (uint32_t i = 0; i < report.entry_count; i++) {
 		const Libtrace__Process *p = report.entries[i]->process;
 		listed += p && p->has_pid && p->pid == (uint32_t)child &&
 			p->traced == LIBTRACE__TRACED__TRACED_NO;
+		killed += p && p->pid == (uint32_t)child && p->term_signal == SIGTERM;
 	}
 	tap_equal(listed, 1, "a program that has recorded nothing is listed as not traced");
+	tap_equal(killed, 1, "with the signal that its parent has seen");
 	report_release(&report);
 	char command[400];
 	snprintf(command, sizeof(command), "rm -rf %s %s", t.dir, t.report);

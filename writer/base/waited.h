@@ -20,6 +20,7 @@ struct waited {
 	uint32_t pid; /* 0 = none */
 	int32_t status;
 	uint64_t tick; /* when the call returned */
+	uint64_t ns;   /* ... as a time */
 	uint64_t pid_namespace;
 };
 

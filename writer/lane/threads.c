@@ -147,6 +147,7 @@ uint32_t waited_put(struct segment *s, const struct record_at *at)
 		&(struct waited){.pid = (uint32_t)at->r->a,
 			.status = (int32_t)at->r->b,
 			.tick = at->r->tick,
+			.ns = segment_ns(s, at->r->tick),
 			.pid_namespace = s->spool->pid_namespace});
 	s->overhead++;
 	return at->slots;

@@ -111,7 +111,8 @@ static int put_expected(struct writer *w)
 
 int process_put_unseen(struct writer *w)
 {
-	int error = 0;
+	process_put_root(w, true);
+	int error = writer_make_room(w);
 	for (uint32_t i = 0, count = w->known.count; i < count && !error; i++) {
 		const struct known_process known = w->known.rows[i];
 		if (!known.successor || has_successor(w, &known))
@@ -472,6 +473,19 @@ void process_guest_end(struct writer *w, const struct spool *spool, struct lane_
 			exec->ns, exec->path);
 }
 
+/* Set how a program that recorded nothing ended, if a process has waited for it since `ns`. */
+static void fill_unseen(struct writer *w, uint64_t ns, Libtrace__Process *m)
+{
+	const struct waited *waited = waited_row(w->waited, m->pid);
+	if (!m->pid || waited->pid != m->pid || waited->ns < ns ||
+		waited->pid_namespace != w->spools.pid_namespace)
+		return;
+	m->has_end = 1;
+	m->end = WIFEXITED(waited->status) ? LIBTRACE__PROCESS_END__END_EXIT
+					   : LIBTRACE__PROCESS_END__END_KILLED;
+	fill_status(m, waited->status);
+}
+
 void process_put_untraced(struct writer *w, uint32_t pid, uint32_t parent_pid, uint32_t previous_id,
 	uint32_t verdict, uint64_t ns, const char *path)
 {
@@ -489,8 +503,26 @@ void process_put_untraced(struct writer *w, uint32_t pid, uint32_t parent_pid, u
 	message.executable = *executable ? utf8_clean(executable) : NULL;
 	message.traced = LIBTRACE__TRACED__TRACED_NO;
 	message.reason = (char *)verdict_text(verdict);
+	if (verdict == VERDICT_UNSEEN)
+		fill_unseen(w, ns, &message);
 	put_process(w, &message);
 	known_add(&w->known, pid, message.id, message.start_ns);
+}
+
+/* A program that executes another one is listed beside that one: it has done something before. */
+void process_put_root(struct writer *w, bool at_end)
+{
+	const struct tree_control *c = w->control;
+	const uint32_t verdict = c->root_verdict;
+	const bool is_certain = verdict == VERDICT_STATIC || verdict == VERDICT_MUSL ||
+		verdict == VERDICT_OTHER_ARCH;
+	if (verdict == VERDICT_TRACED || (!at_end && !is_certain) ||
+		known_of_pid(&w->known, c->root_pid))
+		return;
+	process_put_untraced(w, c->root_pid, 0, 0, verdict, c->created_mono_ns, c->root_path);
+	struct known_process *known = known_of_pid(&w->known, c->root_pid);
+	if (known)
+		known->replaced = true; /* if another program appears with its pid */
 }
 
 void process_put_untraced_reason(struct writer *w, uint32_t pid, uint64_t time_ns, char *reason)

@@ -48,6 +48,10 @@ void process_guest_end(struct writer *w, const struct spool *spool, struct lane_
 void process_put_untraced(struct writer *w, uint32_t pid, uint32_t parent_pid, uint32_t previous_id,
 	uint32_t verdict, uint64_t ns, const char *path);
 
+/* Add the first program of the tree, which nobody announces, as not traced: at the beginning of the
+ * tree if its file cannot load the tracer, at the end of the tree if it has not appeared. */
+void process_put_root(struct writer *w, bool at_end);
+
 /* Add a process that was not traced, with the reason as text, which is cleaned in place. `pid` 0 =
  * not known. A program that a noted copy of its parent has executed replaces that entry. */
 void process_put_untraced_reason(struct writer *w, uint32_t pid, uint64_t ns, char *reason);

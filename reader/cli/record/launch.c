@@ -15,10 +15,12 @@
 #include "common/elf.h"
 #include "common/env.h"
 #include "common/pattern.h"
+#include "common/program.h"
 #include "common/text.h"
 #include "reader/cli/base/message.h"
 #include "reader/cli/base/options.h"
 #include "reader/cli/record/functions.h"
+#include "reader/cli/record/program_find.h"
 
 const char *launch_value(const struct launch *l, enum option_id id)
 {
@@ -284,12 +286,24 @@ static void child_restore(const struct launch *l)
 	sigprocmask(SIG_SETMASK, &l->mask, NULL);
 }
 
+/* Store in the tree which program is its first, and why it is not traced if it does not appear. */
+static void root_announce(const struct launch *l)
+{
+	char place[PATH_MAX];
+	enum child_verdict verdict = VERDICT_UNREADABLE;
+	if (!program_find(l->program[0], NULL, place))
+		verdict = program_examine(place);
+	if (verdict == VERDICT_TRACED)
+		verdict = VERDICT_UNSEEN;
+	tree_set_root(l->tree, (uint32_t)getpid(), verdict, place);
+}
+
 /* Run the program; called in the child. Returns only if it cannot be run. */
 static void program_run(struct launch *l, int report_fd)
 {
-	if (l->control)
-		tree_set_root(l->tree, (uint32_t)getpid());
 	environment_fill(l);
+	if (l->control)
+		root_announce(l);
 	child_restore(l);
 	execvp(l->program[0], l->program);
 	int error = errno;

@@ -9,24 +9,23 @@
 
 #include "reader/cli/base/change.h"
 
-/* Find the last program that ran under this pid; NULL unless it ended without an exit record. */
-static const struct process *killed_process(const struct info *i, pid_t pid)
+/* Find the last program that ran under this pid; NULL unless it ended without an exit record, or
+ * was not traced. */
+static const struct process *unexplained_process(const struct info *i, pid_t pid)
 {
-	const struct process *last = NULL;
-	for (size_t n = 0; n < i->c.processes.count; n++) {
-		const struct process *p = i->c.processes.rows[n];
-		if (p->facts->spool && p->facts->pid == (uint32_t)pid &&
-			(!last || p->id > last->id))
-			last = p;
-	}
-	return last && last->facts->has_end && last->facts->end == LIBTRACE__PROCESS_END__END_KILLED
-		? last
-		: NULL;
+	const struct process *last = process_find_pid(&i->c.processes, (uint32_t)pid);
+	if (!last)
+		return NULL;
+	const bool is_killed = last->facts->spool && last->facts->has_end &&
+		last->facts->end == LIBTRACE__PROCESS_END__END_KILLED;
+	const bool is_untraced =
+		!last->facts->has_end && last->facts->traced == LIBTRACE__TRACED__TRACED_NO;
+	return is_killed || is_untraced ? last : NULL;
 }
 
 void program_end_add(const char *path, const struct info *i, pid_t pid, int status)
 {
-	const struct process *p = killed_process(i, pid);
+	const struct process *p = unexplained_process(i, pid);
 	struct change g;
 	Libtrace__Entry entry = LIBTRACE__ENTRY__INIT;
 	Libtrace__Process message = LIBTRACE__PROCESS__INIT;
@@ -38,6 +37,9 @@ void program_end_add(const char *path, const struct info *i, pid_t pid, int stat
 	message.term_signal = WIFSIGNALED(status) ? (uint32_t)WTERMSIG(status) : 0;
 	message.has_exit_status = WIFEXITED(status);
 	message.exit_status = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
+	message.has_end = !p->facts->has_end;
+	message.end = WIFEXITED(status) ? LIBTRACE__PROCESS_END__END_EXIT
+					: LIBTRACE__PROCESS_END__END_KILLED;
 	entry.process = &message;
 	if (!change_open(&g, path, path, true)) {
 		append_entry(&g.append, &entry);

@@ -22,7 +22,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
-#include "common/program.h"
+#include "common/spool.h"
 #include "common/tree.h"
 #include "reader/base/print.h"
 #include "reader/cli/commands.h"
@@ -31,6 +31,7 @@
 #include "reader/cli/info/info.h"
 #include "reader/cli/record/launch.h"
 #include "reader/cli/record/program_end.h"
+#include "reader/cli/record/program_find.h"
 #include "reader/cli/base/message.h"
 #include "reader/cli/base/options.h"
 #include "reader/cli/stats/stats.h"
@@ -248,65 +249,12 @@ static void verdict_message(const struct info *i, const char *report)
 		cli_note("%s", verdict);
 }
 
-/* Check whether a path can be executed. Returns 0 or the error of execve(): folders and other
- * files that are not regular are refused. */
-static int place_check(const char *place)
-{
-	struct stat status;
-	if (stat(place, &status))
-		return -errno;
-	if (!S_ISREG(status.st_mode))
-		return -EACCES;
-	return eaccess(place, X_OK) ? -errno : 0;
-}
-
-/* Return the list of folders to search for the program: PATH of --env-var, else our own. */
-static const char *path_in_use(const char *assignments, size_t *ret_bytes)
-{
-	const char *path = getenv("PATH"), *at = assignments;
-	path = path ? path : "/bin:/usr/bin";
-	*ret_bytes = strlen(path);
-	for (; at && *at; at += strcspn(at, ","), at += *at == ',')
-		if (!strncmp(at, "PATH=", 5)) {
-			path = at + 5;
-			*ret_bytes = strcspn(path, ",");
-		}
-	return path;
-}
-
-/* Find the program where execvp() searches. Returns 0 or a negative errno. */
-static int program_find(const char *name, const char *assignments, char ret_place[PATH_MAX])
-{
-	size_t left, bytes;
-	const char *at = path_in_use(assignments, &left);
-	bool refused = false;
-	if (!*name || strchr(name, '/')) {
-		snprintf(ret_place, PATH_MAX, "%s", name);
-		return place_check(name);
-	}
-	for (;; at += bytes + 1, left -= bytes + 1) {
-		const char *colon = memchr(at, ':', left);
-		bytes = colon ? (size_t)(colon - at) : left;
-		int length = snprintf(
-			ret_place, PATH_MAX, "%.*s%s%s", (int)bytes, at, bytes ? "/" : "", name);
-		int error = length < PATH_MAX ? place_check(ret_place) : -ENOENT;
-		if (!error)
-			return 0;
-		refused |= error == -EACCES; /* another folder may have one that can be run */
-		if (!colon)
-			return refused ? -EACCES : error;
-	}
-}
-
 /* Report why the program was not recorded, as far as its file shows it. */
 static void untraced_message(const struct launch *l)
 {
 	const char *name = l->program[0];
-	char place[PATH_MAX];
-	enum child_verdict verdict = VERDICT_UNREADABLE;
-	if (!program_find(name, l->options->value[OPT_run_env_var], place))
-		verdict = program_examine(place);
-	if (verdict == VERDICT_TRACED || verdict == VERDICT_UNREADABLE)
+	const uint32_t verdict = l->control->root_verdict;
+	if (verdict == VERDICT_TRACED || verdict == VERDICT_UNREADABLE || verdict == VERDICT_UNSEEN)
 		cli_error("no report: '%s' did not load the tracer; it may be statically linked, "
 			  "set-user-id, or for another architecture",
 			name);
