@@ -450,7 +450,8 @@ void memory_call_put(
 	if (result == OUT_OF_MEMORY && call <= MEMORY_CALL_CREATE)
 		failure_put(t, call, c);
 	if (result == OUT_OF_MEMORY && call == MEMORY_CALL_LAUNCH && c->parameters)
-		is_filled = graphs.any && launch_fill(values, c->parameters, true);
+		is_filled = __atomic_load_n(&graphs.any, __ATOMIC_RELAXED) &&
+			launch_fill(values, c->parameters, true);
 	if (!result && c->parameters)
 		is_filled =
 			mapping_fill(call, c->parameters, values) || graph_fill(t, call, c, values);
