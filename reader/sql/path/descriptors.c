@@ -51,7 +51,7 @@ struct path_file path_file_at(
 	for (uint32_t hops = 0; hops < HOPS_MAX; hops++) {
 		const struct path_descriptor *d =
 			descriptor_before(g, process, descriptor, time + 1);
-		const uint32_t first = path_graph_track(g, process << 24 | (process & 0xffffff));
+		const uint32_t first = path_main_thread(g, process);
 		if (d && d->role != ROLE_COPY)
 			return (struct path_file){d->role == ROLE_OPEN,
 				d->role == ROLE_PAIR ? d->number : 0,

@@ -96,9 +96,14 @@ uint32_t path_graph_track(const struct path_graph *g, int64_t id)
 
 uint32_t path_first_thread(const struct path_graph *g, uint32_t track, int64_t pid)
 {
-	const int64_t vm = g->tracks[track].id >> 48 << 48;
+	const int64_t vm = g->tracks[track].id & ~INT64_C(0xffffffffffff);
 	return pid > 0 && pid <= 0xffffff ? path_graph_track(g, vm | pid << 24 | pid)
 					  : PATH_NOWHERE;
+}
+
+uint32_t path_main_thread(const struct path_graph *g, int64_t process)
+{
+	return path_graph_track(g, (int64_t)((uint64_t)process << 24) | (process & 0xffffff));
 }
 
 /* Return the index of a track, which is added if it is new; PATH_NOWHERE = out of memory. */

@@ -174,6 +174,10 @@ uint32_t path_graph_track(const struct path_graph *g, int64_t id);
  * ones have several); PATH_NOWHERE = not known, or no process id. */
 uint32_t path_first_thread(const struct path_graph *g, uint32_t track, int64_t pid);
 
+/* Return the first thread of a process (globalTid >> 24, which is negative in files that are not
+ * ours); PATH_NOWHERE = not known. */
+uint32_t path_main_thread(const struct path_graph *g, int64_t process);
+
 /* Find the operation of a stream, on any of its lanes, that ended last before a time; NULL = none.
  * `track`: one of the lanes. Sets the index of the track of the operation. */
 const struct path_call *path_stream_before(

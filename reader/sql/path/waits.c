@@ -257,7 +257,7 @@ static int holders_collect(struct path_graph *g)
 		spill_use(&g->spill, 1);
 		if (d->role == ROLE_COPY && d->descriptor < STANDARD)
 			code = holder_add(g, path_file_at(g, d->process, d->descriptor, d->time),
-				path_graph_track(g, d->process << 24 | (d->process & 0xffffff)));
+				path_main_thread(g, d->process));
 	}
 	return code ? code : refs_sort(g, r);
 }
