@@ -121,6 +121,8 @@ static int memory_file(const struct options *o, const char *file, void *user)
 		return STATUS_FAILED;
 	if (m->flame)
 		error = flame_print(m, &d.sql);
+	if (m->flame && !error)
+		stats_cut_note(&d);
 	status = error     ? sql_file_failed(&d.sql, file, "compute the live set", error)
 		: m->flame ? STATUS_OK
 			   : tables_print(m, &d);

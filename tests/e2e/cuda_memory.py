@@ -45,8 +45,8 @@ def live(report, *more):
 
 def the_devices_count():
     """Check that the use that a report has after each operation is the count of the device itself."""
-    programs = ("nvtx_memory_use", "nvtx_memory_kinds", "nvtx_graph_memory", "graph_memory", "pipeline", "driver_api")
-    for name, more in (*((name, "") for name in programs), ("nvtx_graph_memory", ",graph_memory_records=1")):
+    programs = ("nvtx_memory_use", "nvtx_memory_kinds", "nvtx_graph_memory", "graph_memory", "graph_frees", "pipeline", "driver_api")
+    for name, more in (*((name, "") for name in programs), ("nvtx_graph_memory", ",graph_memory_records=1"), ("graph_frees", ",graph_memory_records=1")):
         if device.missing(name):
             tap.skip(f"use of memory by {name}", device.missing(name))
             continue
@@ -54,7 +54,7 @@ def the_devices_count():
         wanted = [(line["device"], line["bytes"] if line["operation"] == 1 else -line["bytes"], line["used"])
                   for line in truth if line["type"] == "memory" and line["memory_kind"] in DEVICE_MEMORY]
         got = [(int(r["Device ID"]), int(r["Change Bytes"]), int(r["Used Bytes"])) for r in rows("stats", "-r", "cuda_memory_trace", "-f", "csv", report)]
-        tap.ok(wanted and sorted(got) == sorted(wanted), f"{name}: sums equal the device's count after each of {len(wanted)} operations", (got, wanted))
+        tap.ok(wanted and sorted(got) == sorted(wanted), f"{name}: sums equal the device's count after each of {len(wanted)} operations", (got[:40], wanted[:40]))
         unused = max((line["pool_held"] - line["pool_used"] for line in truth if line["type"] == "memory" and line["pool"]), default=None)
         got = [r["Pool Unused Max Bytes"] for r in rows("stats", "-r", "cuda_memory_sum", "-f", "csv", report)]
         tap.ok(max((int(n) for n in got if n), default=None) == unused, f"{name}: most that pools held unused", (got, unused))
@@ -138,6 +138,15 @@ def of_graphs():
            "graphs: what the program read and trimmed", reads)
     whole = sum(line["type"] == "memory" for line in truth)
     tap.ok(not any(e["kind"] == "cuda_memory" and e["bytes"] != MIB for e in Report(report).events()) and whole == 22, "graphs: CUPTI has no records of them here", whole)
+
+
+def other_frees():
+    """Check that frees of ordinary memory count that hit the tracer's filter of addresses of nodes."""
+    report, _ = capture("graph_frees", memory_mib=0)
+    (hits,) = rows("query", "-f", "csv", report, "SELECT count(*) AS n FROM LIBTRACE_CUDA_MAPPING WHERE operation = 15")
+    (total,) = rows("stats", "-r", "cuda_memory_sum", "-f", "csv", report)
+    got = [int(total[name]) for name in ("Allocations", "Releases", "Never Released", "Never Released Bytes")]
+    tap.ok(int(hits["n"]) > 0 and got == [2000, 2000, 0, 0], f"graphs: {hits['n']} frees of other memory hit the filter, and none is lost", total)
 
 
 def of_python():
@@ -224,4 +233,4 @@ if REASON:
     tap.skip("device memory", REASON)
     tap.finish()
 else:
-    main(the_devices_count, known_places, other_kinds, of_graphs, of_python, on_the_page, the_command, compared)
+    main(the_devices_count, known_places, other_kinds, of_graphs, other_frees, of_python, on_the_page, the_command, compared)

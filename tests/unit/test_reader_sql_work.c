@@ -278,6 +278,55 @@ static void sweep_visits_what_is_open(void)
 	sql_close(&large);
 }
 
+/* Check that a limit of what launches of graphs run leaves out the last launches, as a whole. Each
+ * of three launches (flagged: the memory of the launch before is freed first) takes five steps. */
+static void last_launches_are_left_out(void)
+{
+	static const char graph[] =
+		"DELETE FROM LIBTRACE_CUDA_MAPPING;"
+		"INSERT INTO LIBTRACE_CUDA_MAPPING (timestamp, globalTid, operation, handle, "
+		"address, bytes, graphId, graphFlags) "
+		"VALUES (1, 1 << 24, 10, NULL, 4096, 8, 1, NULL), "
+		"(2, 1 << 24, 10, NULL, 8192, 8, 1, NULL), (3, 1 << 24, 11, NULL, 4096, NULL, 1, "
+		"NULL), (4, 1 << 24, 12, 5, NULL, NULL, 1, 1), (5, 1 << 24, 10, NULL, 512, 8, 1, "
+		"NULL), "
+		"(100, 1 << 24, 13, 5, NULL, NULL, NULL, NULL), (200, 1 << 24, 14, 5, NULL, NULL, "
+		"NULL, NULL), (300, 1 << 24, 13, 5, NULL, NULL, NULL, NULL), (400, 1 << 24, 13, 5, "
+		"NULL, NULL, NULL, NULL);";
+	static const struct {
+		const char *limit;
+		int64_t launches, allocations, last;
+	} rows_of[] = {{"00000015", 3, 6, 399}, {"00000014", 2, 4, 299}, {"00000004", 0, 0, -1}};
+	char path[96], *text = strdup(report_shared("cuda_memory_use"));
+	char *limit = text ? strstr(text, "> 10000000 AS left_out") : NULL;
+	for (size_t i = 0; limit && i < sizeof(rows_of) / sizeof(rows_of[0]); i++) {
+		sqlite3 *base = NULL;
+		struct sql s;
+		snprintf(path, sizeof(path), "%s/graph.sqlite", folder);
+		bool made = !sqlite3_open(path, &base) &&
+			!sqlite3_exec(base, tables, NULL, NULL, NULL) &&
+			!sqlite3_exec(base, graph, NULL, NULL, NULL);
+		sqlite3_close(base);
+		memcpy(limit + 2, rows_of[i].limit, 8);
+		made = made && !sql_open(&s, path) && !views_make(&s) && !sql_run(&s, text, NULL);
+		unlink(path);
+		const int64_t launches = number(&s,
+			"SELECT count(*) FROM CUDA_GRAPH_LAUNCHES WHERE NOT failed AND NOT "
+			"left_out");
+		const int64_t allocations = number(&s, "SELECT count(*) FROM CUDA_ALLOCATIONS");
+		const int64_t last =
+			number(&s, "SELECT coalesce(max(start), -1) FROM CUDA_ALLOCATIONS");
+		check(made && launches == rows_of[i].launches &&
+				allocations == rows_of[i].allocations && last == rows_of[i].last,
+			"at most %s steps of graphs: %" PRId64 " launches, %" PRId64
+			" allocations, the last one at %" PRId64 " %s",
+			rows_of[i].limit, launches, allocations, last, s.cause);
+		sql_close(&s);
+	}
+	check(limit != NULL, "the limit is where it is expected");
+	free(text);
+}
+
 int main(void)
 {
 	if (!mkdtemp(folder))
@@ -285,6 +334,7 @@ int main(void)
 	work_grows_as_rows_do();
 	shared_tables_grow_as_rows_do();
 	sweep_visits_what_is_open();
+	last_launches_are_left_out();
 	rmdir(folder);
 	return tap_done();
 }

@@ -143,6 +143,31 @@ char *stats_unsampled(struct sql *s)
 	return text;
 }
 
+void stats_cut_note(struct stats_database *d)
+{
+	static const char query[] =
+		"SELECT 'the last ' || cut || ' of ' || n || ' launches of graphs' FROM "
+		"(SELECT sum(left_out) AS cut, count(*) AS n FROM temp.CUDA_GRAPH_LAUNCHES) "
+		"WHERE cut";
+	char *text = NULL;
+	const struct sql_visitor visitor = {&text, NULL, text_keep};
+	if (!d->cut_noted && !sql_run(&d->sql, query, &visitor) && text) {
+		cli_note("'%s': %s are not counted: together they allocate and free too often",
+			d->file, text);
+		d->cut_noted = true;
+	}
+	free(text);
+}
+
+/* Print what is missing in a report, by its header "before:". */
+static void cut_note(struct stats_database *d, const struct sql_report *report)
+{
+	char *before = report_header(report, "before");
+	if (before && strstr(before, "cuda_memory_use"))
+		stats_cut_note(d);
+	free(before);
+}
+
 char *stats_data_name(struct sql *s, const struct sql_report *report)
 {
 	char *data = report_header(report, "data"), *option = data;
@@ -203,6 +228,8 @@ int stats_sql_print(struct stats_database *d, const char *report, size_t bytes,
 	if (!error && !aligned && outcome.skipped)
 		cli_note("'%s' does not contain %s data; %s is empty", d->file, data ? data : "",
 			frame.report->name);
+	if (!error)
+		cut_note(d, frame.report);
 	free(data);
 	free(arguments);
 	char what[80];

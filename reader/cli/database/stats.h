@@ -31,6 +31,7 @@ struct stats_database {
 	struct sql sql;
 	const char *file;
 	int status; /* STATUS_DAMAGED: the report is damaged */
+	bool cut_noted;
 };
 
 /* Open `file` and create the views. Returns STATUS_OK, or STATUS_FAILED after a message; then
@@ -45,6 +46,10 @@ void stats_database_close(struct stats_database *d);
  * requested. The caller frees the text. NULL = they were not, nothing is missing, or it is not
  * known. */
 char *stats_unsampled(struct sql *s);
+
+/* Print a note, once per database, if the tables of cuda_memory_use.sql, which was run, lack
+ * launches of graphs. */
+void stats_cut_note(struct stats_database *d);
 
 /* Return what data a report is about, for a message: only of a database that libtrace wrote with
  * the options that record it. The caller frees the text; NULL = the report does not say. Overwrites

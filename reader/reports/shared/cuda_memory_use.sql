@@ -7,7 +7,9 @@
 -- pids of merged reports may be equal.
 
 -- Records of CUPTI about memory of graphs are left out: whether it has them is not documented. Launches and nodes below
--- have all of it, and an allocation that is captured allocates nothing yet.
+-- have all of it, and an allocation that is captured allocates nothing yet. Those of calls that free an address of a node
+-- (15) stay: the tracer knows such addresses by a filter, which other memory hits, too; without an allocation they count
+-- nothing.
 
 -- The allocation of an address ends at the next event of that address: its release or, where that is missing, the next
 -- allocation. `released` is NULL if memory was never released.
@@ -19,7 +21,7 @@ FROM (SELECT id, start, lead(start) OVER same AS following, globalPid, coalesce(
              max(coalesce(bytes, 0), 0) AS bytes, localMemoryPoolAddress AS pool, correlationId, memoryOperationType AS operation
       FROM CUDA_GPU_MEMORY_USAGE_EVENTS
       WHERE (globalPid >> 24, coalesce(correlationId, -1)) NOT IN (
-        SELECT globalTid >> 24, correlationId FROM LIBTRACE_CUDA_MAPPING WHERE operation IN (10, 11, 13, 15) AND globalTid IS NOT NULL AND correlationId IS NOT NULL)
+        SELECT globalTid >> 24, correlationId FROM LIBTRACE_CUDA_MAPPING WHERE operation IN (10, 11, 13) AND globalTid IS NOT NULL AND correlationId IS NOT NULL)
       WINDOW same AS (PARTITION BY globalPid, address ORDER BY start, id))
 WHERE operation = 0;
 
@@ -76,11 +78,14 @@ FROM opened AS o
 WHERE o.operation = 8 AND o.globalTid IS NOT NULL
 GROUP BY o.id;
 -- Memory of graphs: nodes, and launches with the graph that the executable graph was instantiated from. A handle of an
--- executable graph may be reused: its lives are counted by the calls that instantiate it.
+-- executable graph may be reused: its lives are counted by the calls that instantiate it. `nodes` and `allocations`: the
+-- number of those of the graph so far.
 DROP TABLE IF EXISTS temp.CUDA_GRAPH_MEMORY_NODES;
 CREATE TEMP TABLE CUDA_GRAPH_MEMORY_NODES AS
-SELECT id, start, globalTid >> 24 AS process, graphId, operation = 10 AS allocates, address, max(coalesce(bytes, 0), 0) AS bytes, locationType, deviceId, correlationId
-FROM LIBTRACE_CUDA_MAPPING WHERE operation IN (10, 11) AND globalTid IS NOT NULL AND graphId IS NOT NULL;
+SELECT id, start, globalTid >> 24 AS process, graphId, operation = 10 AS allocates, address, max(coalesce(bytes, 0), 0) AS bytes, locationType, deviceId, correlationId,
+       count(*) OVER so_far AS nodes, sum(operation = 10) OVER so_far AS allocations
+FROM LIBTRACE_CUDA_MAPPING WHERE operation IN (10, 11) AND globalTid IS NOT NULL AND graphId IS NOT NULL
+WINDOW so_far AS (PARTITION BY globalTid >> 24, graphId ORDER BY start);
 CREATE INDEX temp.CUDA_GRAPH_MEMORY_NODES_ORDER ON CUDA_GRAPH_MEMORY_NODES (process, graphId, start);
 DROP TABLE IF EXISTS temp.CUDA_GRAPH_LIVES;
 CREATE TEMP TABLE CUDA_GRAPH_LIVES AS
@@ -88,11 +93,16 @@ SELECT id, start, globalTid >> 24 AS process, operation, handle, graphId, graphF
        sum(operation = 12) OVER (PARTITION BY globalTid >> 24, handle ORDER BY start, id ROWS UNBOUNDED PRECEDING) AS life
 FROM LIBTRACE_CUDA_MAPPING WHERE operation IN (12, 13, 14) AND globalTid IS NOT NULL;
 CREATE INDEX temp.CUDA_GRAPH_LIVES_ORDER ON CUDA_GRAPH_LIVES (process, handle, life) WHERE operation = 12;
+-- `left_out`: a limit, because a hostile file could launch each graph again and again. The last launches are left out;
+-- stats.c says so.
 DROP TABLE IF EXISTS temp.CUDA_GRAPH_LAUNCHES;
 CREATE TEMP TABLE CUDA_GRAPH_LAUNCHES AS
-SELECT l.id, l.start, l.process, l.operation = 14 AS failed, l.correlationId, i.graphId, i.graphFlags & 1 AS frees_first, i.start AS instantiated
-FROM CUDA_GRAPH_LIVES AS l JOIN CUDA_GRAPH_LIVES AS i ON i.operation = 12 AND i.process = l.process AND i.handle = l.handle AND i.life = l.life
-WHERE l.operation <> 12;
+SELECT *, NOT failed AND sum(CASE WHEN failed THEN 0 ELSE steps END) OVER (ORDER BY start, id ROWS UNBOUNDED PRECEDING) > 10000000 AS left_out
+FROM (SELECT l.id, l.start, l.process, l.operation = 14 AS failed, l.correlationId, i.graphId, i.graphFlags & 1 AS frees_first, i.start AS instantiated,
+             coalesce((SELECT n.nodes + coalesce(i.graphFlags & 1, 0) * n.allocations FROM CUDA_GRAPH_MEMORY_NODES AS n
+                       WHERE n.process = l.process AND n.graphId = i.graphId AND n.start <= i.start ORDER BY n.start DESC LIMIT 1), 0) AS steps
+      FROM CUDA_GRAPH_LIVES AS l JOIN CUDA_GRAPH_LIVES AS i ON i.operation = 12 AND i.process = l.process AND i.handle = l.handle AND i.life = l.life
+      WHERE l.operation <> 12);
 
 -- A launch runs its nodes in the order in which they were added, which their dependencies allow, each a nanosecond after
 -- the one before it, the last one when the call returns; so a temporary of a graph lives for some time. With
@@ -100,16 +110,13 @@ WHERE l.operation <> 12;
 -- that created its node: its callchain says whose memory it is.
 INSERT INTO CUDA_ALLOCATIONS
 WITH runs AS (
-  -- A limit, because a hostile file could launch each graph again and again.
-  SELECT * FROM (
-    SELECT l.id, l.start, l.process, l.correlationId AS launchId, 1 AS phase, n.id AS node, n.address, n.allocates, n.bytes, n.locationType, n.deviceId, n.correlationId
-    FROM CUDA_GRAPH_LAUNCHES AS l CROSS JOIN CUDA_GRAPH_MEMORY_NODES AS n ON n.process = l.process AND n.graphId = l.graphId AND n.start <= l.instantiated
-    WHERE NOT l.failed
-    UNION ALL
-    SELECT l.id, l.start, l.process, l.correlationId, 0, n.id, n.address, 0, 0, NULL, NULL, NULL
-    FROM CUDA_GRAPH_LAUNCHES AS l CROSS JOIN CUDA_GRAPH_MEMORY_NODES AS n ON n.process = l.process AND n.graphId = l.graphId AND n.start <= l.instantiated
-    WHERE NOT l.failed AND l.frees_first AND n.allocates
-    LIMIT 10000000)),
+  SELECT l.id, l.start, l.process, l.correlationId AS launchId, 1 AS phase, n.id AS node, n.address, n.allocates, n.bytes, n.locationType, n.deviceId, n.correlationId
+  FROM CUDA_GRAPH_LAUNCHES AS l CROSS JOIN CUDA_GRAPH_MEMORY_NODES AS n ON n.process = l.process AND n.graphId = l.graphId AND n.start <= l.instantiated
+  WHERE NOT l.failed AND NOT l.left_out
+  UNION ALL
+  SELECT l.id, l.start, l.process, l.correlationId, 0, n.id, n.address, 0, 0, NULL, NULL, NULL
+  FROM CUDA_GRAPH_LAUNCHES AS l CROSS JOIN CUDA_GRAPH_MEMORY_NODES AS n ON n.process = l.process AND n.graphId = l.graphId AND n.start <= l.instantiated
+  WHERE NOT l.failed AND NOT l.left_out AND l.frees_first AND n.allocates),
 events AS (
   SELECT id, start - count(*) OVER (PARTITION BY id) + row_number() OVER (PARTITION BY id ORDER BY phase, node) AS time,
          process, launchId, address, allocates, bytes, locationType, deviceId, correlationId
