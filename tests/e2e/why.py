@@ -131,28 +131,143 @@ PIPELINES = (("yes | head -n 2000000 > /dev/null", "write", {("yes", "write"): "
               {("seq", "write"): "sort", ("sort", "read"): "seq", ("sort", "write"): "uniq", ("uniq", "read"): "sort", ("uniq", "write"): "tail", ("tail", "read"): "uniq"}))
 
 
+def pipeline_waits(report):
+    """Return for whom the programs of a pipeline waited for more than 1 ms, how often, and how sure that is."""
+    return json.loads(trace("query", "-f", "json", report.path,
+                            "SELECT p.name AS program, w.kind AS role, o.name AS other, w.sure AS sure, count(*) AS calls FROM LIBTRACE_WAIT_GRAPH AS w "
+                            "JOIN LIBTRACE_PROCESS AS p ON p.globalPid >> 24 = w.track >> 24 AND p.endHow <> 'exec' LEFT JOIN LIBTRACE_PROCESS AS o "
+                            "ON o.globalPid >> 24 = w.other >> 24 AND o.endHow <> 'exec' WHERE w.kind IN ('read', 'write') AND w.\"end\" - w.start > 1000000 "
+                            "AND w.sure IS NOT NULL GROUP BY 1, 2, 3, 4").out or b"[]")
+
+
 def pipelines():
     """Programs of a shell's pipeline wait for their neighbors, although the calls that make its pipes, and most reads, are shorter than the threshold."""
     for shell in ("sh", "bash"):
         for line, role, expected in PIPELINES:
-            report = shutil.which(shell) and recorded([shell, "-c", line])
+            for _ in range(TRIES):  # a program that began late may have had nobody to wait for
+                report = shutil.which(shell) and recorded([shell, "-c", line])
+                rows = report and pipeline_waits(report)
+                if not report or role in {r["role"] for r in rows}:
+                    break
             if not report:
                 tap.skip(f"{shell}: {line}", "no such shell")
                 continue
-            rows = json.loads(trace("query", "-f", "json", report.path,
-                                    "SELECT p.name AS program, w.kind AS role, o.name AS other, w.sure AS sure, count(*) AS calls FROM LIBTRACE_WAIT_GRAPH AS w "
-                                    "JOIN LIBTRACE_PROCESS AS p ON p.globalPid >> 24 = w.track >> 24 AND p.endHow <> 'exec' LEFT JOIN LIBTRACE_PROCESS AS o "
-                                    "ON o.globalPid >> 24 = w.other >> 24 AND o.endHow <> 'exec' WHERE w.kind IN ('read', 'write') AND w.\"end\" - w.start > 1000000 "
-                                    "AND w.sure IS NOT NULL GROUP BY 1, 2, 3, 4").out or b"[]")
             found = {(r["program"], r["role"]): r["other"] for r in rows}
-            tap.ok(rows and found.items() <= expected.items() and all(r["sure"] == "exact" for r in rows) and sum(r["calls"] for r in rows) == sum(
-                r["calls"] for r in rows if found[r["program"], r["role"]] == r["other"]), f"{shell}: {line}: each waits for its neighbor, exactly", rows)
+            tap.ok(rows and found.items() <= expected.items() and {r["sure"] for r in rows} <= {"exact", "likely"} and sum(r["calls"] for r in rows) == sum(
+                r["calls"] for r in rows if found[r["program"], r["role"]] == r["other"]), f"{shell}: {line}: each waits for its neighbor", rows)
             tap.ok(role in {r for _, r in found}, f"{shell}: {line}: there are such waits", rows)
             segments = path_of(report)
             unknown = sum(s["Duration (ns)"] for s in segments if s["Sure"] == "unknown")
             start, end = life_of(report)
             tap.ok(not gapless(segments) and unknown <= UNKNOWN_MOST * (end - start), f"{shell}: {line}: of at most 2 % of the path it is not known who took it",
                    [s for s in segments if s["Sure"] == "unknown"])
+
+
+def calls_report(name, calls, **more):
+    """Return the path of a report of calls of threads of process 1000: (start, end in us, thread, name, returned, object or None); `more`: rows of other tables,
+    in which "tid N" is a thread and "text ..." an id of StringIds."""
+    path, texts = os.path.join(folder(), name), {}
+    d = sqlite3.connect(path)
+    d.executescript(f"""
+        CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT);
+        CREATE TABLE OSRT_API (start INTEGER, end INTEGER, eventClass INTEGER, globalTid INTEGER, nameId INTEGER, returnValue INTEGER, callchainId INTEGER);
+        CREATE TABLE LIBTRACE_OSRT_CALL (id INTEGER, errno INTEGER, object INTEGER, holderTid INTEGER, flags INTEGER);
+        CREATE TABLE LIBTRACE_FILE_PATH (timestamp INTEGER, globalTid INTEGER, descriptor INTEGER, pathId INTEGER);
+        CREATE TABLE LIBTRACE_PROCESS (globalPid INTEGER, pid INTEGER, parentPid INTEGER, start INTEGER, end INTEGER);
+        CREATE TABLE LIBTRACE_THREAD_START (timestamp INTEGER, globalTid INTEGER, parentTid INTEGER, flags INTEGER);
+        CREATE TABLE LIBTRACE_THREAD_END (timestamp INTEGER, globalTid INTEGER);
+        INSERT INTO LIBTRACE_PROCESS VALUES ({1 << 48 | 1000 << 24}, 1000, 1, 0, {max(c[1] for c in calls)}000);""")
+
+    def value(of):
+        kind, _, rest = of.partition(" ") if isinstance(of, str) else ("", "", "")
+        return 1 << 48 | 1000 << 24 | int(rest) if kind == "tid" else texts.setdefault(rest, len(texts) + 1) if kind == "text" else of
+
+    for number, (start, end, thread, function, returned, used) in enumerate(calls, 1):
+        d.execute("INSERT INTO OSRT_API VALUES (?, ?, 27, ?, ?, ?, 0)", (start * 1000, end * 1000, value(f"tid {thread}"), value(f"text {function}"), returned))
+        if used is not None:
+            d.execute("INSERT INTO LIBTRACE_OSRT_CALL VALUES (?, 0, ?, 0, 0)", (number, used))
+    for table, rows in more.items():
+        d.executemany(f"INSERT INTO {table} VALUES ({', '.join('?' * len(rows[0]))})", [[value(v) for v in row] for row in rows])
+    d.executemany("INSERT INTO StringIds VALUES (?, ?)", [(number, text) for text, number in texts.items()])
+    d.commit()
+    d.close()
+    return path
+
+
+def waits_in(path):
+    """Return who ended the waits of thread 1000: (start in us, thread, how sure)."""
+    rows = json.loads(trace("query", "-f", "json", path, "SELECT start / 1000 AS start, other & 0xffffff AS other, sure FROM LIBTRACE_WAIT_GRAPH "
+                            "WHERE track & 0xffffff = 1000 AND kind = 'read' ORDER BY start").out or b"[]")
+    return [(r["start"], r["other"], r["sure"]) for r in rows]
+
+
+PIPE = 3 | 4 << 24  # the descriptors that pipe() returned
+
+
+def pipe_holders():
+    """Who wrote to a pipe once is likely to have ended later waits for it, by calls that are not recorded, but not after its own end."""
+    calls = [(10, 30, 1000, "pipe", 0, PIPE), (100, 5000, 1000, "read", 1, 3), (4900, 4990, 1001, "write", 1, 4), (6000, 8000, 1000, "read", 1, 3), (20000, 40000, 1000, "read", 1, 3)]
+    path = calls_report("holders.sqlite", calls, LIBTRACE_THREAD_START=[(50000, "tid 1001", 1000, 0)], LIBTRACE_THREAD_END=[(9_000_000, "tid 1001")])
+    found = waits_in(path)
+    tap.ok(found == [(100, 1001, "exact"), (6000, 1001, "likely"), (20000, None, "unknown")], "holders: a writer is exact by a write, likely without, and nobody after its end", found)
+
+
+def older_fopen():
+    """fopen() of a report without its descriptors does not make standard input a file."""
+    calls = [(10, 30, 1000, "pipe", 0, 4 << 24), (40, 60, 1000, "fopen", 1 << 30, None), (100, 5000, 1000, "read", 1, 0), (4900, 4990, 1001, "write", 1, 4)]
+    found = waits_in(calls_report("fopen.sqlite", calls))
+    tap.ok(found == [(100, 1001, "exact")], "fopen: a wait for standard input is one", found)
+
+
+def late_open():
+    """A descriptor is that of an open() from its end on: until then another thread may have had that number."""
+    calls = [(50, 90000, 1001, "open", 3, None), (20000, 50000, 1000, "read", 1, 3), (95000, 99000, 1000, "read", 1, 3)]
+    path = calls_report("open.sqlite", calls, LIBTRACE_FILE_PATH=[(10_000, "tid 1000", 3, "text /d/old.bin"), (50_000, "tid 1001", 3, "text /d/fifo")])
+    causes = [s["Cause"] for s in json.loads(trace("why", "--path", "-f", "json", path).out or b"[]") if s["Cause"].startswith("read")]
+    tap.ok(causes == ["read (old.bin)", "read (fifo)"], "open: who blocks in it has no descriptor yet", causes)
+
+
+def many_files():
+    """A call that reads many files in one place has a row for some of them, and one for the rest."""
+    calls = [(100 * n, 100 * n + 90, 1000, "read", 1, 3) for n in range(1, 1001)]
+    path = calls_report("files.sqlite", calls, LIBTRACE_FILE_PATH=[(c[0] * 1000 - 1000, "tid 1000", 3, f"text /d/{c[0]}.jpg") for c in calls])
+    found = {c["Cause"]: c["Total Time (ns)"] for c in json.loads(trace("why", "--json", path).out or b'{"causes": []}')["causes"] if c["Cause"].startswith("read")}
+    tap.ok(len(found) == 21 and found.get("read") == 980 * 90000, "files: 20 of 1000 have a name, the others are one row", found)
+
+
+def steps_of_names(count):
+    """Return the steps in thousands that SQLite takes to find the names of so many locks and threads, and how many have one."""
+    steps = []
+    d = sqlite3.connect(":memory:")
+    d.executescript("""
+        CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT);
+        CREATE TABLE PATH_SUMS (track, object, object_chain, name, other, wait_track, wait_object, wait_object_chain, wait_name, wait_other);
+        CREATE TABLE PATH_CHAINS (source, id, place, PRIMARY KEY (source, id)) WITHOUT ROWID;
+        CREATE TABLE PATH_PROGRAM_STARTS (process, start, name);
+        CREATE TABLE LIBTRACE_OBJECT (globalPid INTEGER, object INTEGER, nameId INTEGER);
+        CREATE TABLE ThreadNames (nameId INTEGER, priority INTEGER, globalTid INTEGER);
+        CREATE TABLE OSRT_API (callchainId INTEGER, globalTid INTEGER);
+        CREATE TABLE OSRT_CALLCHAINS (id INTEGER, symbol INTEGER, module INTEGER, stackDepth INTEGER);
+        INSERT INTO StringIds VALUES (1, 'queue'), (2, 'worker'), (3, 'begins'), (4, 'app');""")
+    numbers = [(n,) for n in range(1, count + 1)]
+    d.executemany("INSERT INTO PATH_SUMS VALUES (1 << 24, ?1, NULL, 'pthread_mutex_lock', ?1, NULL, NULL, NULL, NULL, NULL)", numbers)
+    d.executemany("INSERT INTO LIBTRACE_OBJECT VALUES (1 << 24, ?, 1)", numbers)
+    d.executemany("INSERT INTO ThreadNames SELECT 2, 1, ?1 WHERE ?1 % 2", numbers)
+    d.executemany("INSERT INTO OSRT_API VALUES (?1, ?1)", numbers)
+    d.executemany("INSERT INTO OSRT_CALLCHAINS VALUES (?, 3, 4, 0)", numbers)
+    with open(os.path.join(SRC, "reader/reports/shared/path.sql"), encoding="utf-8") as file:
+        found = [each for each in file.read().split(";\n") if re.search(r"(TABLE|INTO|UPDATE) PATH_(VARIABLES|OBJECTS|GIVEN_NAMES|NAMED_THREADS|ENTRIES)\b", each)]
+    d.set_progress_handler(lambda: steps.append(1), 1000)
+    for each in found:
+        d.execute(each)
+    d.set_progress_handler(None, 0)
+    return len(steps), [d.execute(f"SELECT count(name) FROM {table}").fetchone()[0] for table in ("PATH_OBJECTS", "PATH_NAMED_THREADS")]
+
+
+def many_names():
+    """The work for names of locks and threads grows with their number, not with its square."""
+    (few, named), (many, _) = steps_of_names(500), steps_of_names(4000)
+    tap.ok(named == [500, 500] and few > 0 and many < 12 * few, "eight times the locks and threads take eight times the steps", (few, many, named))
 
 
 def causes_of(report):
@@ -198,8 +313,10 @@ def file_names():
     made = recorded([sys.executable, "-c", "import socket, os; a, b = socket.socketpair(); a.send(bytes(50000)); r, w = os.pipe(); os.write(w, bytes(50000)); "
                      "s = socket.socket(); os.close(r); s.close(); open('late.txt', 'wb', 0).write(bytes(1 << 22))"])
     if made:
-        causes, _, _ = causes_of(made)
-        tap.ok("write (late.txt)" in causes and not {"write (pipe)", "write (socket)"} & {c for c in causes if "late" in c}, "files: a number that is used again has its new name", causes)
+        causes = [s["Cause"] for s in path_of(made)]
+        late = [n for n, cause in enumerate(causes) if cause.endswith("(late.txt)")]
+        written = {c for c in causes[late[0]:] if unnamed(c) == "write"} if late else set()
+        tap.ok(written == {"write (late.txt)"}, "files: a number that is used again has its new name", causes)
 
 
 def programs():
@@ -581,5 +698,5 @@ def samples():
     tap.ok(refused and refused.status == 2 and b"record with -t osrt" in refused.err and not refused.out, "samples without recorded calls: what to record", refused)
 
 
-main(samples, rows, joins, exits, reaped, locks, conditions, held_changed, barriers, children, pipes, pipelines, lock_names, file_names, programs, teams, many_tasks, windows, children_without_pid, outlived, interrupted, unseen_writes, timeouts, files, processors, long_reads, library_places,
+main(many_names, pipe_holders, older_fopen, late_open, many_files, samples, rows, joins, exits, reaped, locks, conditions, held_changed, barriers, children, pipes, pipelines, lock_names, file_names, programs, teams, many_tasks, windows, children_without_pid, outlived, interrupted, unseen_writes, timeouts, files, processors, long_reads, library_places,
      functions, recorded_functions, stream_events, exported, semaphores, python, cxx, devices, ranges)

@@ -274,6 +274,9 @@ FROM (SELECT DISTINCT sample FROM PATH_SUMS WHERE sample IS NOT NULL) AS s JOIN 
      JOIN StringIds AS n ON n.id = x.symbol LEFT JOIN StringIds AS m ON m.id = x.module;
 
 -- Names of locks and other objects: the variable that they are in, else the function that used them first.
+DROP TABLE IF EXISTS temp.PATH_VARIABLES;
+CREATE TEMP TABLE PATH_VARIABLES (globalPid, object, name, PRIMARY KEY (globalPid, object)) WITHOUT ROWID;
+INSERT OR IGNORE INTO PATH_VARIABLES SELECT o.globalPid, o.object, s.value FROM LIBTRACE_OBJECT AS o JOIN StringIds AS s ON s.id = o.nameId;
 DROP TABLE IF EXISTS temp.PATH_OBJECTS;
 CREATE TEMP TABLE PATH_OBJECTS (process, object, name, PRIMARY KEY (process, object)) WITHOUT ROWID;
 INSERT OR IGNORE INTO PATH_OBJECTS
@@ -281,20 +284,24 @@ WITH used AS MATERIALIZED (
   SELECT track >> 24 AS process, object, object_chain AS chain, name FROM PATH_SUMS WHERE object IS NOT NULL
   UNION SELECT wait_track >> 24, wait_object, wait_object_chain, wait_name FROM PATH_SUMS WHERE wait_object IS NOT NULL)
 SELECT u.process, u.object,
-       coalesce((SELECT s.value FROM LIBTRACE_OBJECT AS o JOIN StringIds AS s ON s.id = o.nameId WHERE o.globalPid = u.process << 24 AND o.object = u.object),
+       coalesce(v.name,
                 CASE WHEN u.name LIKE '%cond%' OR u.name LIKE 'cnd%' THEN 'condition' WHEN u.name LIKE 'sem%' THEN 'semaphore' WHEN u.name LIKE '%barrier%' THEN 'barrier' ELSE 'lock' END
                 || ' of ' || CASE WHEN c.place GLOB '* (*:[0-9]*)' THEN rtrim(rtrim(c.place, replace(c.place, ' ', '')), ' ') ELSE c.place END)
-FROM used AS u LEFT JOIN PATH_CHAINS AS c ON c.source = 0 AND c.id = u.chain;
+FROM used AS u LEFT JOIN PATH_CHAINS AS c ON c.source = 0 AND c.id = u.chain LEFT JOIN PATH_VARIABLES AS v ON v.globalPid = u.process << 24 AND v.object = u.object;
 
 -- Names of threads that were joined, or held a lock: those that they were given, else the function that they began in.
+DROP TABLE IF EXISTS temp.PATH_GIVEN_NAMES;
+CREATE TEMP TABLE PATH_GIVEN_NAMES (track INTEGER PRIMARY KEY, name);
+INSERT OR IGNORE INTO PATH_GIVEN_NAMES
+SELECT n.globalTid, s.value FROM ThreadNames AS n JOIN StringIds AS s ON s.id = n.nameId
+WHERE typeof(n.globalTid) = 'integer' AND s.value NOT IN (SELECT name FROM PATH_PROGRAM_STARTS WHERE name IS NOT NULL) ORDER BY n.priority DESC;
 DROP TABLE IF EXISTS temp.PATH_NAMED_THREADS;
 CREATE TEMP TABLE PATH_NAMED_THREADS (track INTEGER PRIMARY KEY, name);
 INSERT OR IGNORE INTO PATH_NAMED_THREADS SELECT other, NULL FROM PATH_SUMS WHERE other IS NOT NULL UNION SELECT wait_other, NULL FROM PATH_SUMS WHERE wait_other IS NOT NULL;
-UPDATE PATH_NAMED_THREADS SET name =
-  (SELECT s.value FROM ThreadNames AS n JOIN StringIds AS s ON s.id = n.nameId
-   WHERE n.globalTid = track AND s.value NOT IN (SELECT name FROM PATH_PROGRAM_STARTS WHERE name IS NOT NULL) ORDER BY n.priority DESC LIMIT 1);
+UPDATE PATH_NAMED_THREADS SET name = (SELECT g.name FROM PATH_GIVEN_NAMES AS g WHERE g.track = PATH_NAMED_THREADS.track);
 DROP TABLE IF EXISTS temp.PATH_ENTRIES;
-CREATE TEMP TABLE PATH_ENTRIES AS
+CREATE TEMP TABLE PATH_ENTRIES (track INTEGER PRIMARY KEY, name);
+INSERT INTO PATH_ENTRIES
 SELECT track, name
 FROM (SELECT a.track, s.value AS name, max(f.stackDepth)
       FROM (SELECT globalTid AS track, min(callchainId) AS chain FROM OSRT_API

@@ -15,6 +15,7 @@
 
 #define NAMES_MAX (1u << 24)
 #define OBJECTS_FIRST 1u
+#define FILES_NAMED_MAX (1u << 20) /* opens; files that were opened by more have no name */
 #define LANES_MAX 32u /* of a stream; with more, operations are cut where others overlap them */
 #define ERROR_TIMED_OUT 110
 #define LANE_FLAG (1ull << 63)
@@ -247,8 +248,13 @@ static int descriptors_add(struct path_graph *g, int64_t thread, const struct pa
 	struct path_descriptor d = {
 		process, c->end, path_number(g, c), c->value, 0, role, file_made(g, thread, c)};
 	const char first = *path_name_of(g, c)->text;
-	if (role != ROLE_PAIR && (first == 'f' || first == 'p')) /* fopen(), popen(): an address */
-		d.descriptor = object >= 0 && object <= INT32_MAX ? (int32_t)object : -1;
+	/* fopen() and popen() return an address; in older reports their object is 0 */
+	if (role != ROLE_PAIR && (first == 'f' || first == 'p'))
+		d.descriptor = object > 0 && object <= INT32_MAX ? (int32_t)object : -1;
+	const uint32_t opened =
+		role == ROLE_OPEN ? map_get(&g->opened, (uint64_t)thread, (uint64_t)c->start) : 0;
+	if (opened)
+		g->descriptors[opened - 1].time = c->end;
 	if (role == ROLE_CLOSE && c->value == 0 && object >= 0) {
 		d.time = c->start;
 		d.descriptor = (int32_t)object;
@@ -271,7 +277,7 @@ static int descriptors_add(struct path_graph *g, int64_t thread, const struct pa
 /* Keep that fclose() closed the descriptor of a stream. It writes first. */
 static int stream_close(struct path_graph *g, int64_t process, const struct path_call *c)
 {
-	if (strcmp(path_name_of(g, c)->text, "fclose") || c->object > INT32_MAX)
+	if (strcmp(path_name_of(g, c)->text, "fclose") || !c->object || c->object > INT32_MAX)
 		return SQLITE_OK;
 	return descriptor_add(g,
 		&(struct path_descriptor){
@@ -645,27 +651,32 @@ static const char *file_name(const char *path)
 }
 
 /* Keep the name and the descriptor of a file that a call opened. The call itself is often too short
- * to be recorded. */
+ * to be recorded; if it is recorded, its end becomes the time of the descriptor. */
 static int file_row(void *user, sqlite3_stmt *in)
 {
 	struct path_graph *g = user;
 	int64_t time;
 	const int64_t thread = sqlite3_column_int64(in, 0),
 		      descriptor = sqlite3_column_int64(in, 3);
-	const uint32_t name = path_name_of_text(
-		g, PATH_WORK, file_name((const char *)sqlite3_column_text(in, 2)));
 	if (!path_is_time(in, 1, &time) || descriptor < 0 || descriptor > INT32_MAX)
 		return SQLITE_OK;
-	if (name == PATH_NOWHERE || map_put(&g->files, (uint64_t)thread, (uint64_t)time, name + 1))
-		return SQLITE_NOMEM;
-	return descriptor_add(g,
-		&(struct path_descriptor){
-			thread >> 24, time, 0, (int32_t)descriptor, 0, ROLE_OPEN, name + 1});
+	struct path_descriptor d = {thread >> 24, time, 0, (int32_t)descriptor, 0, ROLE_OPEN, 0};
+	if (g->files.count < FILES_NAMED_MAX) {
+		d.file = 1 +
+			path_name_of_text(
+				g, PATH_WORK, file_name((const char *)sqlite3_column_text(in, 2)));
+		if (!d.file || map_put(&g->files, (uint64_t)thread, (uint64_t)time, d.file) ||
+			map_put(&g->opened, (uint64_t)thread, (uint64_t)time,
+				g->descriptor_count + 1))
+			return SQLITE_NOMEM;
+	}
+	return descriptor_add(g, &d);
 }
 
 /* Read the calls of the OS runtime beside their details. */
 static int osrt_read(struct reading *r, sqlite3 *connection)
 {
+	struct path_graph *g = r->graph;
 	int code = sqlite3_prepare_v2(connection, osrt_details, -1, &r->details, NULL);
 	if (!code)
 		code = sqlite3_step(r->details);
@@ -673,6 +684,7 @@ static int osrt_read(struct reading *r, sqlite3 *connection)
 	if (code == SQLITE_ROW || code == SQLITE_DONE)
 		code = path_rows(connection, osrt_calls, r, osrt_row);
 	sqlite3_finalize(r->details);
+	map_release(&g->opened);
 	return code;
 }
 
@@ -856,6 +868,7 @@ void path_graph_release(struct path_graph *g)
 	map_release(&g->object_index);
 	map_release(&g->stream_index);
 	map_release(&g->files);
+	map_release(&g->opened);
 	pool_release(&g->pool);
 	*g = (struct path_graph){0};
 }

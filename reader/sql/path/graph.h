@@ -45,8 +45,8 @@
 #define PATH_SHORT_NS 10000 /* a shorter call was not woken up */
 
 /* How sure what ended a wait is. exact: by object and order, or by the id of the process; likely:
- * by time alone; unknown: the call waited, and nobody is known to have ended that; none: it waited
- * for nobody. */
+ * by time alone, or the only one that is known to use a pipe; unknown: the call waited, and nobody
+ * is known to have ended that; none: it waited for nobody. */
 enum path_how { HOW_NONE, HOW_EXACT, HOW_LIKELY, HOW_UNKNOWN };
 
 enum path_source {
@@ -155,6 +155,7 @@ struct path_graph {
 	struct path_things *things;       /* what things.c knows; it owns that */
 	struct map files; /* thread and start of a call -> 1 + index of the name of the file that it
 			     opened */
+	struct map opened; /* the same -> 1 + index in `descriptors`, until these are sorted */
 	sqlite3_stmt *name_find;
 	bool has_threads; /* PATH_THREADS has been read */
 	bool has_ranks;   /* tracks of `ranks` have been found */

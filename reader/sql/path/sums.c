@@ -8,6 +8,8 @@
 
 #include "common/array.h"
 
+#define FILES_MAX 20u /* that have a name, of a call in one place; others are summed up */
+
 static int sum_append(struct path_sums *s, const struct path_sum *sum)
 {
 	if (array_room(&s->list, s->count, &s->capacity, sizeof(*s->list)))
@@ -39,6 +41,25 @@ static uint32_t about_number(struct map *m, const struct path_about *a)
 {
 	const uint32_t span = thing_number(m, &a->span), wait = thing_number(m, &a->wait);
 	return span && wait ? pair_number(m, both(span, wait), a->program) : 0;
+}
+
+/* Leave out the name of a file if a call has had enough of them in its place. */
+static int file_limit(struct path_sums *s, uint32_t name, uint32_t chain, uint32_t *file)
+{
+	const uint32_t place =
+		*file == PATH_NOWHERE ? 0 : pair_number(&s->pairs, both(name, chain), 0);
+	if (!place)
+		return *file == PATH_NOWHERE ? SQLITE_OK : SQLITE_NOMEM;
+	if (map_get(&s->files, place, *file))
+		return SQLITE_OK;
+	const uint32_t count = map_get(&s->places, place, 0);
+	if (count == FILES_MAX) {
+		*file = PATH_NOWHERE;
+		return SQLITE_OK;
+	}
+	return map_put(&s->files, place, *file, 1) || map_put(&s->places, place, 0, count + 1)
+		? SQLITE_NOMEM
+		: SQLITE_OK;
 }
 
 /* Add to the sum of the same columns. */
@@ -76,7 +97,11 @@ int path_sums_add(struct path_sums *s, const struct path_graph *g, const struct 
 		.wait_track = p->wait ? p->wait_track : PATH_NOWHERE,
 		.wait_name = p->wait ? p->wait->name : PATH_NOWHERE,
 		.wait_chain = p->wait ? p->wait->chain : 0};
-	int code = SQLITE_OK;
+	int code =
+		p->span ? file_limit(s, p->span->name, sum.chain, &sum.about.span.file) : SQLITE_OK;
+	code = code || !p->wait
+		? code
+		: file_limit(s, sum.wait_name, sum.wait_chain, &sum.about.wait.file);
 	for (uint32_t i = 0; !code && i < parts->count; i++) {
 		const struct path_part *part = &parts->list[i];
 		sum.name = part->name;
@@ -97,6 +122,8 @@ void path_sums_release(struct path_sums *s)
 	free(s->list);
 	map_release(&s->index);
 	map_release(&s->pairs);
+	map_release(&s->files);
+	map_release(&s->places);
 	*s = (struct path_sums){0};
 }
 

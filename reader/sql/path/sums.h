@@ -31,6 +31,8 @@ struct path_sums {
 	uint32_t count, capacity;
 	struct map index; /* pairs of numbers of the columns of a sum -> 1 + index */
 	struct map pairs;
+	struct map files;  /* number of a call and its place, and index of a file with a name */
+	struct map places; /* number of a call and its place -> how many files have a name */
 	int64_t segments;
 };
 

@@ -54,8 +54,8 @@ struct path_waits {
 	struct refs pipe_writes, pipe_reads; /* group: the pipe */
 	struct refs known_writes;            /* those of pipe_writes in one group */
 	struct refs other_writes;            /* to what is neither a file nor a known pipe */
-	struct refs holders;                 /* group: the end of a pipe; time: 0 */
-	struct refs thread_ends;             /* group: the process */
+	struct refs holders; /* group: the end of a pipe; time: the end of the track, if known */
+	struct refs thread_ends; /* group: the process */
 	struct refs process_ends;
 	struct map processes, pipes, ends; /* their groups */
 	struct map held;                   /* groups of ends and tracks that have a holder */
@@ -234,8 +234,10 @@ static int holder_add(struct path_graph *g, struct path_file f, uint32_t track)
 		return SQLITE_NOMEM;
 	if (map_get(&w->held, group, track))
 		return SQLITE_OK;
-	return map_put(&w->held, group, track, 1) ? SQLITE_NOMEM
-						  : ref_add(g, &w->holders, group, 0, track);
+	const struct path_track *t = &g->tracks[track];
+	return map_put(&w->held, group, track, 1)
+		? SQLITE_NOMEM
+		: ref_add(g, &w->holders, group, t->has_end ? t->end : PATH_TIME_MAX, track);
 }
 
 static int holder_of_call(struct path_graph *g, uint32_t track, const struct path_call *c)
@@ -262,18 +264,22 @@ static int holders_collect(struct path_graph *g)
 	return code ? code : refs_sort(g, r);
 }
 
-/* Find the only track of other threads that uses the other end of a pipe, or PATH_NOWHERE. */
-static int peer_find(struct path_graph *g, struct path_file f, uint32_t own, uint32_t *ret_track)
+/* Find the only track of other threads that uses the other end of a pipe and has not ended at a
+ * time, or PATH_NOWHERE. Others may have the end, too, and use it by calls that are not in the
+ * report. */
+static int peer_find(
+	struct path_graph *g, struct path_file f, uint32_t own, int64_t time, uint32_t *ret_track)
 {
 	int code = holders_collect(g);
 	const struct refs *r = &g->waits->holders;
 	const uint32_t group =
 		code ? 0 : map_get(&g->waits->ends, (uint64_t)end_number(f, !f.end), 0);
-	const struct ref *found = group ? ref_last(r, group, -1, 1, own) : NULL;
-	*ret_track = found ? found->track : PATH_NOWHERE;
-	for (; found; found = ref_before(r, found, -1))
-		if (found->track != own && found->track != *ret_track)
-			*ret_track = PATH_NOWHERE;
+	const struct ref *last =
+		group ? ref_last(r, group, time - 1, PATH_TIME_MAX + 1, own) : NULL;
+	const struct ref *other = last ? ref_before(r, last, time - 1) : NULL;
+	if (other && other->track == own)
+		other = ref_before(r, other, time - 1);
+	*ret_track = last && !other ? last->track : PATH_NOWHERE;
 	return code;
 }
 
@@ -522,8 +528,8 @@ static bool is_using(
 static bool has_data(const struct wait_of *o, struct path_file f)
 {
 	uint32_t peer = PATH_NOWHERE;
-	return f.pipe && !peer_find(o->g, f, o->track, &peer) && peer != PATH_NOWHERE &&
-		is_using(o->g, peer, ROLE_WRITE, f, o->call->start);
+	return f.pipe && !peer_find(o->g, f, o->track, o->call->start, &peer) &&
+		peer != PATH_NOWHERE && is_using(o->g, peer, ROLE_WRITE, f, o->call->start);
 }
 
 /* Return when a process ended, if that was during a call; else the end of the call. */
@@ -549,10 +555,10 @@ static int pipe_find(const struct wait_of *o, struct path_file f, struct path_wa
 		return SQLITE_OK;
 	int code = c->error > 0 && c->error != PATH_NO_ERROR_KNOWN
 		? SQLITE_OK
-		: peer_find(o->g, f, o->track, &peer);
+		: peer_find(o->g, f, o->track, c->start, &peer);
 	if (!code && peer != PATH_NOWHERE && !is_using(o->g, peer, ROLE_WRITE, f, c->start))
 		*ret_wait = (struct path_wait){
-			peer, c->value > 0 ? c->end : end_during(o, peer), HOW_EXACT};
+			peer, c->value > 0 ? c->end : end_during(o, peer), HOW_LIKELY};
 	return code;
 }
 
@@ -609,9 +615,9 @@ static int room_find(const struct wait_of *o, struct path_wait *ret_wait)
 					 o->track),
 				HOW_EXACT, ret_wait)))
 		return code;
-	code = peer_find(o->g, f, o->track, &peer);
+	code = peer_find(o->g, f, o->track, c->start, &peer);
 	if (!code && peer != PATH_NOWHERE && !is_using(o->g, peer, ROLE_READ, f, c->start))
-		*ret_wait = (struct path_wait){peer, c->end, HOW_EXACT};
+		*ret_wait = (struct path_wait){peer, c->end, HOW_LIKELY};
 	return code;
 }
 
