@@ -152,8 +152,9 @@ enum record_kind {
 				failed */
 	REC_WAITED = 0xf11,  /* this process has waited for a child that has ended: a = its pid, b =
 				its wait status; tick = when the call returned */
-	REC_PATH = 0xf08, /* file access option, after its call: a = descriptor or -1, b = flags <<
-			     32 | mode; payload path */
+	REC_PATH = 0xf08, /* after a call that opened a file, with the file access option after any
+			     call with a path: a = descriptor or -1, b = flags << 32 | mode;
+			     payload path */
 	REC_CALLCHAIN = 0xf09,     /* published together with the event after it: a = node, b = enum
 				      callchain_method, plus CALLCHAIN_IS_CUT or _LOST */
 	REC_MODULE_LOAD = 0xf0a,   /* a = begin, b = end; payload struct module_load and path */

@@ -10,6 +10,7 @@
 #include <linux/futex.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/uio.h>
 #include <signal.h>
 
 #include "machine/machine.h"
@@ -178,6 +179,12 @@ void *sys_mmap_table(void **place, size_t bytes)
 			place, &none, table, false, __ATOMIC_RELEASE, __ATOMIC_ACQUIRE))
 		return none;
 	return table;
+}
+
+bool sys_memory_read(uint64_t address, void *ret_data, size_t bytes)
+{
+	struct iovec to = {ret_data, bytes}, from = {(void *)(uintptr_t)address, bytes};
+	return SYS6(SYS_process_vm_readv, sys_getpid(), &to, 1, &from, 1, 0) == (long)bytes;
 }
 
 int sys_munmap(void *address, size_t bytes)

@@ -65,6 +65,9 @@ void *sys_mmap_beyond_data(size_t bytes);
  */
 void *sys_mmap_table(void **place, size_t bytes);
 void sys_unlock_tables(void); /* call after the program's mlockall() */
+/* Read the process's own memory, which may not be mapped. Return false if it is not, or if a filter
+ * of system calls forbids it. */
+bool sys_memory_read(uint64_t address, void *ret_data, size_t bytes);
 int sys_munmap(void *address, size_t bytes);
 int sys_madvise(void *address, size_t bytes, int advice);
 

@@ -48,21 +48,21 @@ static inline __attribute__((always_inline)) bool counted(bool quiet, unsigned f
 #define SPLIT_ALWAYS WHOLE
 #define SPLIT_MADE WHOLE
 #define SPLIT_OPENS WHOLE
-#define SPLIT_CLOSES(ret, name, ...)                                                          \
-	static __attribute__((noinline)) ret kept_##name PARAMS(__VA_ARGS__)                  \
-	{                                                                                     \
-		struct call own_call;                                                         \
-		if (!call_begin(&own_call, FN_##name))                                        \
-			return real.fn_##name NAMES(__VA_ARGS__);                             \
-		ret own_result = real.fn_##name NAMES(__VA_ARGS__);                           \
-		osrt_end_made(&own_call, FN_##name, own_result, OBJECT(__VA_ARGS__),          \
-			FN_ERRNO(own_result));                                                \
-		return own_result;                                                            \
-	}                                                                                     \
-	WRAPPER(ret, name, PARAMS(__VA_ARGS__))                                               \
-	{                                                                                     \
-		return osrt_is_paired(OBJECT(__VA_ARGS__)) ? kept_##name NAMES(__VA_ARGS__)   \
-							   : short_##name NAMES(__VA_ARGS__); \
+#define SPLIT_CLOSES(ret, name, ...)                                                               \
+	static __attribute__((noinline)) ret kept_##name PARAMS(__VA_ARGS__)                       \
+	{                                                                                          \
+		struct call own_call;                                                              \
+		if (!call_begin(&own_call, FN_##name))                                             \
+			return real.fn_##name NAMES(__VA_ARGS__);                                  \
+		uint64_t own_object = OBJECT(__VA_ARGS__); /* fclose() frees it */                 \
+		ret own_result = real.fn_##name NAMES(__VA_ARGS__);                                \
+		osrt_end_made(&own_call, FN_##name, own_result, own_object, FN_ERRNO(own_result)); \
+		return own_result;                                                                 \
+	}                                                                                          \
+	WRAPPER(ret, name, PARAMS(__VA_ARGS__))                                                    \
+	{                                                                                          \
+		return osrt_is_followed(OBJECT(__VA_ARGS__)) ? kept_##name NAMES(__VA_ARGS__)      \
+							     : short_##name NAMES(__VA_ARGS__);    \
 	}
 #define SPLIT_CONTENDED WHOLE
 #define SPLIT_QUIET(ret, name, ...)                                                  \
@@ -95,8 +95,8 @@ static inline __attribute__((always_inline)) bool counted(bool quiet, unsigned f
 			return real.fn_##name NAMES(__VA_ARGS__);                                \
 		uint64_t own_object = OBJECT(__VA_ARGS__); /* fclose() frees it */               \
 		ret own_result = real.fn_##name NAMES(__VA_ARGS__);                              \
-		osrt_end(&own_call, FN_##name, FN_BITS(own_result),                              \
-			osrt_object(own_object, FN_ERROR(#name, group, own_result)));            \
+		osrt_end_long(&own_call, FN_##name, FN_BITS(own_result), own_object,             \
+			FN_ERROR(#name, group, own_result));                                     \
 		NOTE_PATH(&own_call, own_result, FN_OPENS_##rule, __VA_ARGS__);                  \
 		return own_result;                                                               \
 	}                                                                                        \
@@ -123,7 +123,8 @@ static inline __attribute__((always_inline)) bool counted(bool quiet, unsigned f
 			real.fn_##name NAMES(__VA_ARGS__);                                      \
 			return;                                                                 \
 		}                                                                               \
+		uint64_t own_object = OBJECT(__VA_ARGS__); /* another thread may free it */     \
 		real.fn_##name NAMES(__VA_ARGS__);                                              \
-		osrt_end(&own_call, FN_##name, 0, osrt_object(OBJECT(__VA_ARGS__), 0));         \
+		osrt_end(&own_call, FN_##name, 0, osrt_object(own_object, 0));                  \
 	}
 #include "common/schema/libc.def"

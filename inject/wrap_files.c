@@ -178,7 +178,7 @@ static uint64_t pair_object(int result, const int *descriptors)
 static void end_pair(const struct call *call, unsigned fn, int result, const int *descriptors)
 {
 	for (int i = 0; i < 2 && !result; i++)
-		osrt_pair_note(descriptors[i]);
+		osrt_follow(descriptors[i]);
 	osrt_end_made(call, fn, result, pair_object(result, descriptors), FN_ERRNO(result));
 }
 

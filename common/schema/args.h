@@ -63,6 +63,8 @@ enum arg_object {
 #define ARGS_PARAM_NONE(type, name) void
 #define ARGS_PARAM_FD(type, name) type name
 #define ARGS_PARAM_STREAM(type, name) type name
+#define ARGS_PARAM_STREAM_LINE(type, name) type name
+#define ARGS_PARAM_STREAM_ITEMS(type, name) type name
 #define ARGS_PARAM_ADDR(type, name) type name
 #define ARGS_PARAM_PID(type, name) type name
 #define ARGS_PARAM_ID(type, name) type name
@@ -77,6 +79,8 @@ enum arg_object {
 #define ARGS_NAME_NONE(name)
 #define ARGS_NAME_FD(name) name
 #define ARGS_NAME_STREAM(name) name
+#define ARGS_NAME_STREAM_LINE(name) name
+#define ARGS_NAME_STREAM_ITEMS(name) name
 #define ARGS_NAME_ADDR(name) name
 #define ARGS_NAME_PID(name) name
 #define ARGS_NAME_ID(name) name
@@ -90,6 +94,9 @@ enum arg_object {
 #define ARGS_OBJECT_NONE(name)
 #define ARGS_OBJECT_FD(name) ARGS_BITS(name)
 #define ARGS_OBJECT_STREAM(name) ARGS_BITS((name) ? (name)->_fileno : -1)
+#define ARGS_OBJECT_STREAM_LINE(name) ARGS_BITS((name) && t_size > 1 ? (name)->_fileno : -1)
+#define ARGS_OBJECT_STREAM_ITEMS(name) \
+	ARGS_BITS((name) && t_size * t_count > 0 ? (name)->_fileno : -1)
 #define ARGS_OBJECT_ADDR(name) ARGS_BITS(name)
 #define ARGS_OBJECT_PID(name) ARGS_BITS(name)
 #define ARGS_OBJECT_ID(name) ARGS_BITS(name)
@@ -104,6 +111,8 @@ enum arg_object {
 #define ARGS_OBJECT_KIND_NONE
 #define ARGS_OBJECT_KIND_FD | ARG_OBJECT_FD
 #define ARGS_OBJECT_KIND_STREAM | ARG_OBJECT_FD
+#define ARGS_OBJECT_KIND_STREAM_LINE | ARG_OBJECT_FD
+#define ARGS_OBJECT_KIND_STREAM_ITEMS | ARG_OBJECT_FD
 #define ARGS_OBJECT_KIND_ADDR | ARG_OBJECT_ADDR
 #define ARGS_OBJECT_KIND_PID | ARG_OBJECT_PID
 #define ARGS_OBJECT_KIND_ID | ARG_OBJECT_ID
@@ -118,6 +127,8 @@ enum arg_object {
 #define ARGS_OBJECT_COUNT_NONE
 #define ARGS_OBJECT_COUNT_FD +1
 #define ARGS_OBJECT_COUNT_STREAM +1
+#define ARGS_OBJECT_COUNT_STREAM_LINE +1
+#define ARGS_OBJECT_COUNT_STREAM_ITEMS +1
 #define ARGS_OBJECT_COUNT_ADDR +1
 #define ARGS_OBJECT_COUNT_PID +1
 #define ARGS_OBJECT_COUNT_ID +1
@@ -132,6 +143,8 @@ enum arg_object {
 #define ARGS_PATH_NONE(name)
 #define ARGS_PATH_FD(name)
 #define ARGS_PATH_STREAM(name)
+#define ARGS_PATH_STREAM_LINE(name)
+#define ARGS_PATH_STREAM_ITEMS(name)
 #define ARGS_PATH_ADDR(name)
 #define ARGS_PATH_PID(name)
 #define ARGS_PATH_ID(name)
@@ -146,6 +159,8 @@ enum arg_object {
 #define ARGS_FLAGS_NONE(name)
 #define ARGS_FLAGS_FD(name)
 #define ARGS_FLAGS_STREAM(name)
+#define ARGS_FLAGS_STREAM_LINE(name)
+#define ARGS_FLAGS_STREAM_ITEMS(name)
 #define ARGS_FLAGS_ADDR(name)
 #define ARGS_FLAGS_PID(name)
 #define ARGS_FLAGS_ID(name)
@@ -160,6 +175,8 @@ enum arg_object {
 #define ARGS_MODE_NONE(name)
 #define ARGS_MODE_FD(name)
 #define ARGS_MODE_STREAM(name)
+#define ARGS_MODE_STREAM_LINE(name)
+#define ARGS_MODE_STREAM_ITEMS(name)
 #define ARGS_MODE_ADDR(name)
 #define ARGS_MODE_PID(name)
 #define ARGS_MODE_ID(name)

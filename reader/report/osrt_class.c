@@ -90,7 +90,7 @@ bool osrt_object_is_descriptor(const char *function)
 {
 	size_t i = function_find(function);
 	const char *arguments = i < FUNCTIONS ? functions[i].arguments : "";
-	return strstr(arguments, "(FD,") || strstr(arguments, "(STREAM,");
+	return strstr(arguments, "(FD,") || strstr(arguments, "(STREAM");
 }
 
 bool osrt_object_is_variable(const char *function)
@@ -120,7 +120,7 @@ void osrt_arguments(FILE *out, const char *function, int64_t object)
 		name += strlen(", t_");
 		at = name + strcspn(name, ")");
 		fprintf(out, "%s%.*s", first ? "" : ", ", (int)(at - name), name);
-		if (!strncmp(kind, "FD,", 3) || !strncmp(kind, "STREAM,", 7) ||
+		if (!strncmp(kind, "FD,", 3) || !strncmp(kind, "STREAM", 6) ||
 			!strncmp(kind, "PID,", 4) || (first && is_syscall(function)))
 			fprintf(out, " = %" PRId64, object);
 		else if (!strncmp(kind, "ADDR,", 5) || !strncmp(kind, "ID,", 3))

@@ -223,6 +223,14 @@ def paths_on_request():
     tap.ok(tables == [{"n": 0}], "without the option, no tables of file accesses", tables)
 
 
+def arguments_that_are_gone():
+    traced = traced_ok("paths_gone", [app("paths_gone")], threshold=10**6)
+    if not traced:
+        return
+    failed = traced.report.total("accept", "recorded")
+    tap.ok(failed < 10, "accept() that fails at once is recorded as other calls are, also while another call is interrupted", failed)
+
+
 def threads_and_names():
     traced = traced_ok("thread_names", [app("thread_names")])
     if not traced:
@@ -926,7 +934,7 @@ if __name__ == "__main__":
     if not os.path.exists(LIBRARY):
         print(f"Bail out! no {LIBRARY}")
         sys.exit(1)
-    main(killed_children_have_their_signal, killers_are_told, working_directory_is_a_trap, counts_of_apps, counts_with_threshold, reasons_of_drops_are_told, storm_is_counted, forks_under_signals_are_counted, left_calls_harm_no_later_ones, calls_hold_results, times_make_sense, holder_is_named, every_lock_on_request, paths_on_request,
+    main(killed_children_have_their_signal, killers_are_told, working_directory_is_a_trap, counts_of_apps, counts_with_threshold, reasons_of_drops_are_told, storm_is_counted, forks_under_signals_are_counted, left_calls_harm_no_later_ones, calls_hold_results, times_make_sense, holder_is_named, every_lock_on_request, paths_on_request, arguments_that_are_gone,
          threads_and_names, process_tree, processes_are_described, exec_makes_a_new_process, ends_are_told, verdicts, exec_as_another_user_is_told,
          a_closed_gate_keeps_children_from_the_preload_too, children_not_followed,
          names_of_reports, refused_programs, recovered_by_name, recordings_that_cannot_be_recovered, recovered_elsewhere, full_disk, bad_names, nothing_is_overwritten, modes_of_files, run_passes_status, closed_standard_descriptors, run_forwards_signals, run_waits_for_the_tree,

@@ -317,6 +317,12 @@ def file_names():
         late = [n for n, cause in enumerate(causes) if cause.endswith("(late.txt)")]
         written = {c for c in causes[late[0]:] if unnamed(c) == "write"} if late else set()
         tap.ok(written == {"write (late.txt)"}, "files: a number that is used again has its new name", causes)
+    again = recorded([sys.executable, "-c", "import os, threading; os.close(os.open('/etc/passwd', os.O_RDONLY)); e = os.eventfd(0); "
+                      "threading.Timer(0.05, os.eventfd_write, (e, 1)).start(); os.read(e, 8)"], threshold=10**6)
+    if again:
+        causes, _, _ = causes_of(again)
+        waits = {c for c in causes if unnamed(c) == "read" and "passwd" in c}
+        tap.ok("read" in {unnamed(c) for c in causes} and not waits, "files: a number that was closed, and used again by a call that is not recorded, has no name", causes)
 
 
 def programs():

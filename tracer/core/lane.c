@@ -321,8 +321,20 @@ struct record *lane_room(struct thread *t, unsigned slots)
 	return r;
 }
 
-bool lane_put(struct thread *t, uint64_t tick, unsigned kind, uint64_t a, uint64_t b,
-	const void *payload, uint64_t bytes)
+static bool unsure_copy(void *to, const void *from, uint64_t bytes)
+{
+	return sys_memory_read((uint64_t)(uintptr_t)from, to, bytes);
+}
+
+static bool sure_copy(void *to, const void *from, uint64_t bytes)
+{
+	bytes_copy(to, from, bytes);
+	return true;
+}
+
+/* Write a record with a payload that `copy` copies; it returns false if it cannot. */
+static inline bool put_copied(struct thread *t, const struct record *head, const void *payload,
+	uint64_t bytes, bool (*copy)(void *, const void *, uint64_t))
 {
 	if (bytes > LANE_PAYLOAD_MAX)
 		bytes = LANE_PAYLOAD_MAX;
@@ -334,11 +346,25 @@ bool lane_put(struct thread *t, uint64_t tick, unsigned kind, uint64_t a, uint64
 	struct record *r = lane_room(t, slots);
 	if (!r)
 		return false;
-	*r = (struct record){tick, bytes << RECORD_LENGTH_SHIFT | kind, a, b};
-	if (bytes)
-		bytes_copy(r + 1, payload, bytes);
+	*r = *head;
+	r->word |= bytes << RECORD_LENGTH_SHIFT;
+	if (bytes && !copy(r + 1, payload, bytes))
+		return false;
 	lane_publish(t, slots);
 	return true;
+}
+
+bool lane_put(struct thread *t, uint64_t tick, unsigned kind, uint64_t a, uint64_t b,
+	const void *payload, uint64_t bytes)
+{
+	return put_copied(t, &(struct record){tick, kind, a, b}, payload, bytes, sure_copy);
+}
+
+bool lane_put_unsure(struct thread *t, uint64_t tick, unsigned kind, uint64_t a, uint64_t b,
+	const void *payload, uint64_t bytes)
+{
+	return bytes &&
+		put_copied(t, &(struct record){tick, kind, a, b}, payload, bytes, unsure_copy);
 }
 
 /* Take an entry first and then fill it, since another handler may interrupt this one. */

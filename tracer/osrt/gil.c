@@ -12,7 +12,6 @@
 #include "tracer/osrt/gil.h"
 
 #include <sys/syscall.h>
-#include <sys/uio.h>
 
 #include "common/spool.h"
 #include "common/sys.h"
@@ -73,14 +72,6 @@ static uint32_t half_at(uint64_t address)
 	return __atomic_load_n((const uint32_t *)(uintptr_t)address, __ATOMIC_RELAXED);
 }
 
-/* Read memory that may not be mapped. Returns false if it is not, or if a system call filter
- * forbids the read. */
-static bool memory_read(uint64_t address, void *ret_data, size_t bytes)
-{
-	struct iovec local = {ret_data, bytes}, remote = {(void *)(uintptr_t)address, bytes};
-	return SYS6(SYS_process_vm_readv, sys_getpid(), &local, 1, &remote, 1, 0) == (long)bytes;
-}
-
 /* Return the tid of the thread of a thread state, 0 = unknown. */
 static uint32_t tid_of(const struct python_layout *l, uint64_t state)
 {
@@ -88,11 +79,11 @@ static uint32_t tid_of(const struct python_layout *l, uint64_t state)
 	uint32_t tid = 0;
 	bool native = l->tstate_native >= 0;
 	int offset = native ? l->tstate_native : l->tstate_thread;
-	if (!state || state & 7 || !memory_read(state + (uint64_t)offset, &word, sizeof(word)))
+	if (!state || state & 7 || !sys_memory_read(state + (uint64_t)offset, &word, sizeof(word)))
 		return 0;
 	if (native)
 		return word < TID_MAX ? (uint32_t)word : 0;
-	if (!tid_offset || !memory_read(word + tid_offset, &tid, sizeof(tid)))
+	if (!tid_offset || !sys_memory_read(word + tid_offset, &tid, sizeof(tid)))
 		return 0;
 	return tid < TID_MAX ? tid : 0;
 }
@@ -103,9 +94,9 @@ static void tid_find(const struct python_layout *l, uint64_t state, uint32_t own
 	uint64_t thread;
 	uint32_t tid;
 	if (l->tstate_native >= 0 ||
-		!memory_read(state + (uint64_t)l->tstate_thread, &thread, sizeof(thread)))
+		!sys_memory_read(state + (uint64_t)l->tstate_thread, &thread, sizeof(thread)))
 		return;
-	if (memory_read(thread + MACHINE_TID_BYTES, &tid, sizeof(tid)) && tid == own)
+	if (sys_memory_read(thread + MACHINE_TID_BYTES, &tid, sizeof(tid)) && tid == own)
 		tid_offset = MACHINE_TID_BYTES;
 }
 
@@ -162,9 +153,9 @@ static bool is_own_lock(const struct python_layout *l, uint64_t state, uint64_t 
 {
 	uint64_t interpreter = 0, id = 0;
 	if (!python_gil.may_be_own || !state ||
-		!memory_read(state + (uint64_t)l->tstate_interpreter, &interpreter, 8) ||
+		!sys_memory_read(state + (uint64_t)l->tstate_interpreter, &interpreter, 8) ||
 		object != interpreter + (uint64_t)(l->interpreter_gil - BEGIN) ||
-		!memory_read(interpreter + (uint64_t)l->interpreter_id, &id, 8))
+		!sys_memory_read(interpreter + (uint64_t)l->interpreter_id, &id, 8))
 		return false;
 	*ret_id = id < INTERPRETERS_MAX ? (uint32_t)id : INTERPRETERS_MAX;
 	return is_lock(object, tid);

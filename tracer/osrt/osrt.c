@@ -18,27 +18,64 @@
 #include "tracer/session/spare.h"
 #include "tracer/osrt/hooks.h"
 
+#define PIECE_BYTES 256u /* divides a page */
+
+/* Return the length of a text in memory that may not be mapped, at most LANE_PAYLOAD_MAX; 0 if it
+ * cannot be read. */
+static uint64_t length_unsure(const char *text)
+{
+	char piece[PIECE_BYTES];
+	for (uint64_t n = 0; n < LANE_PAYLOAD_MAX;) {
+		const uint64_t at = (uint64_t)(uintptr_t)text + n;
+		const unsigned bytes = PIECE_BYTES - at % PIECE_BYTES;
+		if (!sys_memory_read(at, piece, bytes))
+			return 0;
+		for (unsigned i = 0; i < bytes; i++)
+			if (!piece[i])
+				return n + i;
+		n += bytes;
+	}
+	return LANE_PAYLOAD_MAX;
+}
+
+/*
+ * The program need not keep a path until its call returns: once the kernel has copied it, as
+ * another thread can tell by the other end of a FIFO, that thread may unmap it. A short call leaves
+ * no other thread the time to be woken and to do so. A call that failed may have had a bad pointer.
+ */
 void osrt_put_path(
 	const struct call *call, int64_t result, const char *path, uint64_t flags, uint64_t mode)
 {
 	struct thread *t = call->t;
+	if (result >= 0)
+		osrt_follow((int)result);
 	if (!path || !t->lane || t->busy)
 		return;
-	if (result == -1 && SYS3(SYS_faccessat, AT_FDCWD, path, 0) == -EFAULT)
-		return; /* a bad pointer, for which the kernel has returned EFAULT */
+	const uint64_t word = flags << 32 | (uint32_t)mode;
+	const bool may_be_gone = result == -1 || clock_ticks() - call->tick >= osrt_quick_ticks;
 	thread_enter(t);
-	lane_put(t, call->tick, REC_PATH, (uint64_t)result, flags << 32 | (uint32_t)mode, path,
-		text_length(path));
+	if (may_be_gone)
+		lane_put_unsure(
+			t, call->tick, REC_PATH, (uint64_t)result, word, path, length_unsure(path));
+	else
+		lane_put(t, call->tick, REC_PATH, (uint64_t)result, word, path, text_length(path));
 	thread_leave(t);
 }
 
-uint64_t osrt_paired[PAIRED_BITS / 64];
+uint64_t osrt_followed[FOLLOWED_BITS / 64];
 
-void osrt_pair_note(int descriptor)
+void osrt_follow(int descriptor)
 {
-	if (descriptor >= 0 && (unsigned)descriptor < PAIRED_BITS)
-		__atomic_fetch_or(&osrt_paired[descriptor / 64], UINT64_C(1) << (descriptor % 64),
+	if (descriptor >= 0 && (unsigned)descriptor < FOLLOWED_BITS &&
+		!osrt_is_followed((uint64_t)descriptor))
+		__atomic_fetch_or(&osrt_followed[descriptor / 64], UINT64_C(1) << (descriptor % 64),
 			__ATOMIC_RELAXED);
+}
+
+void osrt_end_long(const struct call *call, unsigned fn, uint64_t a, uint64_t object, int error)
+{
+	osrt_end_over(call, fn, error ? osrt_threshold_of_failed(fn) : own_words.osrt_threshold[fn],
+		a, osrt_object(object, error));
 }
 
 void osrt_end_made(const struct call *call, unsigned fn, int64_t result, uint64_t object, int error)

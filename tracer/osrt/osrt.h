@@ -45,7 +45,8 @@ static inline bool osrt_wants_path(bool opened)
 	return (opened && !osrt_off) || __builtin_expect(session.config.file_access, 0);
 }
 
-/* Record the path of the call just recorded. */
+/* Record the path of the call just recorded, unless it cannot be read any more. `result`: the
+ * descriptor, which is followed from then on, or -1. */
 void osrt_put_path(
 	const struct call *call, int64_t result, const char *path, uint64_t flags, uint64_t mode);
 
@@ -90,6 +91,10 @@ static inline __attribute__((always_inline)) bool osrt_begin(struct call *call, 
 /* Return the ticks that a call which failed must have lasted to be recorded. Those of a row MADE
  * need not be recorded. Any thread. */
 uint64_t osrt_threshold_of_failed(unsigned fn);
+
+/* Ticks of a call too short for another thread to see that it is in the kernel, and to unmap what
+ * was passed to it. */
+extern uint64_t osrt_quick_ticks __attribute__((visibility("hidden")));
 
 /* Add a call to the sum of `fn`. One instruction each: a signal handler may do the same in
  * between. */
@@ -173,28 +178,34 @@ static inline __attribute__((always_inline)) void osrt_end(
 	osrt_end_over(call, fn, own_words.osrt_threshold[fn], a, b);
 }
 
-/* The descriptors of pipes and pairs of sockets that the process created, a bit each: the first
- * PAIRED_BITS ones. None is removed: closing another file of that number is recorded, too. */
-#define PAIRED_BITS 1024u
-extern uint64_t osrt_paired[PAIRED_BITS / 64] __attribute__((visibility("hidden")));
+/* The descriptors of files, pipes and pairs of sockets that the process opened, a bit each: the
+ * first FOLLOWED_BITS ones. None is removed: closing another file of that number is recorded,
+ * too. */
+#define FOLLOWED_BITS 1024u
+extern uint64_t osrt_followed[FOLLOWED_BITS / 64] __attribute__((visibility("hidden")));
 
-/* Return whether a descriptor was one of a pair. Any thread. */
-static inline bool osrt_is_paired(uint64_t descriptor)
+/* Return whether a descriptor was such a one. Any thread. */
+static inline bool osrt_is_followed(uint64_t descriptor)
 {
-	return descriptor < PAIRED_BITS &&
-		__atomic_load_n(&osrt_paired[descriptor / 64], __ATOMIC_RELAXED) >>
+	return descriptor < FOLLOWED_BITS &&
+		__atomic_load_n(&osrt_followed[descriptor / 64], __ATOMIC_RELAXED) >>
 			(descriptor % 64) &
 		1;
 }
 
-/* Note that a descriptor is one of a pair. Any thread. */
-void osrt_pair_note(int descriptor);
+/* Note that a descriptor is such a one. Any thread. */
+void osrt_follow(int descriptor);
 
 /* Return `error` in bits 48 to 63 and the lower 48 bits of `object`: member b of struct record. */
 static inline uint64_t osrt_object(uint64_t object, int error)
 {
 	return (object & 0xffffffffffffull) | (uint64_t)(uint16_t)error << 48;
 }
+
+/* End a call as osrt_end() does, away from the hot path, by the threshold of failed calls if
+ * `error` is not 0. */
+__attribute__((cold, noinline)) void osrt_end_long(
+	const struct call *call, unsigned fn, uint64_t a, uint64_t object, int error);
 
 /* End a call that creates, copies or closes a descriptor: it is recorded if `error` is 0. */
 void osrt_end_made(

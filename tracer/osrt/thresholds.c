@@ -35,6 +35,9 @@ static bool is_always(enum rule rule)
 }
 
 static uint64_t threshold;
+uint64_t osrt_quick_ticks;
+
+#define QUICK_NS 3000u /* two switches of threads take longer */
 
 uint64_t osrt_threshold_of_failed(unsigned fn)
 {
@@ -45,6 +48,7 @@ uint64_t osrt_threshold_of_failed(unsigned fn)
 void osrt_start(void)
 {
 	threshold = session_ticks(session.config.threshold_ns);
+	osrt_quick_ticks = session_ticks(QUICK_NS);
 	osrt_forked();
 }
 

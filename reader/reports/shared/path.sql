@@ -24,7 +24,7 @@ SELECT 0 AS source, id AS nameId, value AS name,
                              'getchar', 'getchar_unlocked', 'fgetws', 'fgetwc', 'getwc', 'getwchar', 'connect', 'eventfd_read') THEN 'read'
             WHEN value LIKE 'open%' OR value LIKE 'creat%' OR value LIKE 'fopen%' OR value LIKE 'freopen%' THEN 'open' WHEN value IN ('pipe', 'pipe2', 'socketpair') THEN 'pair'
             WHEN value IN ('dup', 'dup2', 'dup3') THEN 'copy' WHEN value = 'close' THEN 'close'
-            WHEN value IN ('socket', 'popen', 'epoll_create', 'epoll_create1', 'eventfd', 'memfd_create', 'inotify_init', 'inotify_init1', 'timerfd_create', 'signalfd', 'mkostemp', 'mkstemp') THEN 'create'
+            WHEN value IN ('socket', 'popen', 'epoll_create', 'epoll_create1') THEN 'create'
             WHEN value LIKE '%sleep%' OR value LIKE '%yield%' OR value = 'vfork' THEN NULL
             WHEN osrt_class(value) = 'lock' THEN 'lock' WHEN osrt_class(value) = 'wait' THEN 'wait' END AS role,
        value IN ('fflush', 'fflush_unlocked', 'fclose', 'system', 'pclose', 'waitid') OR value LIKE 'pread%' AS trait
