@@ -48,7 +48,7 @@ def memory():
     plain = [int(number) for number in run(["sh", "-c", script], env=clean_env()).out.split()]
     for name, most, more in (("default", (3584, 336), {}), ("a callchain for each call", (3584, 336), {"LIBTRACE_OSRT_BACKTRACE_THRESHOLD": 0}),
                              ("samples", (3584, 336), {"LIBTRACE_SAMPLE": "process-tree"}),
-                             ("libunwind", (3840, 384), {"LIBTRACE_BACKTRACE": "libunwind", "LIBTRACE_OSRT_BACKTRACE_THRESHOLD": 0})):
+                             ("libunwind", (3891, 384), {"LIBTRACE_BACKTRACE": "libunwind", "LIBTRACE_OSRT_BACKTRACE_THRESHOLD": 0})):
         spool = spool_folder()
         result = run(["sh", "-c", script], env=traced_env(os.path.join(folder(), "r.rep"), spool, **more))
         wait_spool_gone(spool)

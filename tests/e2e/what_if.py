@@ -71,6 +71,14 @@ def rankings():
     locked, wall = made("lock", [("l", 0), ("s", 1, 9000), ("u", 0)], [("s", 2, 100), ("l", 0), ("s", 3, 5000), ("u", 0)])
     found = predicted(locked, "lock x0.5")
     tap.ok(abs(found["predicted_ns"] - (wall - 7_000_000)) < TOLERANCE_NS, "lock x0.5: what is done under a lock takes half as long", (found, wall))
+    with sqlite3.connect(locked) as d:
+        process, lock = d.execute("SELECT globalTid >> 24 << 24, object FROM OSRT_API AS a JOIN LIBTRACE_OSRT_CALL AS c ON c.id = a.rowid WHERE object BETWEEN 4096 AND 8191").fetchone()
+        d.executescript("CREATE TABLE LIBTRACE_OBJECT (globalPid INTEGER, object INTEGER, nameId INTEGER); INSERT INTO StringIds VALUES (910, 'queue+0x8')")
+        d.execute("INSERT INTO LIBTRACE_OBJECT VALUES (?, ?, 910)", (process, lock))
+    by_name, other = predicted(locked, "lock queue* x0.5"), predicted(locked, "lock pool* x0.5")
+    tap.ok(by_name["predicted_ns"] == found["predicted_ns"] and "applies to" in str(other.get("why")), "a lock may be given by its name", (by_name, other))
+    rank = json.loads(trace("what-if", "--rank", "--json", locked).out or b"{}").get("rank", [])
+    tap.ok("lock queue+0x8 x0.99" in [row["change"] for row in rank], "--rank names the lock", rank)
 
 
 def short_holds():
@@ -264,8 +272,8 @@ def missed():
     rows = [
         row("track", 0, 1 << 24 | 1, 0, 2_000_000, "app", value=1), row("lock", 1, 1 << 24 | 1, 0, 1_000_000, "pthread_mutex_lock", object=7, value=0),
         row("call", 2, 1 << 24 | 1, 1_500_000, 1_500_010, "pthread_mutex_unlock", object=7, value=0), row("call", 3, 1 << 24 | 1, 1_600_000, 1_900_000, "usleep")]
-    refused, read = "", what_if.rows_of
-    what_if.rows_of = lambda *_: rows
+    refused, read = "", (what_if.rows_of, what_if.names_of)
+    what_if.rows_of, what_if.names_of = lambda *_: rows, lambda *_: {}
     try:
         what_if.main(["--file", "x", "--rank"])
     except Failure as failure:
@@ -274,16 +282,16 @@ def missed():
     out = io.StringIO()
     with contextlib.redirect_stdout(out):
         what_if.main(["--file", "x", "--rank", "--allow-unknown=50"])
-    what_if.rows_of = read
+    what_if.rows_of, what_if.names_of = read
     lines = out.getvalue().splitlines()
     tap.ok(lines[0].startswith("Note: the replay without changes takes 0.001010 s") and "+- (ns)" in lines[1] and len(lines) > 3
            and all("cannot be told" in line for line in lines[2:-1]) and any("compute 1 x0.99 (app)" in line for line in lines),
            "if it is allowed, the first line says so; savings within the error bound are not printed; a thread has its program", lines)
     graph = Graph([*rows[:1], *rows[3:]])
-    rank = what_if.ranking(graph, graph.replay())
+    rank = what_if.ranking(graph, graph.replay(), {})
     tap.ok([r["saved_if_removed_ns"] for r in rank] == [1_700_000, 300_000] and all(r["is_known"] for r in rank), "each item saves its time", rank)
     graph.replay = lambda scale, replay=graph.replay: replay(scale)._replace(ns=0)
-    tap.ok(not any(r["is_known"] for r in what_if.ranking(graph, Graph(rows[:1]).replay())), "no item saves more than the time in it", rank)
+    tap.ok(not any(r["is_known"] for r in what_if.ranking(graph, Graph(rows[:1]).replay(), {})), "no item saves more than the time in it", rank)
 
 
 def sizes():

@@ -447,6 +447,13 @@ def timeouts():
            "timeout: poll() and select() without descriptors are sleeps, and so are waits for a semaphore and a futex that time out", segments)
 
 
+def file_locks():
+    """Nobody knows who holds the lock of a file: the wait is unknown, and no time of the thread's own."""
+    report = recorded(["bash", "-c", "mkfifo f; (flock lock sh -c 'echo > f; sleep 0.2') & read < f; flock lock true; wait"])
+    waits = [s for s in path_of(report) if unnamed(s["Cause"]) == "flock"] if report else []
+    tap.ok(waits and {s["Sure"] for s in waits} == {"unknown"}, "flock: nobody is known to have released the lock", waits)
+
+
 def files():
     """Reading a file that the process has opened is its own time."""
     report = recorded([sys.executable, "-c", "open('f', 'wb').write(bytes(1 << 24)); print(len(open('f', 'rb', 0).read(1 << 24)))"])
@@ -704,5 +711,5 @@ def samples():
     tap.ok(refused and refused.status == 2 and b"record with -t osrt" in refused.err and not refused.out, "samples without recorded calls: what to record", refused)
 
 
-main(many_names, pipe_holders, older_fopen, late_open, many_files, samples, rows, joins, exits, reaped, locks, conditions, held_changed, barriers, children, pipes, pipelines, lock_names, file_names, programs, teams, many_tasks, windows, children_without_pid, outlived, interrupted, unseen_writes, timeouts, files, processors, long_reads, library_places,
+main(many_names, pipe_holders, older_fopen, late_open, many_files, samples, rows, joins, exits, reaped, locks, conditions, held_changed, barriers, children, pipes, pipelines, lock_names, file_names, programs, teams, many_tasks, windows, children_without_pid, outlived, interrupted, unseen_writes, timeouts, file_locks, files, processors, long_reads, library_places,
      functions, recorded_functions, stream_events, exported, semaphores, python, cxx, devices, ranges)

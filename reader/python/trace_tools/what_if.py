@@ -21,6 +21,10 @@ from .convert import command, pass_on_truncated
 from .replay import ACQUIRE, RELEASE, WAITS, Graph, Outcome, Row, Track
 
 QUERY = "SELECT * FROM LIBTRACE_WAIT_GRAPH"
+NAMES = (
+    "SELECT o.globalPid >> 24 AS process, o.object AS object, s.value AS name FROM LIBTRACE_OBJECT AS o "
+    "JOIN StringIds AS s ON s.id = o.nameId"
+)
 WITHOUT_FUNCTIONS = " WHERE kind <> 'function'"
 ROWS_MAX = 3_000_000  # a row takes 0.8 to 1.6 kilobytes here
 SCATTER_NS = 500_000  # what two runs of a program on a quiet machine differ by: this and
@@ -69,8 +73,8 @@ def number(text: str) -> int | None:
     return int(text) if text else None
 
 
-def rows_of(paths: list[str], query: str) -> Iterator[Row]:
-    """Read the graph of a report, or of several as one."""
+def records(paths: list[str], query: str) -> Iterator[dict[str, str]]:
+    """Yield the rows of a query on a report, or on several as one."""
     result = subprocess.run(
         [command(), "query", "-f", "csv", "--", *paths, query],
         stdin=subprocess.DEVNULL,
@@ -81,7 +85,12 @@ def rows_of(paths: list[str], query: str) -> Iterator[Row]:
     if result.returncode not in (0, 1):
         lines = result.stderr.decode(errors="replace").strip().splitlines() or ["trace query failed"]
         raise Failure(lines[-1].removeprefix("trace: "))
-    for count, r in enumerate(csv.DictReader(io.StringIO(result.stdout.decode(errors="replace")))):
+    yield from csv.DictReader(io.StringIO(result.stdout.decode(errors="replace")))
+
+
+def rows_of(paths: list[str], query: str) -> Iterator[Row]:
+    """Read the graph of a report, or of several as one."""
+    for count, r in enumerate(records(paths, query)):
         if count == ROWS_MAX:
             raise Failure(f"'{paths[0]}' has more than {ROWS_MAX} calls: too many to replay")
         yield Row(
@@ -99,6 +108,19 @@ def rows_of(paths: list[str], query: str) -> Iterator[Row]:
             r["place"] or None,
             number(r["unknown"]),
         )
+
+
+Names = dict[tuple[int, int], str]  # of locks: by process and address
+
+
+def names_of(paths: list[str]) -> Names:
+    """Return the names of locks that are variables of a program; none for databases that do not have them."""
+    try:
+        return {(int(r["process"]), int(r["object"])): r["name"] for r in records(paths, NAMES)}
+    except Failure as failure:
+        if "no such table" in str(failure):
+            return {}
+        raise
 
 
 @functools.lru_cache(maxsize=65536)
@@ -152,7 +174,7 @@ NOWHERE = Intervals([])
 class Scaling:
     """New durations by changes. Counts what the changes applied to."""
 
-    def __init__(self, graph: Graph, changes: list[Change]) -> None:
+    def __init__(self, graph: Graph, changes: list[Change], names: Names | None = None) -> None:
         self.changes = changes
         self.changed_ns = [0.0] * len(changes)
         self.inside: list[dict[int, Intervals]] = []
@@ -168,7 +190,8 @@ class Scaling:
                         found[row.track].append((row.start, row.end))
             elif change.what == "lock":
                 for track, lock, start, end in graph.holds:
-                    if matches(hex(lock), change.pattern):
+                    name = (names or {}).get((track >> 24, lock))
+                    if matches(hex(lock), change.pattern) or (name and matches(name, change.pattern)):
                         found[track].append((start, end))
             self.inside.append({track: Intervals(times) for track, times in found.items()})
 
@@ -226,7 +249,7 @@ def predict(graph: Graph, base: Outcome, changed: Outcome) -> Prediction:
     return Prediction(wall, max(changed.ns + miss, 0), error, base.unknown_ns / wall if wall else 0)
 
 
-def candidates(graph: Graph) -> list[Change]:
+def candidates(graph: Graph, names: Names) -> list[Change]:
     """Return what could be changed by itself, that with the most time first."""
     total: dict[tuple[str, str], float] = collections.defaultdict(float)
     for track in graph.tracks.values():
@@ -246,21 +269,21 @@ def candidates(graph: Graph) -> list[Change]:
             total["compute", str(track.row.track & 0xFFFFFF)] += track.row.end - track.row.start - busy
     for row in graph.functions:
         total["function", row.name] += row.end - row.start
-    for _, lock, start, end in graph.holds:
-        total["lock", hex(lock)] += end - start
+    for holder, lock, start, end in graph.holds:
+        total["lock", names.get((holder >> 24, lock), hex(lock))] += end - start
     ordered = sorted(total.items(), key=lambda item: (-item[1], item[0]))[:RANKED]
     return [Change(what, re.sub(r"([*?\[])", r"[\1]", name), 0.9) for (what, name), _ in ordered]
 
 
-def ranking(graph: Graph, base: Outcome) -> list[dict[str, object]]:
+def ranking(graph: Graph, base: Outcome, names: Names) -> list[dict[str, object]]:
     """Return what each item saves. A saving cannot be told if it is within its error bound, or above the time in the
     item and the bound.
     """
     rows: list[dict[str, object]] = []
-    for change in candidates(graph):
-        scaling = Scaling(graph, [change])
+    for change in candidates(graph, names):
+        scaling = Scaling(graph, [change], names)
         faster = graph.replay(scaling)
-        gone = graph.replay(Scaling(graph, [change._replace(factor=0.0)]))
+        gone = graph.replay(Scaling(graph, [change._replace(factor=0.0)], names))
         saved, item = round(base.ns - gone.ns), round(scaling.changed_ns[0])
         error, per_percent = round(predict(graph, base, gone).error_ns), round((base.ns - faster.ns) / 10)
         rows.append(
@@ -337,7 +360,9 @@ def main(arguments: list[str]) -> int:
     if not graph.goal or graph.wall_ns() <= 0:
         raise Failure(f"'{name}' has no calls to replay")
     base = graph.replay()
-    scaling = Scaling(graph, changes)
+    has_names = given.rank or any(change.what == "lock" and change.pattern != "*" for change in changes)
+    names = names_of(given.file) if has_names else {}
+    scaling = Scaling(graph, changes, names)
     found = predict(graph, base, graph.replay(scaling) if changes else base)
     if 100 * found.unknown > given.allow_unknown:
         raise Failure(
@@ -357,7 +382,7 @@ def main(arguments: list[str]) -> int:
     useless = next((c for c, ns in zip(changes, scaling.changed_ns) if not ns), None)
     if useless:
         raise Failure(f"'{name}' has nothing that '{useless.text()}' applies to")
-    ranked = ranking(graph, base) if given.rank else []
+    ranked = ranking(graph, base, names) if given.rank else []
     if given.json:
         print(
             json.dumps(

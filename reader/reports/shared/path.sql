@@ -26,6 +26,7 @@ SELECT 0 AS source, id AS nameId, value AS name,
             WHEN value IN ('dup', 'dup2', 'dup3') THEN 'copy' WHEN value = 'close' THEN 'close'
             WHEN value IN ('socket', 'popen', 'epoll_create', 'epoll_create1') THEN 'create'
             WHEN value LIKE '%sleep%' OR value LIKE '%yield%' OR value = 'vfork' THEN NULL
+            WHEN value IN ('flock', 'lockf', 'lockf64') THEN 'wait'
             WHEN osrt_class(value) = 'lock' THEN 'lock' WHEN osrt_class(value) = 'wait' THEN 'wait' END AS role,
        value IN ('fflush', 'fflush_unlocked', 'fclose', 'system', 'pclose', 'waitid') OR value LIKE 'pread%' AS trait
 FROM StringIds
