@@ -306,6 +306,13 @@ def sizes():
         graphs = [Graph(within(kind, n)) for n in (25, 200)]
         (few, few_taken), (many, many_taken) = (opcodes(lambda g=graph: g.replay(Scaling(g, [parse(f"{kind} f x0.5")]))) for graph in graphs)
         tap.ok(many_taken < 12 * few_taken and many.ns < graphs[1].wall_ns(), f"{kind} f x0.5: eight times the calls of f() take eight times the work", (few_taken, many_taken, many))
+    rows = stream(100) + [row("track", 0, 2, 0, 10**8), row("lock", 1000, 2, 0, 10, "pthread_mutex_lock", object=7, value=0), row("call", 1001, 2, 50, 60, "pthread_mutex_unlock", object=7, value=0)]
+    graph = Graph(rows)
+    _, recorded_taken = opcodes(graph.replay)
+    for text in ("lock 0x7 x0.5", "compute 2 x0.5"):
+        scaling = Scaling(graph, [parse(text)])
+        _, taken = opcodes(lambda s=scaling: graph.replay(s))
+        tap.ok(scaling.changed_ns[0] > 0 and taken < 1.3 * recorded_taken, f"{text}: little work is done for threads that it does not apply to", (recorded_taken, taken))
 
 
 PYTHON_LOCK = """

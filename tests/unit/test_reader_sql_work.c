@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * test_reader_sql_work.c - tests that the reports of NVTX ranges and of CUDA calls, the timeline
- * of the HTML page, the use of memory and the search for waits of NCCL take time in proportion to
- * the size of the database.
+ * and the callchains of the HTML page, waits for Python's GIL, the graph of waits, the use of
+ * memory and the search for waits of NCCL take time in proportion to the size of the database.
  *
  * Counted are the steps of SQLite's virtual machine, and the open ranges that a sweep visits. The
  * rows must equal those of a join of all pairs.
@@ -34,6 +34,8 @@ int main(void)
 #define TIMES 4     /* factor between the rows of the large and the small database */
 #define GROWTH 1.25 /* greatest growth of the work per row that is allowed */
 #define STEPS_COUNTED 10
+#define DEPTH 12          /* frames of a callchain */
+#define STEPS_OF_FRAME 20 /* greatest number for a frame that nothing is named after */
 
 static char folder[] = "/tmp/test_reader_sql_work.XXXXXX";
 static uint64_t steps;
@@ -47,10 +49,12 @@ static int step_count(void *user)
 
 /* Add `count` steps, alternately to two threads: each has ranges four deep, three launches with
  * kernels, and a start/end range that crosses that of the thread's previous step. Add as many
- * processes with one call each, and as many blocks of memory that are created, mapped and
- * unmapped. */
+ * processes with one call each, which has a callchain of its own and which another thread waits
+ * for with the GIL, and as many blocks of memory that are created, mapped and unmapped. */
 static const char rows[] =
-	"INSERT INTO StringIds VALUES (1, 'cudaLaunchKernel'), (2, 'kernel');"
+	"INSERT INTO StringIds VALUES (1, 'cudaLaunchKernel'), (2, 'kernel'), (3, "
+	"'/lib/libc.so.6'), "
+	"(4, '/lib/libapp.so'), (5, '/src/app.py'), (6, 'work (app.py:7)');"
 	"CREATE TEMP TABLE n AS WITH RECURSIVE c(x) AS (SELECT 0 UNION ALL SELECT x + 1 FROM c "
 	"WHERE x + 1 < %d) SELECT x, x * 1000 AS t, x %% 2 AS tid FROM c;"
 	"INSERT INTO NVTX_EVENTS SELECT t + 10 * d, t + 900 - 10 * d, 59, d || ' of ' || x, "
@@ -65,7 +69,15 @@ static const char rows[] =
 	"(1 << 48) + (1000 << 24), 2, 2, 0 FROM CUPTI_ACTIVITY_KIND_RUNTIME;"
 	"INSERT INTO LIBTRACE_PROCESS SELECT (1 << 48) + (2000 + x << 24), t, t + 900 FROM n;"
 	"INSERT INTO LIBTRACE_THREAD_START SELECT start, globalPid + 1 FROM LIBTRACE_PROCESS;"
-	"INSERT INTO OSRT_API SELECT start + 10, start + 50, 27, globalPid + 1, 1 FROM "
+	"INSERT INTO OSRT_API SELECT start + 10, start + 50, 27, globalPid + 1, 1, start / 1000 + "
+	"1 "
+	"FROM LIBTRACE_PROCESS;"
+	"INSERT INTO StringIds SELECT 10 + x, 'f' || x FROM n;"
+	"INSERT INTO OSRT_CALLCHAINS SELECT x + 1, 1, 3, 1, 0 FROM n UNION ALL "
+	"SELECT x + 1, 10 + x, 4, 1, 1 FROM n UNION ALL SELECT x + 1, 6, 5, 1, 2 FROM n;"
+	"INSERT INTO OSRT_CALLCHAINS SELECT x + 1, 2, 4, 1, 3 + d FROM n, (WITH RECURSIVE c(d) AS "
+	"(SELECT 0 UNION ALL SELECT d + 1 FROM c WHERE d < %d) SELECT d FROM c);"
+	"INSERT INTO LIBTRACE_GIL_WAIT SELECT start, 60, globalPid + 2, 1, 0 FROM "
 	"LIBTRACE_PROCESS;"
 	"INSERT INTO LIBTRACE_CUDA_MAPPING SELECT t + 100 * m, (1 << 48) + (1000 << 24), m, x + 1, "
 	"(x + 1) * 4096, 4096, 0, 0, x, 1 FROM n, (SELECT 1 AS m UNION SELECT 3 UNION SELECT 4 "
@@ -83,7 +95,11 @@ static const char tables[] =
 	"CREATE TABLE LIBTRACE_PROCESS (globalPid INTEGER, start INTEGER, \"end\" INTEGER);"
 	"CREATE TABLE LIBTRACE_THREAD_START (timestamp INTEGER, globalTid INTEGER);"
 	"CREATE TABLE OSRT_API (start INTEGER, \"end\" INTEGER, eventClass INTEGER, globalTid "
-	"INTEGER, nameId INTEGER);"
+	"INTEGER, nameId INTEGER, callchainId INTEGER);"
+	"CREATE TABLE OSRT_CALLCHAINS (id INTEGER NOT NULL, symbol INTEGER, module INTEGER, "
+	"originalIP INTEGER, stackDepth INTEGER NOT NULL, PRIMARY KEY (id, stackDepth));"
+	"CREATE TABLE LIBTRACE_GIL_WAIT (start INTEGER, duration INTEGER, globalTid INTEGER, "
+	"holderTid INTEGER, callchainId INTEGER);"
 	"CREATE TABLE LIBTRACE_CUDA_MAPPING (timestamp INTEGER, globalTid INTEGER, operation "
 	"INTEGER, handle INTEGER, address INTEGER, bytes INTEGER, deviceId INTEGER, correlationId "
 	"INTEGER, graphId INTEGER, graphFlags INTEGER);";
@@ -114,9 +130,9 @@ static const char nccl_rows[] =
 	"INSERT INTO LIBTRACE_NCCL_COMMUNICATOR SELECT tid, 7, r, 3 FROM n WHERE x = 0;"
 	"INSERT INTO LIBTRACE_NCCL_COMMUNICATOR SELECT tid, 8, r, 2 FROM n WHERE x = 0;";
 
-static bool database_open(struct sql *s, const char *format, int count)
+static bool deep_database_open(struct sql *s, const char *format, int count, int depth)
 {
-	char path[96], *text = sqlite3_mprintf(format, count);
+	char path[96], *text = sqlite3_mprintf(format, count, depth - 4);
 	sqlite3 *base = NULL;
 	snprintf(path, sizeof(path), "%s/%d.sqlite", folder, count);
 	bool made = text && !sqlite3_open(path, &base) &&
@@ -127,6 +143,11 @@ static bool database_open(struct sql *s, const char *format, int count)
 	made = made && !sql_open(s, path) && !views_make(s);
 	unlink(path);
 	return check(made, "a database of %d steps: %s", count, made ? "made" : s->cause);
+}
+
+static bool database_open(struct sql *s, const char *format, int count)
+{
+	return deep_database_open(s, format, count, DEPTH);
 }
 
 static int row_count(void *user, const struct sql_value *values, int count)
@@ -183,18 +204,21 @@ static void work_grows_as_rows_do(void)
 /* Return the steps that files of reports/shared take, and a query, unless that is NULL; or 0 if one
  * fails. */
 static uint64_t shared_work(
-	const char *const *files, const char *query, const char *format, int count)
+	const char *const *files, const char *query, const char *format, int count, int depth)
 {
 	struct sql s;
 	int error = 0;
-	if (!database_open(&s, format, count))
+	if (!deep_database_open(&s, format, count, depth))
 		return 0;
+	s.arguments = "most=1000000";
 	steps = 0;
 	sqlite3_progress_handler(s.connection, STEPS_COUNTED, step_count, NULL);
 	for (; !error && *files; files++)
 		error = sql_run(&s, report_shared(*files), NULL);
 	if (!error && query)
 		error = sql_run(&s, query, NULL);
+	if (error)
+		printf("# %s\n", s.cause);
 	sql_close(&s);
 	return error ? 0 : steps;
 }
@@ -202,12 +226,18 @@ static uint64_t shared_work(
 static void shared_tables_grow_as_rows_do(void)
 {
 	static const struct {
-		const char *title, *format, *files[10], *query;
+		const char *title, *format, *files[12], *query;
 	} tables_of[] = {{"the use of memory", rows, {"cuda_memory_use"}, NULL},
 		{"the timeline", rows,
 			{"nvtx", "osrt", "graphics", "function_calls", "thread_time",
 				"thread_states", "cuda_memory_use", "gpu_clocks", "timeline"},
 			NULL},
+		{"callchains of the page", rows,
+			{"nvtx", "osrt", "graphics", "function_calls", "thread_time",
+				"thread_states", "cuda_memory_use", "gpu_clocks", "timeline",
+				"page_unknown", "page_details"},
+			"SELECT * FROM PAGE_CHAIN_FRAMES"},
+		{"waits for the GIL", rows, {"gil"}, "SELECT * FROM GIL_WAITS"},
 		{"waits of NCCL", nccl_rows, {"mpi", "nccl_waits"}, NULL},
 		{"operations that wait for ranks", nccl_rows,
 			{"gpu_work", "openmp", "mpi", "mpi_waits", "nccl_waits", "path"},
@@ -215,13 +245,27 @@ static void shared_tables_grow_as_rows_do(void)
 	for (size_t i = 0; i < sizeof(tables_of) / sizeof(tables_of[0]); i++) {
 		const char *format = tables_of[i].format;
 		const uint64_t few =
-			shared_work(tables_of[i].files, tables_of[i].query, format, SMALL);
-		const uint64_t many =
-			shared_work(tables_of[i].files, tables_of[i].query, format, TIMES * SMALL);
+			shared_work(tables_of[i].files, tables_of[i].query, format, SMALL, DEPTH);
+		const uint64_t many = shared_work(
+			tables_of[i].files, tables_of[i].query, format, TIMES * SMALL, DEPTH);
 		check(few && (double)many <= GROWTH * TIMES * (double)few,
 			"tables of %s: %" PRIu64 " steps, %" PRIu64 " for %d times the rows",
 			tables_of[i].title, few, many, TIMES);
 	}
+}
+
+static void graph_needs_few_frames(void)
+{
+	static const char *const files[] = {
+		"gpu_work", "openmp", "mpi", "mpi_waits", "nccl_waits", "path", "wait_graph", NULL};
+	static const char query[] = "SELECT * FROM LIBTRACE_WAIT_GRAPH";
+	const uint64_t flat = shared_work(files, query, rows, SMALL, DEPTH);
+	const uint64_t deep = shared_work(files, query, rows, SMALL, TIMES * DEPTH);
+	const uint64_t most = (uint64_t)STEPS_OF_FRAME * SMALL * (TIMES - 1) * DEPTH;
+	check(flat && deep && deep <= flat + most,
+		"the graph of waits: %" PRIu64 " steps, %" PRIu64 " with callchains %d times as "
+		"deep, at most %" PRIu64,
+		flat, deep, TIMES, flat + most);
 }
 
 static int number_take(void *user, const struct sql_value *values, int count)
@@ -333,6 +377,7 @@ int main(void)
 		return 1;
 	work_grows_as_rows_do();
 	shared_tables_grow_as_rows_do();
+	graph_needs_few_frames();
 	sweep_visits_what_is_open();
 	last_launches_are_left_out();
 	rmdir(folder);

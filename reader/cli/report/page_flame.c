@@ -38,6 +38,7 @@ struct flame {
 	uint32_t at;           /* node of the current callchain */
 	int64_t item, process; /* ids of the current callchain; -1 = none */
 	enum node_kind leaf;   /* what its innermost frame is */
+	int64_t name;          /* text of one more frame inside of it; 0 = none */
 	uint64_t ns, calls;    /* sums of the current callchain */
 };
 
@@ -56,11 +57,14 @@ static uint32_t child(struct flame *f, uint32_t parent, int64_t symbol, enum nod
 
 static void chain_end(struct flame *f)
 {
+	if (!f->error && f->name)
+		f->at = child(f, f->at, f->name, NODE_FUNCTION);
 	struct node *n = &f->nodes[f->at];
 	n->self_ns += f->ns;
 	n->count += f->calls;
 	if (n->kind == NODE_FUNCTION)
 		n->kind = f->leaf;
+	f->name = 0;
 	f->ns = f->calls = 0;
 }
 
@@ -76,7 +80,7 @@ static enum node_kind kind_named(const char *name)
 	return NODE_FUNCTION;
 }
 
-enum { F_ITEM, F_PROCESS, F_NS, F_COUNT, F_SYMBOL, F_KIND, F_FIELDS };
+enum { F_ITEM, F_PROCESS, F_NS, F_COUNT, F_SYMBOL, F_KIND, F_NAME, F_FIELDS };
 
 static int frame_add(void *user, const struct sql_value *v, int count)
 {
@@ -90,6 +94,7 @@ static int frame_add(void *user, const struct sql_value *v, int count)
 		f->ns = (uint64_t)v[F_NS].integer;
 		f->calls = (uint64_t)v[F_COUNT].integer;
 		f->leaf = kind_named(v[F_KIND].text);
+		f->name = v[F_NAME].integer;
 		f->at = child(f, 0, f->process, NODE_PROCESS);
 	}
 	if (!f->error && v[F_SYMBOL].type == SQL_INTEGER)
@@ -283,7 +288,7 @@ static int frames_read(struct flame *f, struct sql *s, const char *view)
 	char statement[160];
 	const struct sql_visitor visitor = {f, NULL, frame_add};
 	snprintf(statement, sizeof(statement),
-		"SELECT item, process, ns, count, symbol, kind FROM %s", view);
+		"SELECT item, process, ns, count, symbol, kind, name FROM %s", view);
 	int error = sql_run(s, statement, &visitor);
 	if (!error)
 		chain_end(f);

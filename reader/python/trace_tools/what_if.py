@@ -194,6 +194,17 @@ class Scaling:
                     if matches(hex(lock), change.pattern) or (name and matches(name, change.pattern)):
                         found[track].append((start, end))
             self.inside.append({track: Intervals(times) for track, times in found.items()})
+        self.reach = [self.tracks_of(graph, number) for number in range(len(changes))]
+
+    def tracks_of(self, graph: Graph, number: int) -> set[int] | None:
+        """Return the tracks with something that a change may apply to; None = any."""
+        what, pattern, _ = self.changes[number]
+        if what in ("lock", "function"):
+            return set(self.inside[number])
+        shift = {"process": 24, "compute": 0}.get(what)
+        if shift is None:
+            return None
+        return {track for track in graph.tracks if track >= 0 and matches(str(track >> shift & 0xFFFFFF), pattern)}
 
     def part(self, number: int, track: Track, row: Row | None, start: int, end: int) -> float:
         """Return to which part of a delay a change applies."""
@@ -204,9 +215,9 @@ class Scaling:
                 return float(self.inside[number].get(row.other, NOWHERE).holds(row.other_time))
             return self.inside[number].get(track.row.track, NOWHERE).overlap(start, end)
         if what == "process":
-            return float(track.row.track >= 0 and matches(str(track.row.track >> 24 & 0xFFFFFF), pattern))
+            return 1.0  # of tracks_of()
         if row is None:
-            return float(what == "compute" and matches(str(track.row.track & 0xFFFFFF), pattern))
+            return float(what == "compute")
         if row.kind == "latency":
             return float(what == "launch" and matches(row.name, pattern))
         if row.kind == "work":
@@ -223,6 +234,9 @@ class Scaling:
     def __call__(self, track: Track, row: Row | None, start: int, end: int) -> float:
         ns = float(end - start)
         for number, change in enumerate(self.changes):
+            reach = self.reach[number]
+            if reach is not None and track.row.track not in reach:
+                continue
             part = self.part(number, track, row, start, end)
             if part:
                 self.changed_ns[number] += ns * part

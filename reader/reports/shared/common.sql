@@ -27,16 +27,33 @@ SELECT c.duration, text_number(s.value)
 FROM LIBTRACE_CODEXL_CALL AS c LEFT JOIN StringIds AS s ON s.id = c.nameId
 WHERE c.api = 0 AND c.parts & 2;
 
--- Innermost line of a callchain that is Python of the program itself, not of the standard library or a package.
+-- Innermost line of a callchain that is Python of the program itself, not of the standard library or a package. Most
+-- frames are of no such line, which the ids of their symbols tell.
+CREATE TEMP VIEW PLACE_SYMBOLS AS SELECT id FROM StringIds WHERE value GLOB '*:[0-9]*)';
+
 CREATE TEMP VIEW CUDA_PLACES AS
 SELECT f.id, min(f.stackDepth), python_place(s.value, m.value) AS place
-FROM CUDA_CALLCHAINS AS f JOIN StringIds AS s ON s.id = f.symbol JOIN StringIds AS m ON m.id = f.module
-WHERE python_place(s.value, m.value) IS NOT NULL GROUP BY f.id;
+FROM CUDA_CALLCHAINS AS f CROSS JOIN StringIds AS s ON s.id = f.symbol CROSS JOIN StringIds AS m ON m.id = f.module
+WHERE f.symbol IN (SELECT id FROM PLACE_SYMBOLS) AND python_place(s.value, m.value) IS NOT NULL GROUP BY f.id;
 
 CREATE TEMP VIEW OSRT_PLACES AS
 SELECT f.id, min(f.stackDepth), python_place(s.value, m.value) AS place
-FROM OSRT_CALLCHAINS AS f JOIN StringIds AS s ON s.id = f.symbol JOIN StringIds AS m ON m.id = f.module
-WHERE python_place(s.value, m.value) IS NOT NULL GROUP BY f.id;
+FROM OSRT_CALLCHAINS AS f CROSS JOIN StringIds AS s ON s.id = f.symbol CROSS JOIN StringIds AS m ON m.id = f.module
+WHERE f.symbol IN (SELECT id FROM PLACE_SYMBOLS) AND python_place(s.value, m.value) IS NOT NULL GROUP BY f.id;
+
+-- Frames that calls may be named after: not of the C library or CUDA's. Look-ups by id and depth: of a whole callchain
+-- seldom more than the first frames are needed.
+CREATE TEMP VIEW OSRT_OWN_FRAMES AS
+SELECT f.id, f.stackDepth AS depth, f.originalIP AS ip, f.module, s.value AS name, m.value AS path, s.value NOT GLOB '0x*' AS is_named
+FROM OSRT_CALLCHAINS AS f CROSS JOIN StringIds AS s ON s.id = f.symbol CROSS JOIN StringIds AS m ON m.id = f.module
+WHERE m.value NOT GLOB '*/libc.so*' AND m.value NOT GLOB '*/libpthread*' AND m.value NOT GLOB '*/libc-*' AND m.value NOT GLOB '*/libcuda*'
+      AND m.value NOT GLOB '*/libcupti*';
+
+CREATE TEMP VIEW CUDA_OWN_FRAMES AS
+SELECT f.id, f.stackDepth AS depth, f.originalIP AS ip, f.module, s.value AS name, m.value AS path, s.value NOT GLOB '0x*' AS is_named
+FROM CUDA_CALLCHAINS AS f CROSS JOIN StringIds AS s ON s.id = f.symbol CROSS JOIN StringIds AS m ON m.id = f.module
+WHERE m.value NOT GLOB '*/libc.so*' AND m.value NOT GLOB '*/libpthread*' AND m.value NOT GLOB '*/libc-*' AND m.value NOT GLOB '*/libcuda*'
+      AND m.value NOT GLOB '*/libcupti*';
 
 -- Names of shared files whose tables are already filled.
 CREATE TEMP TABLE PREPARED (what TEXT PRIMARY KEY) WITHOUT ROWID;

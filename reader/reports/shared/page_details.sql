@@ -192,7 +192,8 @@ FROM PAGE_CHOSEN AS c JOIN PAGE_PATH AS p ON p.id = c.event >> 4
 WHERE c.event & 15 = 11 ORDER BY c."end" - c.start DESC;
 
 -- The callchains of chosen events. `source`: 0 OSRT_CALLCHAINS, 1 CUDA_CALLCHAINS, 2 SAMPLING_CALLCHAINS.
-CREATE TEMP TABLE PAGE_STACK_FRAMES (id INTEGER PRIMARY KEY, symbol, module, file, line, UNIQUE (symbol, module, file, line));
+-- The columns have types as those that they are compared with: SQLite cannot use the index otherwise.
+CREATE TEMP TABLE PAGE_STACK_FRAMES (id INTEGER PRIMARY KEY, symbol INTEGER, module INTEGER, file INTEGER, line INTEGER, UNIQUE (symbol, module, file, line));
 CREATE TEMP TABLE PAGE_STACKS AS
 WITH wanted (source, chain) AS MATERIALIZED (
      SELECT 0, "#chain" FROM PAGE_OSRT_DETAILS WHERE "#chain" > 0

@@ -235,17 +235,27 @@ INSERT INTO PATH_PROGRAMS SELECT process, name FROM (SELECT process, name, max(s
 
 -- Places of calls: the line of Python of the program, else its innermost function that is not in the C library. A frame without a name
 -- is shown as module+offset, with the innermost function that has a name.
+-- PATH_FRAMES: the depths of both in the callchains of the path.
 DROP TABLE IF EXISTS temp.PATH_FRAMES;
 CREATE TEMP TABLE PATH_FRAMES AS
 WITH used AS MATERIALIZED (
-  SELECT source = 1 AS source, chain FROM PATH_SUMS WHERE chain IS NOT NULL UNION SELECT wait_source = 1, wait_chain FROM PATH_SUMS WHERE wait_chain IS NOT NULL
-  UNION SELECT 0, object_chain FROM PATH_SUMS WHERE object_chain IS NOT NULL UNION SELECT 0, wait_object_chain FROM PATH_SUMS WHERE wait_object_chain IS NOT NULL),
-frames AS (
-  SELECT u.source, f.id, f.stackDepth AS depth, f.symbol, f.module, f.originalIP FROM used AS u JOIN OSRT_CALLCHAINS AS f ON f.id = u.chain WHERE u.source = 0
-  UNION ALL SELECT u.source, f.id, f.stackDepth, f.symbol, f.module, f.originalIP FROM used AS u JOIN CUDA_CALLCHAINS AS f ON f.id = u.chain WHERE u.source = 1)
-SELECT f.source, f.id, f.depth, f.originalIP AS ip, f.module, s.value AS name, replace(m.value, rtrim(m.value, replace(m.value, '/', '')), '') AS file, s.value NOT GLOB '0x*' AS is_named
-FROM frames AS f JOIN StringIds AS s ON s.id = f.symbol JOIN StringIds AS m ON m.id = f.module
-WHERE m.value NOT GLOB '*/libc.so*' AND m.value NOT GLOB '*/libpthread*' AND m.value NOT GLOB '*/libc-*' AND m.value NOT GLOB '*/libcuda*' AND m.value NOT GLOB '*/libcupti*';
+  SELECT source = 1 AS source, chain AS id FROM PATH_SUMS WHERE chain IS NOT NULL UNION SELECT wait_source = 1, wait_chain FROM PATH_SUMS WHERE wait_chain IS NOT NULL
+  UNION SELECT 0, object_chain FROM PATH_SUMS WHERE object_chain IS NOT NULL UNION SELECT 0, wait_object_chain FROM PATH_SUMS WHERE wait_object_chain IS NOT NULL)
+SELECT source, id, (SELECT f.depth FROM OSRT_OWN_FRAMES AS f WHERE f.id = u.id ORDER BY f.depth LIMIT 1) AS inner_depth,
+       (SELECT f.depth FROM OSRT_OWN_FRAMES AS f WHERE f.id = u.id AND f.is_named ORDER BY f.depth LIMIT 1) AS named_depth
+FROM used AS u WHERE source = 0
+UNION ALL
+SELECT source, id, (SELECT f.depth FROM CUDA_OWN_FRAMES AS f WHERE f.id = u.id ORDER BY f.depth LIMIT 1),
+       (SELECT f.depth FROM CUDA_OWN_FRAMES AS f WHERE f.id = u.id AND f.is_named ORDER BY f.depth LIMIT 1)
+FROM used AS u WHERE source = 1;
+
+DROP VIEW IF EXISTS temp.PATH_OWN_FRAMES;
+CREATE TEMP VIEW PATH_OWN_FRAMES AS
+SELECT c.source, c.id, c.inner_depth, c.named_depth, f.depth, f.ip, f.module, f.name, replace(f.path, rtrim(f.path, replace(f.path, '/', '')), '') AS file, f.is_named
+FROM PATH_FRAMES AS c CROSS JOIN OSRT_OWN_FRAMES AS f ON f.id = c.id AND f.depth IN (c.inner_depth, c.named_depth) WHERE c.source = 0
+UNION ALL
+SELECT c.source, c.id, c.inner_depth, c.named_depth, f.depth, f.ip, f.module, f.name, replace(f.path, rtrim(f.path, replace(f.path, '/', '')), ''), f.is_named
+FROM PATH_FRAMES AS c CROSS JOIN CUDA_OWN_FRAMES AS f ON f.id = c.id AND f.depth IN (c.inner_depth, c.named_depth) WHERE c.source = 1;
 
 DROP TABLE IF EXISTS temp.PATH_CHAINS;
 CREATE TEMP TABLE PATH_CHAINS (source, id, place, PRIMARY KEY (source, id)) WITHOUT ROWID;
@@ -253,16 +263,16 @@ INSERT OR IGNORE INTO PATH_CHAINS SELECT 0, id, place FROM OSRT_PLACES;
 INSERT OR IGNORE INTO PATH_CHAINS SELECT 1, id, place FROM CUDA_PLACES;
 INSERT OR IGNORE INTO PATH_CHAINS
 WITH named AS MATERIALIZED (
-  SELECT f.source, f.id, min(f.depth) AS depth, f.name || coalesce(CASE WHEN f.name NOT GLOB '* (*:[0-9]*)' THEN ' (' END || replace(n.value, rtrim(n.value, replace(n.value, '/', '')), '') || ':' || l.line || ')', '') AS text
-  FROM PATH_FRAMES AS f
+  SELECT f.source, f.id, f.name || coalesce(CASE WHEN f.name NOT GLOB '* (*:[0-9]*)' THEN ' (' END || replace(n.value, rtrim(n.value, replace(n.value, '/', '')), '') || ':' || l.line || ')', '') AS text
+  FROM PATH_OWN_FRAMES AS f
        LEFT JOIN (SELECT 0 AS source, * FROM LIBTRACE_OSRT_CALLCHAINS UNION ALL SELECT 1, * FROM LIBTRACE_CUDA_CALLCHAINS) AS l
        ON l.source = f.source AND l.id = f.id AND l.stackDepth = f.depth AND l.line > 0
        LEFT JOIN StringIds AS n ON n.id = l.fileId
-  WHERE f.is_named GROUP BY f.source, f.id),
+  WHERE f.depth = f.named_depth),
 inner_frames AS MATERIALIZED (
-  SELECT source, id, min(depth) AS depth, is_named, file || coalesce((
+  SELECT source, id, is_named, file || coalesce((
            SELECT printf('+0x%x', f.ip - m.bias) FROM LIBTRACE_MODULE_LOAD AS m WHERE m.pathId = f.module AND f.ip BETWEEN m.begin AND m."end" LIMIT 1), '') AS text
-  FROM PATH_FRAMES AS f GROUP BY source, id)
+  FROM PATH_OWN_FRAMES AS f WHERE depth = inner_depth)
 SELECT i.source, i.id, CASE WHEN i.is_named THEN n.text ELSE i.text || coalesce(' <- ' || n.text, '') END
 FROM inner_frames AS i LEFT JOIN named AS n ON n.source = i.source AND n.id = i.id;
 

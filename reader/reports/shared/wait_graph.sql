@@ -15,14 +15,10 @@ CREATE TEMP TABLE GRAPH_CHAINS (source, id, place, PRIMARY KEY (source, id)) WIT
 INSERT OR IGNORE INTO GRAPH_CHAINS SELECT 0, id, place FROM OSRT_PLACES;
 INSERT OR IGNORE INTO GRAPH_CHAINS SELECT 1, id, place FROM CUDA_PLACES;
 INSERT OR IGNORE INTO GRAPH_CHAINS
-SELECT source, id, name
-FROM (SELECT 0 AS source, f.id, min(f.stackDepth), s.value AS name
-      FROM OSRT_CALLCHAINS AS f JOIN StringIds AS s ON s.id = f.symbol JOIN StringIds AS m ON m.id = f.module
-      WHERE m.value NOT GLOB '*/libc.so*' AND m.value NOT GLOB '*/libpthread*' AND m.value NOT GLOB '*/libc-*' AND s.value NOT GLOB '0x*' GROUP BY f.id
-      UNION ALL
-      SELECT 1, f.id, min(f.stackDepth), s.value
-      FROM CUDA_CALLCHAINS AS f JOIN StringIds AS s ON s.id = f.symbol JOIN StringIds AS m ON m.id = f.module
-      WHERE m.value NOT GLOB '*/libcuda*' AND m.value NOT GLOB '*/libcupti*' AND s.value NOT GLOB '0x*' GROUP BY f.id);
+WITH used AS MATERIALIZED (SELECT DISTINCT source = 1 AS source, chain AS id FROM traced_calls WHERE chain > 0)
+SELECT source, id, (SELECT f.name FROM OSRT_OWN_FRAMES AS f WHERE f.id = u.id AND f.is_named ORDER BY f.depth LIMIT 1) FROM used AS u WHERE source = 0
+UNION ALL
+SELECT source, id, (SELECT f.name FROM CUDA_OWN_FRAMES AS f WHERE f.id = u.id AND f.is_named ORDER BY f.depth LIMIT 1) FROM used AS u WHERE source = 1;
 
 -- Tracks of streams; `stream` is the same for the lanes of one.
 DROP TABLE IF EXISTS temp.GRAPH_STREAMS;

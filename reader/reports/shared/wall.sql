@@ -59,21 +59,18 @@ FROM THREAD_ACCOUNT AS a
      LEFT JOIN (SELECT globalTid, sum(ns) AS ns FROM WALL_LEAVES WHERE NOT is_running GROUP BY globalTid) AS c ON c.globalTid = a.globalTid
 UNION ALL SELECT globalTid, 'state', 0, name, ns, 0 FROM OTHER_WAITS;
 
--- Frames of all callchains.
-DROP VIEW IF EXISTS temp.WALL_CHAINS;
-CREATE TEMP VIEW WALL_CHAINS AS
-SELECT 0 AS source, id, symbol, module, stackDepth FROM OSRT_CALLCHAINS
-UNION ALL SELECT 1, id, symbol, module, stackDepth FROM SAMPLING_CALLCHAINS
-UNION ALL SELECT 2, id, symbol, module, stackDepth FROM CUDA_CALLCHAINS
-UNION ALL SELECT 3, id, id, NULL, 0 FROM StringIds;
-
--- A row for each frame of a leaf, the outermost first; a leaf without a callchain has one row without a frame.
+-- A row for each frame of a leaf, the outermost first; a leaf without a callchain has one row without a frame. Each
+-- table of frames is looked up by itself: a union of them would be copied, and sorted by more than a leaf at a time.
 DROP VIEW IF EXISTS temp.WALL_FRAMES;
 CREATE TEMP VIEW WALL_FRAMES AS
 SELECT l.leaf, l.globalTid, l.is_running, l.name, CAST(round(l.ns) AS INTEGER) AS ns, l.count,
-       s.value AS symbol, m.value AS module, f.symbol AS symbolId, l.kind
+       s.value AS symbol, m.value AS module,
+       coalesce(f.symbol, p.symbol, c.symbol, CASE l.source WHEN 3 THEN l.chain END) AS symbolId, l.kind
 FROM WALL_LEAVES AS l
-     LEFT JOIN WALL_CHAINS AS f ON f.source = l.source AND f.id = l.chain
-     LEFT JOIN StringIds AS s ON s.id = f.symbol LEFT JOIN StringIds AS m ON m.id = f.module
+     LEFT JOIN OSRT_CALLCHAINS AS f ON l.source = 0 AND f.id = l.chain
+     LEFT JOIN SAMPLING_CALLCHAINS AS p ON l.source = 1 AND p.id = l.chain
+     LEFT JOIN CUDA_CALLCHAINS AS c ON l.source = 2 AND c.id = l.chain
+     LEFT JOIN StringIds AS s ON s.id = coalesce(f.symbol, p.symbol, c.symbol, CASE l.source WHEN 3 THEN l.chain END)
+     LEFT JOIN StringIds AS m ON m.id = coalesce(f.module, p.module, c.module)
 WHERE l.ns >= 0.5
-ORDER BY l.leaf, f.stackDepth DESC;
+ORDER BY l.leaf, f.stackDepth DESC, p.stackDepth DESC, c.stackDepth DESC;
