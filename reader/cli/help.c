@@ -107,15 +107,6 @@ static void option_name(const struct option_row *row, char *ret_name, size_t byt
 		row->argument ? row->argument : "");
 }
 
-/* Return the value that applies if neither the option nor its variable is given; NULL = none. */
-static const char *default_of(const struct option_row *row)
-{
-	for (size_t i = 0; row->variable && i < VARIABLES; i++)
-		if (!strcmp(variables[i].name, row->variable))
-			return *variables[i].otherwise ? variables[i].otherwise : NULL;
-	return NULL;
-}
-
 void help_command(FILE *out, enum command_id command)
 {
 	const struct command_row *c = &command_rows[command];
@@ -128,7 +119,7 @@ void help_command(FILE *out, enum command_id command)
 		const struct option_row *row = &option_rows[i];
 		if (row->command != command)
 			continue;
-		const char *otherwise = default_of(row);
+		const char *otherwise = option_default(row);
 		option_name(row, name, sizeof(name));
 		snprintf(text, sizeof(text), "%s%s%s%s%s%s%s%s%s", row->meaning,
 			otherwise ? "; default " : "", otherwise ? otherwise : "",
@@ -187,9 +178,9 @@ static void man_option(FILE *out, const struct option_row *row)
 		fputs(".br\nOne of: ", out);
 		roff(out, option_words(row));
 	}
-	if (default_of(row)) {
+	if (option_default(row)) {
 		fputs(".br\nDefault: ", out);
-		roff(out, default_of(row));
+		roff(out, option_default(row));
 	}
 	if (row->variable)
 		fprintf(out, ".br\nSets %s.\n", row->variable);

@@ -687,7 +687,7 @@ def run_options_reach_the_library():
     tap.ok(result.status == 0 and report.total("pread", "recorded") == 550, "--osrt-threshold 0 and --compress zstd", f"{result.err!r}")
     result = run_here("e", place, ("sh", "-c", "echo $APP_X$APP_Y"), more=("-e", "APP_X=1,APP_Y=2"))
     tap.ok(result.out == b"12\n", "--env-var", result)
-    result = run_here("t", place, (app("small_stack"),), more=("-t", "none", "--osrt-threshold", "0"))
+    result = run_here("t", place, (app("small_stack"),), more=("-t", "none"))
     tap.ok(result.status == 0 and (not os.path.exists(os.path.join(place, "t.rep")) or Report(os.path.join(place, "t.rep")).total("pread") == 0), "-t none records nothing", result)
 
 

@@ -224,9 +224,9 @@ def wrong_options():
 def options_are_reported():
     place, spool = folder(), spool_folder()
     report = Report(os.path.join(place, "r.rep"))
-    run([TRACE, "run", "-o", report.path, "-t", "osrt", "--osrt-locks", "all", "-c", "nvtx:a\nb", "--", "true"], env=clean_env(LIBTRACE_OSRT_THRESHOLD=77))
+    run([TRACE, "run", "-o", report.path, "-t", "osrt,nvtx", "--osrt-locks", "all", "-c", "nvtx:a\nb", "--", "true"], env=clean_env(LIBTRACE_OSRT_THRESHOLD=77))
     told = report.info()["session"]["options"]
-    wanted = ["trace=osrt", "osrt_locks=all", "capture_range=nvtx:a b", "osrt_threshold=77", "backtrace=dwarf"]
+    wanted = ["trace=osrt,nvtx", "osrt_locks=all", "capture_range=nvtx:a b", "osrt_threshold=77", "backtrace=dwarf"]
     tap.ok(not set(wanted) - set(told), "trace run: the report contains the options in force, defaults included", told)
     lists = [run([TRACE, "run", "-f", "true", "-o", report.path, "--cuda-backtrace", list_, "--", "true"], env=clean_env()).status for list_ in ("none", "kernel:5,memory", "all")]
     tap.ok(not any(lists), "classes of CUDA calls that are known are taken", lists)

@@ -204,6 +204,35 @@ def mistakes():
         tap.ok(is_one_line(result, text), " ".join(arguments).replace(PLACE, ""), result)
 
 
+def options_without_effect():
+    """Check that an option of run that would do nothing, since another one is missing, is an error that names that one."""
+    cuda, nvtx, osrt, sample, metrics = ("cuda in --trace", "nvtx in --trace", "osrt in --trace", "--sample=process-tree", "--gpu-metrics")
+    for arguments, needs in ((("--gpu-metrics-range=nvtx",), metrics), (("--gpu-metrics-frequency=10",), metrics), (("--gpu-metrics-pass=2",), metrics),
+                             (("-t", "osrt", "--gpu-metrics=basic"), cuda), (("-t", "cuda", "--gpu-metrics=basic", "--gpu-metrics-range=nvtx"), nvtx),
+                             *((("-t", "osrt", option), cuda) for option in ("--cuda-backtrace=all", "--cuda-graph=node", "--cuda-trivial=record", "--cuda-memory=true",
+                                                                            "--cuda-unified-memory=true", "--cuda-cubins=true", "--cupti=/x", "--capture-range=cudaProfilerApi")),
+                             *((("-t", "osrt", option), nvtx) for option in ("--nvtx-backtrace-threshold=0", "--nvtx-domain-include=a", "--nvtx-domain-exclude=a",
+                                                                            "--pytorch=autograd-nvtx", "--capture-range=nvtx:a")),
+                             *((("-t", "nvtx", option), osrt) for option in ("--osrt-threshold=0", "--osrt-backtrace-threshold=0", "--osrt-file-access=true", "--osrt-locks=all")),
+                             (("--openmp-backtrace-threshold=0",), "openmp in --trace"), (("--nccl-steps=true",), "nccl in --trace"), (("--vulkan-gpu-workload=batch",), "vulkan in --trace"),
+                             (("--functions-backtrace-threshold=0",), "--functions"), (("--sampling-frequency=50",), sample), (("--sampling-trigger=timer",), sample),
+                             (("--streams-limit=1",), "--streams=process-tree"), (("--capture-range-end=repeat",), "--capture-range"), (("--kill=sigterm",), "--duration")):
+        result = trace("run", "-o", os.path.join(PLACE, "none"), *arguments, "--", "true")
+        option = arguments[-1].split("=")[0]
+        tap.ok(result.status == 2 and result.err.decode() == f"trace: {option} needs {needs}\n", f"run {' '.join(arguments)}: needs {needs}", result)
+    for arguments in (("--gpu-metrics=basic", "--gpu-metrics-range=nvtx"), ("-t", "openmp", "--openmp-backtrace-threshold=0"), ("-t", "osrt", "--cuda-backtrace=none", "--cuda-memory=false"),
+                      ("--sample=process-tree", "--sampling-trigger=timer"), ("--log-events=x", "--streams-limit=1"), ("--kill=none",),
+                      ("-t", "cublas", "--functions-backtrace-threshold=0"), ("--functions=libz.so*:*", "--functions-backtrace-threshold=0"), ("-c", "signal:USR1", "--capture-range-end=repeat"),
+                      ("-d", "9", "--kill=sigterm")):
+        result = trace("run", "--dry-run", "-o", os.path.join(PLACE, "none"), *arguments, "--", "true")
+        tap.ok(result.status == 0, f"run {' '.join(arguments)}: is taken", result)
+    for variables, status in (({"LIBTRACE_TRACE": "osrt"}, 2), ({"LIBTRACE_TRACE": "nccl"}, 0)):
+        result = trace("run", "--dry-run", "-o", os.path.join(PLACE, "none"), "--nccl-steps=true", "--", "true", env=clean_env(**variables))
+        tap.ok(result.status == status, f"run --nccl-steps=true with {variables}: {status}", result)
+    result = trace("run", "--dry-run", "-o", os.path.join(PLACE, "none"), "--", "true", env=clean_env(LIBTRACE_GPU_METRICS_PASS="2"))
+    tap.ok(result.status == 0, "a variable without effect is no error: it stays set for many runs", result)
+
+
 def every_help():
     for command in COMMANDS:
         result = trace("help", command)
@@ -318,5 +347,5 @@ def ncu_verdict():
     tap.ok(b"verdict:   a report of Nsight Compute, not written by libtrace" in info.out and b"'trace details'" in info.out, "a report of Nsight Compute: info says so, and what reads it", info)
 
 
-main(nothing_recorded, processes_are_counted_once, ncu_verdict, unknown_options, mistakes, every_help, defaults_are_said_once, nothing_matches, dry_runs, dry_runs_find_as_runs_do, unknown_names, files_that_are_no_reports, imports_of_other_files, closed_pipes, full_disks,
+main(nothing_recorded, processes_are_counted_once, ncu_verdict, unknown_options, mistakes, options_without_effect, every_help, defaults_are_said_once, nothing_matches, dry_runs, dry_runs_find_as_runs_do, unknown_names, files_that_are_no_reports, imports_of_other_files, closed_pipes, full_disks,
      unknown_options_have_neighbors, a_run_nobody_listens_to)

@@ -419,6 +419,20 @@ int options_parse(struct options *o, enum command_id command, int argc, char **a
 	return 0;
 }
 
+const char *option_default(const struct option_row *row)
+{
+	static const struct {
+		const char *name, *value;
+	} variables[] = {
+#define ENV(name, value, meaning) {#name, value},
+#include "common/env.def"
+	};
+	for (size_t i = 0; row->variable && i < sizeof(variables) / sizeof(variables[0]); i++)
+		if (!strcmp(variables[i].name, row->variable))
+			return *variables[i].value ? variables[i].value : NULL;
+	return NULL;
+}
+
 uint64_t option_number(const struct options *o, enum option_id id, uint64_t otherwise)
 {
 	uint64_t number = otherwise;

@@ -20,6 +20,7 @@
 #include "reader/cli/base/message.h"
 #include "reader/cli/base/options.h"
 #include "reader/cli/record/functions.h"
+#include "reader/cli/record/option_needs.h"
 #include "reader/cli/record/program_find.h"
 
 const char *launch_value(const struct launch *l, enum option_id id)
@@ -141,8 +142,7 @@ static int tree_make(struct launch *l)
 	return error;
 }
 
-/* Check the options of the capture range and the NVTX domains, so that errors are reported before
- * anything runs. */
+/* Check the options of the capture range, so that errors are reported before anything runs. */
 static int capture_options_read(struct launch *l)
 {
 	const char *range = launch_value(l, OPT_run_capture_range), *why;
@@ -151,16 +151,6 @@ static int capture_options_read(struct launch *l)
 	if (!capture_parse(range, name, end, &l->capture, &why)) {
 		cli_error("--capture-range %s%s%s: %s", range ? range : "none",
 			end ? " --capture-range-end " : "", end ? end : "", why);
-		return -EINVAL;
-	}
-	if (name && (!range || strcmp(range, "nvtx"))) {
-		cli_error("--nvtx-capture needs --capture-range=nvtx");
-		return -EINVAL;
-	}
-	if (launch_value(l, OPT_run_nvtx_domain_include) &&
-		launch_value(l, OPT_run_nvtx_domain_exclude)) {
-		cli_error(
-			"--nvtx-domain-include and --nvtx-domain-exclude cannot be used together");
 		return -EINVAL;
 	}
 	return 0;
@@ -187,6 +177,8 @@ int launch_check(struct launch *l)
 	if (!error)
 		error = functions_join(launch_value(l, OPT_run_functions),
 			l->options->value[OPT_run_functions_file], &l->functions);
+	if (!error)
+		error = option_needs_check(l);
 	if (!error)
 		error = home_find(&l->home);
 	if (error)
