@@ -3,7 +3,9 @@
  * pipeline.cu - runs batches through copy, kernel and copy in streams of several threads; also uses
  * pools, managed memory, events between streams, and a second device if there is one.
  *
- * Usage: pipeline [THREADS=2] [BATCHES=8]
+ * Usage: pipeline [THREADS=2] [BATCHES=8] [FIRST]
+ *
+ * FIRST: device whose context is created first; default: that of the thread that is the fastest.
  */
 #include "tests/cuda/did.h"
 #include "tests/sim/kernel.h"
@@ -155,6 +157,10 @@ int main(int argc, char **argv)
 	std::vector<std::thread> workers;
 
 	CHECK(cudaGetDeviceCount(&devices));
+	if (argc > 3) {
+		CHECK(cudaSetDevice(atoi(argv[3])));
+		CHECK(cudaFree(nullptr));
+	}
 	for (int i = 0; i < threads; i++)
 		workers.emplace_back(work, i % devices, i, batches);
 	for (std::thread &worker : workers)

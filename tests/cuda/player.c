@@ -5,9 +5,11 @@
  *
  * Usage: player FILE SPEED LEAD_NS REPEAT [BASE_NS]
  *
- * FILE is written by tests/e2e/replayed.py. Its lines are calls ("c", and "l" for operations
- * without a call), each followed by its operations ("o"); times begin at 0 and are divided by
- * SPEED. Operations are LEAD_NS later than calls, so that none precedes its call on a busy machine.
+ * FILE is written by tests/e2e/libreplay.py. Its first lines ("d") are the devices in the order in
+ * which their contexts are created, which numbers the contexts; devices without a line follow. Then
+ * come calls ("c", and "l" for operations without a call), each followed by its operations ("o");
+ * times begin at 0 and are divided by SPEED. Operations are LEAD_NS later than calls, so that none
+ * precedes its call on a busy machine.
  * BASE_NS: the time of CLOCK_MONOTONIC that stands for 0, one for all processes of a capture;
  * default: when it has started; 0: likewise, and calls are made at once, to measure what they cost.
  * Prints that time, the length of a repetition, the processor time of the threads that play, all in
@@ -23,7 +25,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { FIELDS_MAX = 22, THREADS_MAX = 64, NAME_BYTES = 4096 };
+enum { FIELDS_MAX = 22, THREADS_MAX = 64, DEVICES_MAX = 64, NAME_BYTES = 4096 };
 
 struct did did;
 
@@ -37,6 +39,7 @@ struct entry {
 
 static struct entry *entries;
 static size_t entry_count;
+static int devices[DEVICES_MAX], device_count; /* in the order of their contexts */
 static uint64_t speed, lead_ns, repeats, base_ns, length_ns, used_ns;
 static bool at_once;
 
@@ -175,6 +178,28 @@ static void op_add(const uint64_t *f, const char *name)
 		length_ns = f[2];
 }
 
+static void device_add(int device)
+{
+	for (int i = 0; i < device_count; i++)
+		if (devices[i] == device)
+			return;
+	RIGHT(device_count < DEVICES_MAX);
+	devices[device_count++] = device;
+}
+
+static void contexts_create(void)
+{
+	CUcontext context;
+	int count;
+
+	CHECK(cuDeviceGetCount(&count));
+	for (int i = 0; i < count; i++)
+		device_add(i);
+	for (int i = 0; i < device_count; i++)
+		CHECK(cuDevicePrimaryCtxRetain(&context, devices[i]));
+	CHECK(cuCtxSetCurrent(context));
+}
+
 static void file_read(const char *path)
 {
 	static char line[NAME_BYTES + 512];
@@ -186,7 +211,9 @@ static void file_read(const char *path)
 		uint64_t fields[FIELDS_MAX] = {0};
 		char *name;
 		line_split(line, fields, &name);
-		if (*line != 'o')
+		if (*line == 'd')
+			device_add((int)fields[0]);
+		else if (*line != 'o')
 			call_add(line, fields, name);
 		else if (entry_count)
 			op_add(fields, name);
@@ -244,8 +271,7 @@ int main(int argc, char **argv)
 {
 	pthread_t threads[THREADS_MAX];
 	struct rusage usage;
-	CUcontext context;
-	int count, highest = 0;
+	int highest = 0;
 
 	if (argc < 5 || argc > 6)
 		return 2;
@@ -259,10 +285,7 @@ int main(int argc, char **argv)
 	if (!speed || highest >= THREADS_MAX)
 		return 2;
 	CHECK(cuInit(0));
-	CHECK(cuDeviceGetCount(&count));
-	for (int i = 0; i < count; i++)
-		CHECK(cuDevicePrimaryCtxRetain(&context, i));
-	CHECK(cuCtxSetCurrent(context));
+	contexts_create();
 	base_ns = argc > 5 ? strtoull(argv[5], NULL, 10) : 0;
 	at_once = argc > 5 && !base_ns;
 	if (!base_ns)

@@ -106,6 +106,13 @@ class Capture:
             target = row[2] if row[6] == 11 else HOST
             yield (UNIFIED, *row[:5], 0, 0, 0, (row[6] - 10, row[7], row[8], HOST if row[6] == 11 else row[2], target, row[9]))
 
+    def context_devices(self):
+        """Return the devices in the order in which the process created their contexts, one each: CUPTI numbers contexts in this order, and has no device of
+        a wait but that of its context."""
+        of = {op[4]: op[3] for op in self.operations() if op[0] != UNIFIED}
+        unused = iter(sorted(set(range(self.devices)) - set(of.values())))
+        return [of[context] if context in of else next(unused, 0) for context in range(1, 1 + self.devices)]
+
     def begin(self):
         return min([c[0] for c in self.calls] + [op[1] for op in self.operations()])
 
@@ -118,7 +125,7 @@ class Capture:
         for eid, correlation, *place in self.rows("CUDA_EVENT", "eventId, correlationId, deviceId, contextId, streamId"):
             call = self.call_of[self.rank[correlation]]
             own[correlation].append((EVENT, call[0], call[0], *place, correlation, 0, 0, (eid,)))
-        lines = []
+        lines = [f"d {number}" for number in self.context_devices()]
 
         def put_ops(ops):
             for kind, start, end, dev, context, stream, _, node, graph, facts in ops:

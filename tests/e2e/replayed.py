@@ -187,10 +187,12 @@ def given_captures():
 
 
 def own_captures():
-    """Play what the kept captures do not have: graphs, whole and by node, two devices, two processes. These captures are of the simulated device itself."""
-    driver = device.app("driver_api")
+    """Play what the kept captures do not have: graphs, whole and by node, two devices whose contexts are created in either order, two processes. These
+    captures are of the simulated device itself."""
+    driver, pipeline = device.app("driver_api"), device.app("pipeline")
     programs = {"graphs": ([device.app("graph")], "graph", {}), "graphs by node": ([device.app("graph")], "graph", {"LIBTRACE_CUDA_GRAPH": "node"}),
-                "copies between devices": ([device.app("pipeline")], "pipeline", {}), "two devices and processes": (["/bin/sh", "-c", f"{driver} 5 & {driver} 7; wait"], "driver_api", {})}
+                **{f"copies between devices, {first} first": ([pipeline, "2", "8", first], "pipeline", {}) for first in "01"},
+                "two devices and processes": (["/bin/sh", "-c", f"{driver} 5 & {driver} 7; wait"], "driver_api", {})}
     for name, (argv, program, options) in programs.items():
         if device.missing(program):
             tap.skip(f"replay of {name}", device.missing(program))
@@ -200,7 +202,7 @@ def own_captures():
             path = exported(report.path)
             found = Capture(path)
             facts = len(found.pids()), found.devices, bool(found.rows("GRAPH_TRACE", "1")), bool(found.rows("KERNEL", "1", "graphNodeId > 0"))
-            tap.ok(facts == {"graphs": (1, 1, True, False), "graphs by node": (1, 1, False, True), "copies between devices": (1, 2, False, False)}.get(name, (2, 2, False, False)), f"{name}: the capture has them", facts)
+            tap.ok(facts == {"graphs": (1, 1, True, False), "graphs by node": (1, 1, False, True), "two devices and processes": (2, 2, False, False)}.get(name, (1, 2, False, False)), f"{name}: the capture has them", facts)
             analyses(name, path, compared(name, path, 1))
 
 
