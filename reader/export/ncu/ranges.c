@@ -46,16 +46,12 @@ int ncu_ranges_collect(struct ncu_ranges *r, struct ncu_metrics *names, const st
 		COLUMN_CUDA_RANGE_METRIC_VALUE};
 	if (b->kind != KIND_CUDA_RANGE_METRIC || !b->count)
 		return 0;
-	int64_t *values = calloc((size_t)b->count * COLUMNS, sizeof(*values));
-	if (!values)
-		return -ENOMEM;
-	int error = 0, damaged = 0; /* a damaged batch is ignored; contents_read() reports it */
-	for (uint32_t i = 0; !damaged && i < COLUMNS; i++)
-		damaged = event_batch_column(b, fields[i], values + (size_t)i * b->count);
-	if (!damaged)
+	int64_t *values;
+	int error = event_batch_columns_new(b, fields, COLUMNS, &values);
+	if (!error)
 		error = rows_add(r, names, b, values);
 	free(values);
-	return error;
+	return error == -EBADMSG ? 0 : error; /* contents_read() reports the damage */
 }
 
 static int compare_ranges(const struct ncu_range_value *a, const struct ncu_range_value *b)
