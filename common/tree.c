@@ -117,6 +117,8 @@ static void options_fill(struct tree_control *control, const struct tree_options
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		const char *value =
 			options->value ? options->value(rows[i].name, options->user) : NULL;
+		if (options->has_option && options->has_option(rows[i].name, options->user))
+			control->named_rows |= UINT64_C(1) << i;
 		if (is_kept(rows[i].name + PREFIX_BYTES))
 			at = option_put(control->options, sizeof(control->options), at,
 				rows[i].name + PREFIX_BYTES, value ? value : rows[i].otherwise);

@@ -28,7 +28,7 @@
 
 #define TREE_MAGIC 0x31656572546c7254ull
 #ifndef TREE_VERSION /* tests build a writer of another version */
-#define TREE_VERSION 8u
+#define TREE_VERSION 9u
 #endif
 /* Parts of the control page that are mapped with different rights begin with pages, whatever size
  * the kernel's pages have. */
@@ -94,8 +94,9 @@ struct tree_control {
 	uint64_t delay_ns, duration_ns; /* 0 = from the start, to the end; applied by the writer */
 	char boot_id[40]; /* /proc/sys/kernel/random/boot_id: ticks and monotonic times are valid in
 			     one boot */
-	char output[4096];  /* absolute path of the report, patterns expanded */
-	char options[3072]; /* other options, for the report: "name=value" and a line end each */
+	char output[4096];   /* absolute path of the report, patterns expanded */
+	char options[3072];  /* other options, for the report: "name=value" and a line end each */
+	uint64_t named_rows; /* tree_options.has_option, a bit for each row of env.def */
 	struct capture_spec capture;
 
 	/* Written by the writer alone; atomics. */
@@ -143,6 +144,9 @@ struct tree_options {
 	const struct capture_spec *capture; /* NULL = everything */
 	/* Return the value of a LIBTRACE_* variable, for the report; NULL = its default. */
 	const char *(*value)(const char *name, void *user);
+	/* Return whether diagnostics name the option of `trace run` in place of the variable. NULL
+	 * = no. */
+	bool (*has_option)(const char *name, void *user);
 	void *user;
 	uint32_t root_pid;
 };

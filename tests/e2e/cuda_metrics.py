@@ -5,12 +5,13 @@ import csv
 import io
 import json
 import os
+import re
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import libdevice as device  # noqa: E402
 import lib  # noqa: E402
-from lib import folder, main, tap, trace  # noqa: E402
+from lib import clean_env, folder, main, tap, trace  # noqa: E402
 
 DURATION, THREADS, REGISTERS, WIDE = "sim__duration.sum", "sim__threads.sum", "sim__registers.max", "sim__wide.sum"
 THREADED = """
@@ -99,6 +100,18 @@ def groups():
            and any("group 1 of 2" in s for s in said), "what is left out is named, and the group", said)
     report, kernels = recorded([device.app("driver_api")], f"{WIDE},bogus.sum,")
     tap.ok(not values(report) and any("none of them can be collected" in s for s in notes(report)) and report.info()["verdict"].startswith("complete"), "nothing can be collected: said", notes(report))
+
+
+def options_by_name():
+    """Check that a diagnostic names what the user gave: the option of `trace run`, or the variable if that is set."""
+    path, environment = os.path.join(folder(), "named.rep"), device.env("cuda13", base=clean_env())
+    for variables, expected in (({}, "--gpu-metrics-pass chooses it"), ({"LIBTRACE_GPU_METRICS_PASS": "1"}, "LIBTRACE_GPU_METRICS_PASS chooses it")):
+        lib.run([lib.TRACE, "run", "-f", "true", "-o", path, "-t", "cuda", "--gpu-metrics", f"{DURATION},{THREADS},{REGISTERS}", "--", device.app("driver_api")], env={**environment, **variables})
+        said = notes(lib.Report(path))
+        tap.ok(len(said) == 1 and said[0].endswith(expected), f"{variables}: {expected}", said)
+    help_lines = re.sub(r"\n {32}", " ", trace("help", "run").out.decode()).splitlines()
+    rows = [(re.search(r"--([a-z-]+)", line).group(1), re.search(r"\(LIBTRACE_([A-Z_]+)\)$", line).group(1)) for line in help_lines if re.search(r"\(LIBTRACE_[A-Z_]+\)$", line)]
+    tap.ok(len(rows) > 40 and all(option == variable.lower().replace("_", "-") for option, variable in rows), "an option has the name of its variable", rows)
 
 
 def refused():
@@ -367,4 +380,4 @@ def readers():
 if device.missing("driver_api"):
     tap.skip("hardware metrics", device.missing("driver_api"))
     tap.finish()
-main(each_kernel, many, groups, refused, threads, graphs, sampled, sampled_processes, samples_refused, by_range, range_batches, range_cases, range_names, range_children, range_options, range_readers, readers)
+main(each_kernel, many, groups, options_by_name, refused, threads, graphs, sampled, sampled_processes, samples_refused, by_range, range_batches, range_cases, range_names, range_children, range_options, range_readers, readers)

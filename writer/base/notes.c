@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "common/clock.h"
+#include "common/env.h"
 #include "writer/base/writer.h"
 
 __attribute__((format(printf, 5, 0))) static void put_diagnostic(struct writer *w, uint32_t pid,
@@ -20,6 +21,7 @@ __attribute__((format(printf, 5, 0))) static void put_diagnostic(struct writer *
 	for (char *p = text; *p; p++)
 		if ((unsigned char)*p < ' ' || (unsigned char)*p >= 0x7f)
 			*p = '?';
+	env_name_options(text, w->control->named_rows);
 	message.has_time_ns = time_ns != 0;
 	message.time_ns = time_ns;
 	message.has_pid = pid != 0;

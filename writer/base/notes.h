@@ -2,7 +2,9 @@
 /*
  * notes.h - diagnostics: lines in the report about the recording itself.
  *
- * Characters other than printable ASCII become '?'; a text is cut at 511 bytes. One thread.
+ * Characters other than printable ASCII become '?'; a text is cut at 511 bytes. Variables are
+ * replaced by options of `trace run` where the user knows those (tree_options.has_option). One
+ * thread.
  */
 #ifndef WRITER_BASE_NOTES_H
 #define WRITER_BASE_NOTES_H

@@ -118,6 +118,17 @@ static const char *variable_value(const char *name, void *launch)
 	return getenv(name);
 }
 
+/* Return whether the user knows a variable as an option: it has one, and is not set itself. */
+static bool has_option(const char *name, void *launch)
+{
+	const struct launch *l = launch;
+	for (uint32_t i = 0; i < OPTIONS; i++)
+		if (option_rows[i].command == CMD_run && option_rows[i].variable &&
+			!strcmp(option_rows[i].variable, name))
+			return l->options->value[i] || !getenv(name);
+	return false;
+}
+
 static int tree_make(struct launch *l)
 {
 	const char *compress = launch_value(l, OPT_run_compress);
@@ -131,6 +142,7 @@ static int tree_make(struct launch *l)
 		.duration_ns = launch_seconds_ns(l, OPT_run_duration),
 		.capture = &l->capture,
 		.value = variable_value,
+		.has_option = has_option,
 		.user = l,
 	};
 	int error = 0;
