@@ -160,18 +160,17 @@ static int nothing_print(struct sql *s, const struct sql_report *rule, bool skip
 {
 	const struct sql_visitor visitor = {NULL, NULL, reason_print};
 	char *data = stats_data_name(s, rule), *few = report_header(rule, "few");
-	const bool is_sampled = data && !strncmp(data, "CPU samples", 11);
-	char *unsampled = is_sampled && (skipped || few) ? stats_unsampled(s) : NULL;
+	char *cause = skipped || few ? stats_missing_cause(s, rule) : NULL;
 	int error = 0;
 	printf("%s: %s", rule->name, skipped ? "no data" : "nothing found");
-	if (skipped && data && !unsampled)
+	if (skipped && data && !cause)
 		printf(": %s", data);
 	else if (!skipped && few && *few)
 		error = sql_run(s, few, &visitor);
-	if (unsampled)
-		printf("%s %s", skipped ? ":" : ";", unsampled);
+	if (cause)
+		printf("%s %s", skipped ? ":" : ";", cause);
 	putchar('\n');
-	free(unsampled);
+	free(cause);
 	free(few);
 	free(data);
 	return error;

@@ -2,7 +2,7 @@
 -- Blame Summary
 -- columns: Time (%), Total Time (ns), Segments, Wait text, Wait At text, Waiting TID, PID, TID, Rank, Stream, Cause text, At text
 -- needs: OSRT_API CUPTI_ACTIVITY_KIND_RUNTIME MPI_P2P_EVENTS MPI_COLLECTIVES_EVENTS
--- data: recorded calls
+-- data: recorded calls (--trace=osrt)
 -- before: gpu_work openmp mpi mpi_waits nccl_waits path
 -- arguments: range=GLOB memory=MIB
 

@@ -2,7 +2,7 @@
 -- CPU Samples by Function
 -- columns: Self (%), +- (%), Self Samples, Total (%), Total Samples, Self CPU Time (ns), Name text, Module text
 -- needs: SAMPLING_CALLCHAINS
--- data: CPU samples
+-- data: CPU samples (--sample=process-tree)
 
 -- Self: samples in the function itself. Total: samples in it or in functions that it calls; a recursive function counts
 -- once per sample. "+-": two standard errors of Self (%), given the number of samples. A sample represents cpuCycles

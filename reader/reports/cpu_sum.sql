@@ -2,7 +2,7 @@
 -- CPU Samples by Thread
 -- columns: Samples (%), Samples, CPU Time (ns), PID, TID, Name text
 -- needs: COMPOSITE_EVENTS
--- data: CPU samples
+-- data: CPU samples (--sample=process-tree)
 
 -- A sample represents cpuCycles periods. Only databases of libtrace have the processor time; in others it is empty.
 SELECT 100.0 * sum(c.cpuCycles) / sum(sum(c.cpuCycles)) OVER (), sum(c.cpuCycles), sum(l.cpuTime), c.globalTid >> 24 & 0xffffff, c.globalTid & 0xffffff,

@@ -2,7 +2,7 @@
 -- Critical Path Summary
 -- columns: Time (%), Total Time (ns), Segments, Max (ns), PID, TID, Program text, Rank, Stream, Cause text, Sure text, At text
 -- needs: OSRT_API CUPTI_ACTIVITY_KIND_RUNTIME MPI_P2P_EVENTS MPI_COLLECTIVES_EVENTS LIBTRACE_FUNCTION_CALL
--- data: recorded calls
+-- data: recorded calls (--trace=osrt)
 -- before: gpu_work openmp mpi mpi_waits nccl_waits path
 -- arguments: range=GLOB rows=N memory=MIB
 

@@ -3,7 +3,7 @@
 -- was: apigpusum
 -- columns: Time (%), Total Time (ns), Instances, Avg (ns), Med (ns), Min (ns), Max (ns), StdDev (ns), Category text, Operation text
 -- needs: CUPTI_ACTIVITY_KIND_KERNEL CUPTI_ACTIVITY_KIND_MEMCPY CUPTI_ACTIVITY_KIND_MEMSET CUPTI_ACTIVITY_KIND_RUNTIME LIBTRACE_CODEXL_CALL
--- data: CUDA trace
+-- data: CUDA trace (--trace=cuda)
 -- arguments: base mangled nvtx-name
 
 SELECT coalesce(100.0 * sum(ns) / sum(sum(ns)) OVER (), 0.0), sum(ns), count(*), avg(ns), median(ns), min(ns), max(ns), stddev(ns),

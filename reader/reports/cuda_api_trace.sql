@@ -3,7 +3,7 @@
 -- was: cudaapitrace
 -- columns: Start (ns), Duration (ns), Name text, Result, CorrID, Pid, Tid, T-Pri, Thread Name text
 -- needs: CUPTI_ACTIVITY_KIND_RUNTIME LIBTRACE_CODEXL_CALL
--- data: CUDA trace
+-- data: CUDA trace (--trace=cuda)
 
 SELECT a.start, a.ns, a.name, a.returnValue, a.correlationId, a.pid, a.tid, t.priority, s.value
 FROM API_CALLS AS a

@@ -2,7 +2,7 @@
 -- CUDA GPU Kernel/Grid/Block Summary
 -- columns: Time (%), Total Time (ns), Instances, Avg (ns), Med (ns), Min (ns), Max (ns), StdDev (ns), GridXYZ text, BlockXYZ text, Name text
 -- needs: CUPTI_ACTIVITY_KIND_KERNEL
--- data: CUDA kernel
+-- data: CUDA kernel (--trace=cuda)
 -- arguments: base mangled nvtx-name
 
 SELECT coalesce(100.0 * sum(ns) / sum(sum(ns)) OVER (), 0.0), sum(ns), count(*), avg(ns), median(ns), min(ns), max(ns), stddev(ns),

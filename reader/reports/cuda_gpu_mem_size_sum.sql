@@ -3,7 +3,7 @@
 -- was: gpumemsizesum
 -- columns: Total (MB), Count, Avg (MB), Med (MB), Min (MB), Max (MB), StdDev (MB), Operation text
 -- needs: CUPTI_ACTIVITY_KIND_MEMCPY CUPTI_ACTIVITY_KIND_MEMSET
--- data: GPU memory
+-- data: GPU memory (--trace=cuda)
 
 SELECT sum(bytes) / 1e6, count(*), avg(bytes) / 1e6, median(bytes) / 1e6, min(bytes) / 1e6, max(bytes) / 1e6, stddev(bytes) / 1e6, name
 FROM MEMORY_SIZES

@@ -3,7 +3,7 @@
 -- was: gputrace
 -- columns: Start (ns), Duration (ns), CorrId, GrdX, GrdY, GrdZ, BlkX, BlkY, BlkZ, Reg/Trd, StcSMem (MB), DymSMem (MB), Bytes (MB), Throughput (MB/s), SrcMemKd text, DstMemKd text, Device text, Ctx, GreenCtx, Strm, Name text
 -- needs: CUPTI_ACTIVITY_KIND_KERNEL CUPTI_ACTIVITY_KIND_MEMCPY CUPTI_ACTIVITY_KIND_MEMSET
--- data: CUDA trace
+-- data: CUDA trace (--trace=cuda)
 -- before: devices
 -- arguments: base mangled nvtx-name
 

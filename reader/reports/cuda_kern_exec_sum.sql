@@ -7,7 +7,7 @@
 -- columns: , QAvg (ns), QMed (ns), QMin (ns), QMax (ns), QStdDev (ns)
 -- columns: , KAvg (ns), KMed (ns), KMin (ns), KMax (ns), KStdDev (ns), API Name text, Kernel Name text
 -- needs: CUPTI_ACTIVITY_KIND_KERNEL
--- data: CUDA kernel
+-- data: CUDA kernel (--trace=cuda)
 -- before: launch_calls
 -- arguments: base mangled nvtx-name
 

@@ -3,7 +3,7 @@
 -- was: kernexectrace
 -- columns: API Start (ns), API Dur (ns), Queue Start (ns), Queue Dur (ns), Kernel Start (ns), Kernel Dur (ns), Total Dur (ns), PID, TID, DevId, API Function text, GridXYZ text, BlockXYZ text, Kernel Name text
 -- needs: CUPTI_ACTIVITY_KIND_KERNEL
--- data: CUDA kernel
+-- data: CUDA kernel (--trace=cuda)
 -- before: launch_calls
 -- arguments: base mangled nvtx-name
 

@@ -2,7 +2,7 @@
 -- CUDA Kernel Metric Summary
 -- columns: Kernels, Sum, Avg, Min, Max, Metric text, Name text
 -- needs: LIBTRACE_CUDA_METRIC
--- data: hardware metric
+-- data: hardware metric (--gpu-metrics)
 -- arguments: base mangled nvtx-name metric=GLOB
 
 -- A kernel of a graph launch has its name only if the launch has one kernel.

@@ -2,7 +2,7 @@
 -- CUDA Kernel Occupancy
 -- columns: Time (%), Total Time (ns), Instances, Occupancy (%), Limiter text, Blocks per SM, Waves, Tail (%), Avg Launch (ns), Avg Queue (ns), Reg/Trd, StcSMem (B), DymSMem (B), Local/Trd (B), DevId, GridXYZ text, BlockXYZ text, Code text, Name text
 -- needs: CUPTI_ACTIVITY_KIND_KERNEL
--- data: CUDA kernel
+-- data: CUDA kernel (--trace=cuda)
 -- before: launch_calls kernel_occupancy
 -- arguments: base mangled
 

@@ -2,7 +2,7 @@
 -- Failed CUDA Allocations
 -- columns: Time (ns), PID, TID, Requested Bytes, Live Bytes, API Name text, NVTX Range text, Callchain text
 -- needs: CUPTI_ACTIVITY_KIND_RUNTIME
--- data: failed CUDA allocation
+-- data: failed CUDA allocation (--cuda-memory=true)
 -- before: nvtx cuda_memory_use cuda_memory
 -- arguments: rows
 

@@ -2,7 +2,7 @@
 -- CUDA Memory Live Set
 -- columns: Memory (%), Bytes, Allocations, Time (ns), PID, TID, Device ID, Kind text, Allocator text, API Name text, NVTX Range text, Callchain text
 -- needs: CUDA_GPU_MEMORY_USAGE_EVENTS LIBTRACE_CUDA_MAPPING
--- data: CUDA memory usage
+-- data: CUDA memory usage (--cuda-memory=true)
 -- before: nvtx cuda_memory_use cuda_memory
 -- arguments: rows at (peak, oom, end or ns)
 

@@ -2,7 +2,7 @@
 -- CUDA Memory Pool Summary
 -- columns: PID, Device ID, Pool text, Operations, Reserved Peak Bytes, Used Peak Bytes, Unused Max Bytes, Unused Max Time (ns), Unused Max (%), Unused End Bytes
 -- needs: CUDA_GPU_MEMORY_USAGE_EVENTS LIBTRACE_CUDA_MAPPING
--- data: CUDA memory pool
+-- data: CUDA memory pool (--cuda-memory=true)
 -- before: cuda_memory_use
 
 -- What a pool holds and does not use, because it keeps what was released, or because that is too scattered to be given

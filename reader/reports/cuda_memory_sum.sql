@@ -2,7 +2,7 @@
 -- CUDA Memory Summary
 -- columns: PID, Device ID, Allocations, Releases, Peak Bytes, Peak Time (ns), Never Released Bytes, Never Released, Failed, Pinned Peak Bytes, Managed Peak Bytes, Pool Unused Max Bytes, Device Bytes
 -- needs: CUDA_GPU_MEMORY_USAGE_EVENTS LIBTRACE_CUDA_MAPPING
--- data: CUDA memory usage
+-- data: CUDA memory usage (--cuda-memory=true)
 -- before: nvtx cuda_memory_use cuda_memory
 
 -- Allocations of all kinds; the peak and what was never released are of device memory. Pool Unused: most that a pool

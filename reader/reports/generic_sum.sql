@@ -2,7 +2,7 @@
 -- Generic Events Summary
 -- columns: Count, Sum, Avg, Min, Max, Type text, Field text, Value text
 -- needs: GENERIC_EVENTS GENERIC_EVENT_TYPES
--- data: generic event
+-- data: generic event (--log-events)
 -- arguments: rows=20
 
 -- A field is a number if all its values are; of any other field each text has a row, the most frequent first.

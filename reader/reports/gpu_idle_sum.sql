@@ -2,7 +2,7 @@
 -- GPU Idle Summary
 -- columns: Idle (%), Total Time (ns), Gaps, Max (ns), PID, Device, Waiting PID, TID, Rank, Cause text, Sure text, At text
 -- needs: CUPTI_ACTIVITY_KIND_KERNEL CUPTI_ACTIVITY_KIND_MEMCPY
--- data: operations of a GPU with idle time between them
+-- data: operations of a GPU with idle time between them (--trace=cuda)
 -- before: gpu_work openmp mpi mpi_waits nccl_waits path path_segments
 -- arguments: range=GLOB
 

@@ -2,7 +2,7 @@
 -- MPI Event Summary
 -- columns: Time (%), Total Time (ns), Instances, Avg (ns), Med (ns), Min (ns), Max (ns), StdDev (ns), Source text, Name text
 -- needs: MPI_P2P_EVENTS MPI_COLLECTIVES_EVENTS MPI_START_WAIT_EVENTS MPI_OTHER_EVENTS
--- data: MPI event
+-- data: MPI event (--trace=mpi)
 
 SELECT coalesce(100.0 * sum(ns) / sum(sum(ns)) OVER (), 0.0), sum(ns), count(*), avg(ns), median(ns), min(ns), max(ns), stddev(ns), source, name
 FROM (SELECT e.ns, e.source, s.value AS name

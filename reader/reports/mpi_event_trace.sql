@@ -2,7 +2,7 @@
 -- MPI Event Trace
 -- columns: Start (ns), End (ns), Duration (ns), Event text, Pid, Tid, Tag, Rank, PeerRank, RootRank, Size (MB), CollSendSize (MB), CollRecvSize (MB)
 -- needs: MPI_P2P_EVENTS MPI_COLLECTIVES_EVENTS MPI_START_WAIT_EVENTS MPI_OTHER_EVENTS
--- data: MPI event
+-- data: MPI event (--trace=mpi)
 
 SELECT e.start, e."end", e."end" - e.start, s.value, e.globalTid >> 24 & 0xffffff, e.globalTid & 0xffffff, e.tag, r.rank, e.peer, e.root,
        e.size / 1e6, e.sent / 1e6, e.received / 1e6

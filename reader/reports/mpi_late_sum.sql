@@ -2,7 +2,7 @@
 -- MPI Late Rank Summary
 -- columns: Wait (%), Total Wait (ns), Times Last, Avg Late (ns), Max Late (ns), Rank, Size, Clock Error (ns), Name text, Instead text
 -- needs: MPI_COLLECTIVES_EVENTS LIBTRACE_MPI_COMMUNICATOR
--- data: collective of MPI whose ranks are all recorded
+-- data: collective of MPI whose ranks are all recorded (--trace=mpi)
 -- before: mpi nvtx osrt
 
 -- The rank that enters a collective last makes the others wait; it is late by the time after the one before it. Instead: what it did in that time, the

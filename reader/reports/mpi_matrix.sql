@@ -2,7 +2,7 @@
 -- MPI Message Matrix
 -- columns: Volume (%), Message Volume, Messages, Avg, Max, From Rank, To Rank
 -- needs: MPI_P2P_EVENTS
--- data: message of MPI
+-- data: message of MPI (--trace=mpi)
 -- before: mpi
 
 -- Messages by the ranks in MPI_COMM_WORLD of sender and receiver, as their senders recorded them. A receiver whose communicator is not known, or whose

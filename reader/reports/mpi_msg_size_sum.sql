@@ -2,7 +2,7 @@
 -- MPI Message Size Summary
 -- columns: Total Message Volume, Instances, Avg, Med, Min, Max, StdDev, Source text, Name text
 -- needs: MPI_P2P_EVENTS MPI_COLLECTIVES_EVENTS
--- data: MPI event
+-- data: MPI event (--trace=mpi)
 
 SELECT sum(m.size), count(*), avg(m.size), median(m.size), min(m.size), max(m.size), stddev(m.size), m.source, s.value
 FROM (SELECT 'p2p' AS source, textId, size FROM MPI_P2P_EVENTS WHERE size IS NOT NULL

@@ -2,7 +2,7 @@
 -- MPI Imbalance by NVTX Range
 -- columns: Lost Time (ns), Imbalance (%), Avg (ns), Max (ns), Min (ns), Ranks, Instances, Slowest Rank, Range text
 -- needs: NVTX_EVENTS
--- data: NVTX range of a rank of MPI
+-- data: NVTX range of a rank of MPI (--trace=mpi)
 -- before: nvtx
 
 -- The time of a push/pop range in each rank. If all waited for the slowest one, they lost the difference; imbalance: the slowest one's time above the

@@ -2,7 +2,7 @@
 -- MPI Straggler Summary
 -- columns: Others' Wait (%), Others' Wait (ns), Times Shortest, Collectives, Behind, Rank, Size, Last text
 -- needs: MPI_COLLECTIVES_EVENTS LIBTRACE_MPI_COMMUNICATOR
--- data: collective of MPI whose ranks are all recorded
+-- data: collective of MPI whose ranks are all recorded (--trace=mpi)
 -- before: mpi
 
 -- Without clocks: the same collective of all ranks is found by its number in the communicator, and the rank that spent the least time in it came last.

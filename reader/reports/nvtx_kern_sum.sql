@@ -3,7 +3,7 @@
 -- was: nvtxkernsum
 -- columns: NVTX Range text, Style text, PID, TID, NVTX Inst, Kern Inst, Total Time (ns), Avg (ns), Med (ns), Min (ns), Max (ns), StdDev (ns), Kernel Name text
 -- needs: NVTX_EVENTS
--- data: NV Tools Extension (NVTX)
+-- data: NV Tools Extension (NVTX) (--trace=nvtx)
 -- before: nvtx launch_calls
 -- arguments: base mangled
 

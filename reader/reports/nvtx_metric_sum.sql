@@ -2,7 +2,7 @@
 -- NVTX Range Metric Summary
 -- columns: Ranges, Sum, Avg, Min, Max, Metric text, Range text
 -- needs: LIBTRACE_CUDA_RANGE_METRIC
--- data: hardware metric
+-- data: hardware metric (--gpu-metrics-range)
 -- arguments: merge metric=GLOB
 
 -- A value that is not a number (a ratio of nothing) is NULL, and counts for nothing.

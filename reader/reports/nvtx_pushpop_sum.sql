@@ -3,7 +3,7 @@
 -- was: nvtxppsum
 -- columns: Time (%), Total Time (ns), Instances, Avg (ns), Med (ns), Min (ns), Max (ns), StdDev (ns), Range text
 -- needs: NVTX_EVENTS
--- data: NV Tools Extension (NVTX)
+-- data: NV Tools Extension (NVTX) (--trace=nvtx)
 -- before: nvtx
 
 SELECT coalesce(100.0 * sum(ns) / sum(sum(ns)) OVER (), 0.0), sum(ns), count(*), avg(ns), median(ns), min(ns), max(ns), stddev(ns), name

@@ -3,7 +3,7 @@
 -- was: nvtxpptrace
 -- columns: Start (ns), End (ns), Duration (ns), DurChild (ns), DurNonChild (ns), Name text, PID, TID, Lvl, NumChild, RangeId, ParentId, RangeStack text, NameTree text
 -- needs: NVTX_EVENTS
--- data: NV Tools Extension (NVTX)
+-- data: NV Tools Extension (NVTX) (--trace=nvtx)
 -- before: nvtx
 
 SELECT r.start, r."end", r.ns, p.child_ns, r.ns - p.child_ns, r.name, r.pid, r.tid, p.level, p.children, p.id, p.parent, p.stack,

@@ -3,7 +3,7 @@
 -- was: nvtxssesum
 -- columns: Time (%), Total Time (ns), Instances, Avg (ns), Med (ns), Min (ns), Max (ns), StdDev (ns), Range text
 -- needs: NVTX_EVENTS
--- data: NV Tools Extension (NVTX)
+-- data: NV Tools Extension (NVTX) (--trace=nvtx)
 --
 -- Usually almost all events are push/pop ranges, so one pass selects the start/end ranges and the names of the
 -- domains.

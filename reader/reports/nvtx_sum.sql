@@ -3,7 +3,7 @@
 -- was: nvtxsum
 -- columns: Time (%), Total Time (ns), Instances, Avg (ns), Med (ns), Min (ns), Max (ns), StdDev (ns), Style text, Range text
 -- needs: NVTX_EVENTS
--- data: NV Tools Extension (NVTX)
+-- data: NV Tools Extension (NVTX) (--trace=nvtx)
 -- before: nvtx
 -- arguments: merge
 

@@ -2,7 +2,7 @@
 -- Off-CPU Summary
 -- columns: Time (%), Total Time (ns), Num Calls, Max (ns), Threads, Name text, Callchain text
 -- needs: LIBTRACE_THREAD_TIME
--- data: threads' counters (--thread-time)
+-- data: threads' counters (--thread-time=process-tree)
 -- before: osrt thread_time
 
 -- What all threads did while they were not running. The time of a call excludes its processor time (by CPU samples) and

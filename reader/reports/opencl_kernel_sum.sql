@@ -2,7 +2,7 @@
 -- OpenCL Kernel Summary
 -- columns: Time (%), Total Time (ns), Instances, Avg (ns), Med (ns), Min (ns), Max (ns), StdDev (ns), Avg Since Queued (ns), Device text, Name text
 -- needs: LIBTRACE_OPENCL_COMMAND
--- data: kernels of OpenCL (--trace=opencl) with times of their device
+-- data: kernels of OpenCL with times of their device (--trace=opencl)
 
 SELECT coalesce(100.0 * sum(c.duration) / sum(sum(c.duration)) OVER (), 0.0), sum(c.duration), count(*), avg(c.duration), median(c.duration), min(c.duration),
        max(c.duration), stddev(c.duration), avg(c.sinceQueued), d.value AS device, s.value AS name

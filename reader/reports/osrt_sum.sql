@@ -3,7 +3,7 @@
 -- was: osrtsum
 -- columns: Time (%), Total Time (ns), Num Calls, Avg (ns), Med (ns), Min (ns), Max (ns), StdDev (ns), Name text
 -- needs: OSRT_API
--- data: OS Runtime trace
+-- data: OS Runtime trace (--trace=osrt)
 
 SELECT coalesce(100.0 * sum(ns) / sum(sum(ns)) OVER (), 0.0), sum(ns), count(*), avg(ns), median(ns), min(ns), max(ns), stddev(ns), name
 FROM (SELECT o."end" - o.start AS ns, s.value AS name

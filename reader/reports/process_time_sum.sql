@@ -2,7 +2,7 @@
 -- Process Time Summary
 -- columns: Life (ns), Threads, CPUs Used, Running (%), Runnable (%), Blocked (%), Stopped (%), Unknown (%), Threads' Time (ns), Running (ns), Runnable (ns), Blocked (ns), Stopped (ns), Unknown (ns), Machine Busy (%), Machine Steal (%), Machine Steal (ns), PID, Name text
 -- needs: LIBTRACE_THREAD_TIME
--- data: threads' counters (--thread-time)
+-- data: threads' counters (--thread-time=process-tree)
 -- before: osrt thread_time
 
 -- Sums of thread_time_sum over the threads of each process: Running to Unknown add up to Threads' Time. CPUs Used:

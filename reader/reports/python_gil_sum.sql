@@ -3,7 +3,7 @@
 -- columns: Time (%), Total Time (ns), Num Waits, Avg (ns), Med (ns), Min (ns), Max (ns), StdDev (ns), PID, TID, Name text, Holder TID, Holder Name text,
 -- columns: Holder At text
 -- needs: LIBTRACE_GIL_WAIT
--- data: waits for Python's GIL
+-- data: waits for Python's GIL (--trace=osrt)
 -- before: osrt gil
 
 -- Each waiting thread, by the thread that held the GIL and the line of the program where that was.

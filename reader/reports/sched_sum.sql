@@ -2,7 +2,7 @@
 -- Scheduling Summary
 -- columns: Running (ns), Runnable (ns), Runnable (%), Switches, Voluntary Switches, Involuntary Switches, Minor Faults, Major Faults, CPUs Seen, Migrations Seen, PID, TID, Name text
 -- needs: LIBTRACE_THREAD_TIME SCHED_EVENTS
--- data: threads' counters (--thread-time) or context switches (--cpuctxsw)
+-- data: threads' counters or context switches (--thread-time or --cpuctxsw)
 -- before: osrt thread_time
 
 -- Runnable (%): share of the time in which the thread was running or runnable. Without threads' counters, as in

@@ -2,7 +2,7 @@
 -- Thread Time Summary
 -- columns: Life (ns), Running (%), Runnable (%), Blocked (%), Stopped (%), Unknown (%), Running (ns), In Calls (ns), Runnable (ns), Blocked (ns), Stopped (ns), Unknown (ns), PID, TID, Name text
 -- needs: LIBTRACE_THREAD_TIME
--- data: threads' counters (--thread-time)
+-- data: threads' counters (--thread-time=process-tree)
 -- before: osrt thread_time
 
 -- Running, Runnable, Blocked, Stopped and Unknown add up to Life. In Calls: the part of Running within calls of the OS

@@ -3,7 +3,7 @@
 -- was: umcpupagefaults
 -- columns: CPU Page Faults, CPU Instruction Address text
 -- needs: CUDA_UM_CPU_PAGE_FAULT_EVENTS
--- data: CUDA Unified Memory CPU page faults
+-- data: CUDA Unified Memory CPU page faults (--cuda-unified-memory=true)
 
 SELECT count(*), s.value
 FROM CUDA_UM_CPU_PAGE_FAULT_EVENTS AS f LEFT JOIN StringIds AS s ON s.id = f.CpuInstruction

@@ -3,7 +3,7 @@
 -- was: unifiedmemory
 -- columns: Virtual Address text, HtoD Migration Size (MB), DtoH Migration Size (MB), CPU Page Faults, GPU Page Faults, Migration Throughput (MB/s)
 -- needs: CUPTI_ACTIVITY_KIND_MEMCPY CUDA_UM_CPU_PAGE_FAULT_EVENTS CUDA_UM_GPU_PAGE_FAULT_EVENTS
--- data: CUDA Unified Memory
+-- data: CUDA Unified Memory (--cuda-unified-memory=true)
 -- arguments: rows
 
 SELECT printf('0x%llX', address), sum(to_device) / 1e6, sum(to_host) / 1e6, sum(cpu_faults), sum(gpu_faults),

@@ -9,12 +9,11 @@
  *   was          name of the report in older versions of nsys
  *   needs        tables (words); the report has a result if one of them has rows;
  *                a table after '!' must have no rows
- *   data         name of the data that is missing if none of them has rows
- *   before       files of reader/reports/shared to run once before the report
- *   arguments    arguments that the report takes, for the documentation
- *   severity     severity of a rule: info, warning or error
- *   advice       advice of a rule, printed if it finds something
- *   cuda_advice  more advice, only for databases with CUDA API calls
+ *   data         name of the data that is missing if none of them has rows, and in parentheses the
+ * options of `trace run` that record it before       files of reader/reports/shared to run once
+ * before the report arguments    arguments that the report takes, for the documentation severity
+ * severity of a rule: info, warning or error advice       advice of a rule, printed if it finds
+ * something cuda_advice  more advice, only for databases with CUDA API calls
  *
  * The unit in the title of a column of numbers determines how they are printed.
  *

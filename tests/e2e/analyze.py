@@ -96,7 +96,7 @@ def on_samples():
 def says_why_nothing_is_found():
     """Check that a rule without data names the option that records it, and that a rule with too few samples says so."""
     text = trace("analyze", traced("calm")).out.decode()
-    tap.ok("hot_function: no data: CPU samples (--sample process-tree)\n" in text and "page_faults: no data: threads' counters (--thread-time process-tree)\n" in text,
+    tap.ok("hot_function: no data: CPU samples (--sample=process-tree)\n" in text and "page_faults: no data: threads' counters (--thread-time=process-tree)\n" in text,
            "a rule without data says how to record it", text)
     text = trace("analyze", "-r", "hot_function", traced("even", "few", LIBTRACE_SAMPLE="process-tree", LIBTRACE_SAMPLING_FREQUENCY="1")).out.decode()
     tap.ok("hot_function: nothing found: no process has 50 CPU samples, which are needed to tell; the most are " in text, "with too few samples nothing can be found", text)
@@ -253,7 +253,7 @@ def times_of_nsight_compute():
 def text():
     out = trace("analyze", os.path.join(PLACE, "convoy.rep")).out.decode()
     tap.ok(" ** Lock Convoys (lock_convoy): warning" in out and "split it." in out and "No CUDA data: " in out and "tiny_io: nothing found" in out
-           and "hot_function: no data: CPU samples (--sample process-tree)\n" in out and "cpu_waits: no data: threads' counters (--thread-time process-tree)\n" in out,
+           and "hot_function: no data: CPU samples (--sample=process-tree)\n" in out and "cpu_waits: no data: threads' counters (--thread-time=process-tree)\n" in out,
            "text prints findings with advice, and one line for each rule without findings", out)
     rules = trace("analyze", "--list").out.decode().splitlines()
     tap.ok(len(rules) == 25 and any(line.split()[:2] == ["gpu_gaps", "warning"] for line in rules), "the rules are listed", rules)

@@ -120,6 +120,8 @@ def refused():
     said = notes(report)
     tap.ok(len(said) == 1 and "only to administrators (https://developer.nvidia.com/ERR_NVGPUCTRPERM)" in said[0] and not values(report), "without permission: one line", said)
     tap.ok(len(report.events("--kind", "cuda_kernel")) == len(kernels) and report.info()["verdict"].startswith("complete"), "and nothing else is lost", report.info()["verdict"])
+    skipped = trace("stats", "-r", "cuda_kern_metric_sum", report.path)
+    tap.ok(b"SKIPPED: " in skipped.out and f"does not contain hardware metric data: {said[0]}.".encode() in skipped.out, "stats says why there are none, too", skipped)
     report, kernels = recorded([device.app("driver_api")], toolkit="cuda11")
     tap.ok(notes(report) == ["hardware metrics are not recorded: CUPTI is older than that of CUDA 12.6"] and len(report.events("--kind", "cuda_kernel")) == len(kernels), "old CUPTI: one line", notes(report))
     for function in ("cuptiRangeProfilerStop", "cuptiRangeProfilerDecodeData", "cuptiProfilerHostEvaluateToGpuValues"):

@@ -259,6 +259,20 @@ def nothing_matches():
     tap.ok(b"does not contain NV Tools Extension (NVTX) data" in result.out, "stats of what was not recorded", result)
 
 
+def skipped_reports_name_options():
+    """Check that stats says which option records what a report lacks, for every report that recording can fill, and that run has the option."""
+    listed = trace("stats", "-r", "nonsense", REPORT).err.decode().split(";", 1)[1].split(":", 1)[1]
+    others = {"syscall_sum", "graphics_sum", "dx12_pix_sum", "wddm_queue_sum", "ncu_metric_sum"}
+    known = trace("help", "run").out.decode()
+    for name in re.split(r"[,\s]+", listed.strip()):
+        said = re.search(r"SKIPPED: .* data( \(.*\)|: .*)?\.\n", trace("stats", "-r", name, REPORT).out.decode())
+        options = re.findall(r"--[a-z-]+", said.group(1) or "") if said else []
+        tap.ok(not said or (options and all(option in known for option in options)) or name in others or "marker" in name or "khr" in name, f"{name}: {options}", said and said.group())
+    for name, option in (("gpu_metric_sum", "(--machine-samples, or --gpu-metrics with --gpu-metrics-frequency)"), ("cuda_gpu_kern_sum", "(--trace=cuda)"), ("nvtx_sum", "(--trace=nvtx)")):
+        result = trace("stats", "-r", name, REPORT)
+        tap.ok(f"data {option}.".encode() in result.out, f"{name}: {option}", result)
+
+
 # ---- dry runs ----
 
 def dry_runs():
@@ -347,5 +361,5 @@ def ncu_verdict():
     tap.ok(b"verdict:   a report of Nsight Compute, not written by libtrace" in info.out and b"'trace details'" in info.out, "a report of Nsight Compute: info says so, and what reads it", info)
 
 
-main(nothing_recorded, processes_are_counted_once, ncu_verdict, unknown_options, mistakes, options_without_effect, every_help, defaults_are_said_once, nothing_matches, dry_runs, dry_runs_find_as_runs_do, unknown_names, files_that_are_no_reports, imports_of_other_files, closed_pipes, full_disks,
+main(nothing_recorded, processes_are_counted_once, ncu_verdict, unknown_options, mistakes, options_without_effect, every_help, defaults_are_said_once, nothing_matches, skipped_reports_name_options, dry_runs, dry_runs_find_as_runs_do, unknown_names, files_that_are_no_reports, imports_of_other_files, closed_pipes, full_disks,
      unknown_options_have_neighbors, a_run_nobody_listens_to)

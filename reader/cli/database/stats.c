@@ -122,7 +122,9 @@ static int text_keep(void *user, const struct sql_value *values, int count)
 	return 0;
 }
 
-char *stats_unsampled(struct sql *s)
+/* Return why a report has no CPU samples, or fewer than its processor time, although they were
+ * requested; NULL = they were not, nothing is missing, or it is not known. */
+static char *unsampled_cause(struct sql *s)
 {
 	static const char query[] =
 		"SELECT 'CPU samples were requested and cover ' || "
@@ -181,18 +183,53 @@ char *stats_data_name(struct sql *s, const struct sql_report *report)
 	return data;
 }
 
-/* Return whether a report is about CPU samples, by its header "data:". */
-static bool is_sampled(const char *data)
+/* Return the first diagnostic whose text begins so; NULL = none. */
+static char *diagnostic_of(struct sql *s, const char *begin)
 {
-	return data && !strncmp(data, "CPU samples", 11);
+	char query[256], *text = NULL;
+	const struct sql_visitor visitor = {&text, NULL, text_keep};
+	snprintf(query, sizeof(query),
+		"SELECT text FROM main.DIAGNOSTIC_EVENT WHERE text LIKE '%s%%' LIMIT 1", begin);
+	if (sql_has(s, "DIAGNOSTIC_EVENT", "text") > 0)
+		sql_run(s, query, &visitor);
+	return text;
 }
 
-/* Print that a report has no rows, and why its data is missing, where that is known. */
-static void skipped_print(struct stats_database *d, const char *data, FILE *out)
+char *stats_missing_cause(struct sql *s, const struct sql_report *report)
 {
-	char *cause = is_sampled(data) ? stats_unsampled(&d->sql) : NULL;
-	fprintf(out, "SKIPPED: %s does not contain %s data%s%s.\n", d->file, data ? data : "",
-		cause ? ": " : "", cause ? cause : "");
+	/* Options in the header "data:", and how the tracer's diagnostics about their data begin. */
+	static const struct {
+		const char *option, *begin;
+	} rows[] = {{"(--gpu-metrics", "hardware metrics are not recorded"},
+		{"--gpu-metrics-frequency", "hardware metrics are not recorded"},
+		{"--machine-samples", "no samples of the machine"},
+		{"--functions", "calls of library functions are not recorded"},
+		{"--trace=openmp", "OpenMP of GNU"}, {"Python's GIL", "waits for Python"},
+		{"--gpu-metrics", "CUDA is not recorded"}, {"--cuda-", "CUDA is not recorded"},
+		{"--trace=cuda", "CUDA is not recorded"}};
+	char *data = report_header(report, "data"), *cause = NULL;
+	if (data && !strncmp(data, "CPU samples", 11))
+		cause = unsampled_cause(s);
+	for (size_t i = 0; data && !cause && i < sizeof(rows) / sizeof(rows[0]); i++)
+		if (strstr(data, rows[i].option))
+			cause = diagnostic_of(s, rows[i].begin);
+	free(data);
+	return cause;
+}
+
+/* Print that a report has no rows, and why its data is missing: the cause, where that is known, or
+ * the options that record it. */
+static void skipped_print(
+	struct stats_database *d, const struct sql_report *report, const char *data, FILE *out)
+{
+	char *cause = stats_missing_cause(&d->sql, report);
+	const char *options = data ? strstr(data, " (--") : NULL;
+	const size_t bytes = options ? (size_t)(options - data) : data ? strlen(data) : 0;
+	fprintf(out, "SKIPPED: %s does not contain %.*s data%s%s.\n", d->file, (int)bytes,
+		data ? data : "", cause ? ": " : "",
+		cause             ? cause
+			: options ? options
+				  : "");
 	free(cause);
 }
 
@@ -219,7 +256,7 @@ int stats_sql_print(struct stats_database *d, const char *report, size_t bytes,
 	if (!error && aligned && !outcome.rows && is_filtered(form))
 		fprintf(out, STATS_NO_MATCH, d->file);
 	else if (!error && aligned && !outcome.rows)
-		skipped_print(d, data, out);
+		skipped_print(d, frame.report, data, out);
 	if (!error && form->rows_most && outcome.rows > form->rows_most)
 		fprintf(out, "%" PRIu64 " more; --rows all prints all of them\n",
 			outcome.rows - form->rows_most);

@@ -42,10 +42,10 @@ int stats_database_open(
 /* Close the database and restore the signals, which may end the process (stop.h). */
 void stats_database_close(struct stats_database *d);
 
-/* Return why a report has no CPU samples, or fewer than its processor time, although they were
- * requested. The caller frees the text. NULL = they were not, nothing is missing, or it is not
+/* Return why a report lacks its data, wholly or partly, although it was requested: by the receipt
+ * of CPU samples, or by a diagnostic of the tracer. The caller frees the text; NULL = it is not
  * known. */
-char *stats_unsampled(struct sql *s);
+char *stats_missing_cause(struct sql *s, const struct sql_report *report);
 
 /* Print a note, once per database, if the tables of cuda_memory_use.sql, which was run, lack
  * launches of graphs. */

@@ -152,8 +152,9 @@ static void fill_nvtx_trace(struct table *t, struct stats_data *data)
 enum stats_source { FROM_TOTALS, FROM_PROFILE, FROM_NVTX, FROM_NVTX_TRACE, SOURCES };
 
 /* The data that a report without rows says is missing. */
-static const char *const stats_source_names[SOURCES] = {
-	"OS Runtime trace", "callchain", "NV Tools Extension (NVTX)", "NV Tools Extension (NVTX)"};
+static const char *const stats_source_names[SOURCES] = {"OS Runtime trace data (--trace=osrt)",
+	"callchain data", "NV Tools Extension (NVTX) data (--trace=nvtx)",
+	"NV Tools Extension (NVTX) data (--trace=nvtx)"};
 
 struct stats_report {
 	const char *name, *title;
@@ -204,7 +205,7 @@ static int print_report(
 		if (data->is_filtered)
 			fprintf(out, STATS_NO_MATCH "\n", file);
 		else
-			fprintf(out, "SKIPPED: %s does not contain %s data.\n\n", file,
+			fprintf(out, "SKIPPED: %s does not contain %s.\n\n", file,
 				stats_source_names[s->source]);
 	} else {
 		if (aligned)

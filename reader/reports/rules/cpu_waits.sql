@@ -3,7 +3,7 @@
 -- severity: warning
 -- columns: Waited (ns), Share (%), Running (ns), PID, TID, Thread Name text, CPUs, Used by All Threads (%)
 -- needs: LIBTRACE_THREAD_TIME
--- data: threads' counters (--thread-time process-tree)
+-- data: threads' counters (--thread-time=process-tree)
 -- before: osrt thread_time
 -- arguments: rows
 -- advice: These threads waited for a CPU for at least 20 % of the time that they could have run, and at least 100 ms.

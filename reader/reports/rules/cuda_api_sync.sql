@@ -3,7 +3,7 @@
 -- severity: info
 -- columns: Duration (ns), Start (ns), PID, TID, API Name text
 -- needs: CUPTI_ACTIVITY_KIND_RUNTIME
--- data: CUDA trace
+-- data: CUDA trace (--trace=cuda)
 -- arguments: rows
 -- advice: In these calls the host waits until all earlier work is done.
 -- advice: Wait for less: cudaStreamWaitEvent lets one stream wait for another, cudaEventSynchronize waits for one event.

@@ -3,7 +3,7 @@
 -- severity: warning
 -- columns: Duration (ns), Start (ns), Src Kind text, Dst Kind text, Bytes (MB), PID, Device ID, Context ID, Green Context ID, Stream ID, API Name text
 -- needs: CUPTI_ACTIVITY_KIND_MEMCPY
--- data: CUDA memory transfers
+-- data: CUDA memory transfers (--trace=cuda)
 -- arguments: rows
 -- advice: These copies were requested asynchronously, but one side is pageable memory: the driver stages them, and the call waits.
 -- advice: Use pinned memory (cudaMallocHost, cudaHostRegister).

@@ -3,7 +3,7 @@
 -- severity: warning
 -- columns: Duration (ns), Start (ns), Src Kind text, Dst Kind text, Bytes (MB), PID, Device ID, Context ID, Green Context ID, Stream ID, API Name text
 -- needs: CUPTI_ACTIVITY_KIND_MEMCPY
--- data: CUDA memory transfers
+-- data: CUDA memory transfers (--trace=cuda)
 -- arguments: rows
 -- advice: The host waits for these copies. Copies within a device, and copies of at most 64 KiB to it, do not wait and are not listed.
 -- advice: Use cudaMemcpyAsync with pinned memory and a stream.

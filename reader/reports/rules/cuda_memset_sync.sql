@@ -3,7 +3,7 @@
 -- severity: warning
 -- columns: Duration (ns), Start (ns), Memory Kind text, Bytes (MB), PID, Device ID, Context ID, Green Context ID, Stream ID, API Name text
 -- needs: CUPTI_ACTIVITY_KIND_MEMSET
--- data: GPU memory
+-- data: GPU memory (--trace=cuda)
 -- arguments: rows
 -- advice: The host waits while this pinned or managed memory is set.
 -- advice: Use cudaMemsetAsync.

@@ -3,7 +3,7 @@
 -- severity: warning
 -- columns: Waited (ns), Waits, Threads, Longest (ns), Share (%), PID, Holder At text, Holder TID, Holder Name text, Waiter At text, Waiter TID
 -- needs: LIBTRACE_GIL_WAIT
--- data: waits for Python's GIL
+-- data: waits for Python's GIL (--trace=osrt)
 -- before: osrt gil
 -- arguments: rows
 -- advice: Threads of a process waited for Python's GIL at least 20 times, in total at least 10 ms and 10 % of the lifetime of the process.

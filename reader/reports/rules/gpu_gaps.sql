@@ -3,7 +3,7 @@
 -- severity: warning
 -- columns: Row#, Duration (ns), Start (ns), PID, Device ID, Context ID
 -- needs: CUPTI_ACTIVITY_KIND_KERNEL CUPTI_ACTIVITY_KIND_MEMCPY CUPTI_ACTIVITY_KIND_MEMSET !LIBTRACE_NCU_RESULT
--- data: CUDA trace
+-- data: CUDA trace (--trace=cuda)
 -- arguments: rows gap (milliseconds, default 500)
 -- advice: The device was idle for at least 500 ms (argument gap) between its first and its last operation. Overhead of the profiler does not count as idle.
 -- advice: Check what the host did at these times: OS runtime calls, callchains and NVTX ranges.

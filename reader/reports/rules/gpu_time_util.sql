@@ -3,7 +3,7 @@
 -- severity: warning
 -- columns: Row#, In-Use (%), Duration (ns), Start (ns), PID, Device ID, Context ID
 -- needs: CUPTI_ACTIVITY_KIND_KERNEL CUPTI_ACTIVITY_KIND_MEMCPY CUPTI_ACTIVITY_KIND_MEMSET !LIBTRACE_NCU_RESULT
--- data: CUDA trace
+-- data: CUDA trace (--trace=cuda)
 -- arguments: rows chunks (default 30) threshold (percent, default 50)
 -- advice: In these parts of the time between its first and its last operation, the device was in use for less than 50 % (argument threshold). Overlapping operations count separately.
 -- advice: Launch more work before waiting, overlap copies with kernels, and check what the host did at these times.

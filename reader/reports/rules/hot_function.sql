@@ -3,7 +3,7 @@
 -- severity: info
 -- columns: Self (%), +- (%), CPU Time (ns), PID, Function text, Module text, Most Frequent Callchain text
 -- needs: SAMPLING_CALLCHAINS
--- data: CPU samples (--sample process-tree)
+-- data: CPU samples (--sample=process-tree)
 -- arguments: rows
 -- few: SELECT 'no process has 50 CPU samples, which are needed to tell; the most are ' || max(n)
 -- few: FROM (SELECT count(*) AS n FROM COMPOSITE_EVENTS GROUP BY globalTid >> 24) HAVING max(n) < 50

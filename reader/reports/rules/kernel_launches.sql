@@ -3,7 +3,7 @@
 -- severity: warning
 -- columns: Idle Before (ns), Total Time (ns), Instances, Avg Launch (ns), Avg Queue (ns), Cause text, Device ID, Name text
 -- needs: CUPTI_ACTIVITY_KIND_KERNEL !LIBTRACE_NCU_RESULT
--- data: CUDA kernel
+-- data: CUDA kernel (--trace=cuda)
 -- before: launch_calls
 -- arguments: rows base mangled count (default 20)
 -- advice: The device was idle before these kernels for at least half of the time that they took. Launch: from the start of the call to the kernel; queue: from its end.

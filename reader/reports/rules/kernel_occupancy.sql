@@ -3,7 +3,7 @@
 -- severity: info
 -- columns: Time (%), Total Time (ns), Instances, Occupancy (%), Waves text, Cause text, Reg/Trd, Shared (B), Device ID, Name text
 -- needs: CUPTI_ACTIVITY_KIND_KERNEL
--- data: CUDA kernel
+-- data: CUDA kernel (--trace=cuda)
 -- before: launch_calls kernel_occupancy
 -- arguments: rows part (percent of the kernels' time, default 10) occupancy (percent, default 50)
 -- advice: These kernels take at least 10 % of the kernels' time, and registers or shared memory keep the occupancy below 50 %, or the grid has fewer blocks than the device has multiprocessors, or its last wave leaves much of the device empty.

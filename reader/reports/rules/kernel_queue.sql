@@ -3,7 +3,7 @@
 -- severity: info
 -- columns: Waited (ns), Total Time (ns), Instances, Avg Waited (ns), Avg Queue (ns), Device ID, Context ID, Stream ID, Name text, Waited For text
 -- needs: CUPTI_ACTIVITY_KIND_KERNEL !LIBTRACE_NCU_RESULT
--- data: CUDA kernel
+-- data: CUDA kernel (--trace=cuda)
 -- before: launch_calls
 -- arguments: rows base mangled count (default 20)
 -- advice: For at least half of the time that these kernels took, they were launched, their stream was free, and other streams had the device.

@@ -3,7 +3,7 @@
 -- severity: info
 -- columns: Time (%), Total Time (ns), Instances, Local/Trd (B), Reg/Trd, Occupancy (%), Device ID, Name text
 -- needs: CUPTI_ACTIVITY_KIND_KERNEL
--- data: CUDA kernel
+-- data: CUDA kernel (--trace=cuda)
 -- before: launch_calls kernel_occupancy
 -- arguments: rows part (percent of the kernels' time, default 10)
 -- advice: These kernels take at least 10 % of the kernels' time and use local memory: registers that did not fit (spills), or arrays with indexes that the compiler does not know.

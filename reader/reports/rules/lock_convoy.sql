@@ -4,7 +4,7 @@
 -- columns: Waited (ns), Waits, Threads, Longest (ns), PID, Lock text, Function text, Waiter Callchain text, Holder TID, Holder Name text, Holder Call text,
 -- columns: Holder Callchain text
 -- needs: OSRT_API
--- data: OS Runtime trace
+-- data: OS Runtime trace (--trace=osrt)
 -- before: osrt
 -- arguments: rows
 -- advice: Several threads wait for the same lock again and again, in total at least 20 times, 10 ms, and 10 % of the lifetime of their process.

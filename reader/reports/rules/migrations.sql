@@ -3,7 +3,7 @@
 -- severity: info
 -- columns: Migrations Seen, Share (%), CPUs Seen, Samples, PID, TID, Thread Name text
 -- needs: COMPOSITE_EVENTS
--- data: CPU samples (--sample process-tree)
+-- data: CPU samples (--sample=process-tree)
 -- arguments: rows
 -- advice: At least 20, and at least 20 %, of the thread's CPU samples were on another CPU than the previous sample; there may have been more migrations.
 -- advice: A thread that changes its CPU loses its caches, and on NUMA machines also its local memory. Pin threads (OMP_PROC_BIND, taskset, numactl), or run fewer of them.

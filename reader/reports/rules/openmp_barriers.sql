@@ -3,7 +3,7 @@
 -- severity: warning
 -- columns: Waited (ns), Waited (%), Avg (ns), Waits, PID, Name text, Region text
 -- needs: OPENMP_EVENT_KIND_PARALLEL OPENMP_EVENT_KIND_TASK OPENMP_EVENT_KIND_SYNC_REGION
--- data: OpenMP event
+-- data: OpenMP event (--trace=openmp)
 -- before: openmp
 -- advice: Threads of OpenMP spent at least 20 % of their time in a parallel region, and 10 ms, in barriers of one kind.
 -- advice: Where the work is even (rule openmp_imbalance), the regions or loops are too short: merge them into one region, use nowait, or fewer threads.

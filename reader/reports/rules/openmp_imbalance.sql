@@ -3,7 +3,7 @@
 -- severity: warning
 -- columns: Idle (ns), Idle (%), Regions, Threads, PID, Region text
 -- needs: OPENMP_EVENT_KIND_PARALLEL OPENMP_EVENT_KIND_TASK OPENMP_EVENT_KIND_SYNC_REGION
--- data: OpenMP event
+-- data: OpenMP event (--trace=openmp)
 -- before: openmp
 -- advice: The threads of teams had different amounts of work between their barriers: at least 20 % of their time, and 10 ms, was spent waiting for the slowest one.
 -- advice: Use schedule(dynamic) or schedule(guided), smaller chunks, or tasks; look at the region in the timeline to see which thread is slow.

@@ -3,7 +3,7 @@
 -- severity: warning
 -- columns: Total Time (ns), Tasks, Avg (ns), PID, Created by text
 -- needs: OPENMP_EVENT_KIND_TASK
--- data: OpenMP event
+-- data: OpenMP event (--trace=openmp)
 -- before: openmp
 -- advice: At least 1000 explicit tasks took less than 2 us on average, about as much as to create, queue and schedule one between threads.
 -- advice: Give a task more work: taskloop with grainsize, final or if clauses below a size, or several items a task.

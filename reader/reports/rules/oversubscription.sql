@@ -3,7 +3,7 @@
 -- severity: warning
 -- columns: Oversubscribed (ns), Share (%), CPUs, Avg Running, Most Running, Threads
 -- needs: OSRT_API LIBTRACE_THREAD_TIME
--- data: OS Runtime trace
+-- data: OS Runtime trace (--trace=osrt)
 -- before: osrt thread_time
 -- advice: For at least 20 % of the time, and 50 ms, more threads were runnable than the machine has CPUs: by the kernel's counters where the report has them (--thread-time); else a thread counts as runnable unless it is in a recorded call of 10 us or more.
 -- advice: Use fewer threads (OMP_NUM_THREADS, pool sizes), or one shared pool. A container may have even fewer CPUs.

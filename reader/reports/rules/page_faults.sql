@@ -3,7 +3,7 @@
 -- severity: warning
 -- columns: Minor Faults, Major Faults, Minor per CPU Second, Running (ns), PID, TID, Thread Name text
 -- needs: LIBTRACE_THREAD_TIME
--- data: threads' counters (--thread-time process-tree)
+-- data: threads' counters (--thread-time=process-tree)
 -- before: osrt thread_time
 -- arguments: rows
 -- advice: The thread had at least 20000 minor page faults and 100000 per second of running time (about a tenth of that time or more), or at least 100 major faults, each of which waits for a device.

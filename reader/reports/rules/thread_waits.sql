@@ -3,7 +3,7 @@
 -- severity: info
 -- columns: Waited (ns), Share (%), PID, TID, Thread Name text, Mostly In text, Time There (ns), Callchain text
 -- needs: OSRT_API
--- data: OS Runtime trace
+-- data: OS Runtime trace (--trace=osrt)
 -- before: osrt
 -- arguments: rows
 -- advice: These threads spent at least 50 % of their time, and 100 ms, in calls of 100 us or more. That is normal for threads that wait for work.

@@ -3,7 +3,7 @@
 -- severity: warning
 -- columns: Total Time (ns), Calls, Avg Bytes, PID, Descriptor, Function text
 -- needs: OSRT_API
--- data: OS Runtime trace
+-- data: OS Runtime trace (--trace=osrt)
 -- before: osrt
 -- arguments: rows
 -- advice: At least 1000 calls moved 512 bytes or less on average, so that the calls cost more than the data. Only recorded calls count: by default those of 1 us or more.
