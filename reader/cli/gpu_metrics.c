@@ -8,18 +8,40 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/cuda/gpu_metric_sets.h"
 #include "reader/base/companion.h"
 #include "reader/cli/base/message.h"
 #include "reader/cli/commands.h"
 
 #define ANSWER_BYTES (8u << 20) /* a chip has some 4,000 metrics, with a line of 150 bytes each */
 #define PATIENCE_MS 60000
+#define CUPTI_ERROR_CHIP 46 /* CUPTI_ERROR_INVALID_CHIP_NAME of cupti_result.h */
 
+static bool is_set(const char *name)
+{
+	const struct gpu_metric_set *set;
+	for (size_t i = 0; (set = gpu_metric_set(i)); i++)
+		if (!strcmp(set->name, name))
+			return true;
+	return false;
+}
+
+/* Report an error of CUPTI: its number, and the name that it has for it. */
 static int refused(const char *chip, const char *error)
 {
-	cli_error("CUPTI does not know the metrics of '%s' (CUptiResult %s); 'trace gpu-metrics' "
-		  "lists the chips that it knows",
-		chip ? chip : "any chip", error);
+	const int number = atoi(error);
+	const char *name = error + strcspn(error, " ");
+	if (number != CUPTI_ERROR_CHIP)
+		cli_error("CUPTI lists no metrics%s%s: error %d%s", *chip ? " of " : "", chip,
+			number, name);
+	else if (is_set(chip))
+		cli_error("'%s' is a set of metrics, not a chip; use 'trace gpu-metrics CHIP "
+			  "--metrics %s' with a chip that 'trace gpu-metrics' lists",
+			chip, chip);
+	else
+		cli_error("CUPTI does not know the chip '%s'; 'trace gpu-metrics' lists those that "
+			  "it knows",
+			chip);
 	return STATUS_FAILED;
 }
 

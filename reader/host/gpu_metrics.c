@@ -162,6 +162,17 @@ static int plan_print(void *host, const struct gpu_metrics_question *q)
 	return all_known && !error ? passes_print(host) : error;
 }
 
+/* Print the error with the name that the library has for it. */
+static void error_print(void *library, int error)
+{
+	int (*name_of)(int, const char **);
+	const char *name = NULL;
+	library_find(library, "cuptiGetResultString", &name_of);
+	if (!name_of || name_of(error, &name) || !name)
+		name = "";
+	printf("error=%d %s\n", error, name);
+}
+
 bool gpu_metrics_print(const char *path, const struct gpu_metrics_question *question)
 {
 	void *library = library_open(path), *host = NULL;
@@ -174,6 +185,6 @@ bool gpu_metrics_print(const char *path, const struct gpu_metrics_question *ques
 		host_end(host);
 	}
 	if (error)
-		printf("error=%d\n", error);
+		error_print(library, error);
 	return true;
 }

@@ -18,8 +18,8 @@ struct gpu_metrics_question {
 /* Load the library `path`, and print "chip=NAME" for each chip that it knows; or "metric=NAME",
  * type, unit, hardware unit and description, separated by tabs, for each metric of the chip; or for
  * the named metrics "unknown=NAME" for each that the chip lacks, else "passes=N" and
- * "image_bytes=N". Print "error=N", a CUptiResult, if it refuses. Return false if the library lacks
- * these functions, which are those of CUDA 12.6. */
+ * "image_bytes=N". Print "error=N NAME", a CUptiResult, if it refuses. Return false if the library
+ * lacks these functions, which are those of CUDA 12.6. */
 bool gpu_metrics_print(const char *path, const struct gpu_metrics_question *question);
 
 #endif

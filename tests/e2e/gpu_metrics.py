@@ -63,7 +63,10 @@ def samples():
 
 def refusals():
     result = asked("XX100")
-    tap.ok(result.status == 2 and b"does not know the metrics of 'XX100'" in result.err, "an unknown chip is refused", result.err)
+    tap.ok(result.status == 2 and result.err == b"trace: CUPTI does not know the chip 'XX100'; 'trace gpu-metrics' lists those that it knows\n", "an unknown chip is refused", result.err)
+    for name in ("basic", "memory", "instructions"):
+        result = asked(name)
+        tap.ok(result.status == 2 and f"'{name}' is a set of metrics, not a chip; use 'trace gpu-metrics CHIP --metrics {name}'".encode() in result.err, f"{name} is no chip", result.err)
     result = trace("gpu-metrics", "--cupti", "/nonexistent/libcupti.so")
     tap.ok(result.status == 2 and b"no CUPTI of CUDA 12.6" in result.err, "without CUPTI it says so", result.err)
     result = asked("--metrics", "sm__cycles_active.avg")

@@ -197,7 +197,7 @@ static char *diagnostic_of(struct sql *s, const char *begin)
 
 char *stats_missing_cause(struct sql *s, const struct sql_report *report)
 {
-	/* Options in the header "data:", and how the tracer's diagnostics about their data begin. */
+	/* Options in the header "data:", and how the diagnostics about their data begin. */
 	static const struct {
 		const char *option, *begin;
 	} rows[] = {{"(--gpu-metrics", "hardware metrics are not recorded"},
