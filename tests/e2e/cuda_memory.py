@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Check who holds device memory, by a program with known leaks, peak and failed allocation, and by the device's own count after each operation."""
+import collections
 import csv
 import io
 import json
@@ -21,11 +22,11 @@ DEVICE_MEMORY = (3, 4)  # CUPTI's kinds: device, array
 WEIGHTS, CACHE = ("load", "leak_weights", 3 * MIB), ("", "leak_cache", 2 * MIB)
 
 
-def capture(name, trace_of="cuda,nvtx", memory_mib=16, more=""):
+def capture(name, trace_of="cuda,nvtx", memory_mib=16, more="", backtrace="all"):
     """Return the report of a program on devices of that size, and the device's log."""
     work, spool = folder(), spool_folder()
     report, truth = os.path.join(work, "r.rep"), os.path.join(work, "truth")
-    env = device.env(truth=truth, device=f"devices=2,memory_mib={memory_mib}{more}", base=traced_env(report, spool, LIBTRACE_TRACE=trace_of, LIBTRACE_CUDA_BACKTRACE="all"))
+    env = device.env(truth=truth, device=f"devices=2,memory_mib={memory_mib}{more}", base=traced_env(report, spool, LIBTRACE_TRACE=trace_of, LIBTRACE_CUDA_BACKTRACE=backtrace))
     done = run([device.app(name)], env=env)
     tap.ok(wait_spool_gone(spool) and done.status == 0 and not receipts_agree(Report(report)), f"{name}: recorded", done)
     return report, device.lines(truth)
@@ -149,6 +150,22 @@ def other_frees():
     tap.ok(int(hits["n"]) > 0 and got == [2000, 2000, 0, 0], f"graphs: {hits['n']} frees of other memory hit the filter, and none is lost", total)
 
 
+def chains_of_graphs():
+    """Check that --cuda-backtrace memory has the callchains of calls that are about memory of graphs, whatever their names say, and of no others."""
+    report, _ = capture("nvtx_graph_memory", backtrace="memory")
+    chains = collections.defaultdict(set)
+    for event in Report(report).events("--kind", "cuda_api"):
+        chains[event["function"]].add(bool(event.get("callchain")))
+    wanted = {"cuGraphAddMemAllocNode": {True}, "cuGraphAddMemFreeNode": {True}, "cuGraphAddNode_v2": {True}, "cuGraphLaunch": {True}, "cuMemAlloc_v2": {True}, "cuGraphCreate": {False}, "cuStreamCreate": {False}}
+    tap.ok({name: chains[name] for name in wanted} == wanted, "--cuda-backtrace memory: graphs", chains)
+    report, _ = capture("graph_memory", backtrace="memory")
+    chains = {event["function"] for event in Report(report).events("--kind", "cuda_api") if event.get("callchain")}
+    tap.ok(any(name.startswith("cudaGraphLaunch") for name in chains) and not any("LaunchKernel" in name for name in chains), "and of the runtime", chains)
+    report, _ = capture("driver_api", backtrace="memory")
+    chains = {event["function"] for event in Report(report).events("--kind", "cuda_api") if event.get("callchain")}
+    tap.ok(chains and not any("Launch" in name for name in chains), "no launches of a program without graphs", chains)
+
+
 def of_python():
     """Check that memory that Python allocates has the lines of Python as its callchain."""
     program = "ctypes_driver.py"
@@ -233,4 +250,4 @@ if REASON:
     tap.skip("device memory", REASON)
     tap.finish()
 else:
-    main(the_devices_count, known_places, other_kinds, of_graphs, other_frees, of_python, on_the_page, the_command, compared)
+    main(the_devices_count, known_places, other_kinds, of_graphs, chains_of_graphs, other_frees, of_python, on_the_page, the_command, compared)

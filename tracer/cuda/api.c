@@ -118,18 +118,28 @@ static void call_enter(
 	thread_leave(t);
 }
 
-static void call_put(struct thread *t, const struct function *f, uint32_t correlation,
+/* Return whether the call is to carry a callchain: by the class of its function, or since this call
+ * of it is about memory of graphs. */
+static inline bool chain_is_due(
+	const struct function *f, const struct cupti_callback *c, uint64_t ticks)
+{
+	return chains_due(f->class, ticks) ||
+		(__builtin_expect(f->memory, 0) && chains_due(CHAIN_CUDA_MEMORY, ticks) &&
+			memory_call_is_of_graph(f->memory, c));
+}
+
+static void call_put(struct thread *t, const struct function *f, const struct cupti_callback *c,
 	uint32_t result, const struct cuda_call *call, uint64_t tick)
 {
 	uint64_t ticks = clock_ticks() - tick;
 	unsigned slots = 2;
 	struct record *r =
-		chains_due(f->class, ticks) ? chains_room(t, tick, &slots) : lane_room(t, slots);
+		chain_is_due(f, c, ticks) ? chains_room(t, tick, &slots) : lane_room(t, slots);
 	if (!r)
 		return;
 	r->tick = tick;
 	r->word = (uint64_t)sizeof(*call) << RECORD_LENGTH_SHIFT | REC_CUDA_API;
-	r->a = (uint64_t)correlation << 32 | result;
+	r->a = (uint64_t)c->correlation << 32 | result;
 	r->b = ticks;
 	*(struct cuda_call *)(void *)(r + 1) = *call;
 	lane_publish(t, slots);
@@ -149,7 +159,7 @@ static void call_exit(
 		.api = (uint8_t)api,
 		.level = t->cuda_level};
 	uint32_t result = c->result ? *(const uint32_t *)c->result : 0;
-	call_put(t, f, c->correlation, result, &call, tick);
+	call_put(t, f, c, result, &call, tick);
 	if (__builtin_expect(f->memory, 0) && !t->cuda_level)
 		memory_call_put(t, f->memory, c, result);
 	if (!t->cuda_level)

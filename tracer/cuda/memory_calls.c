@@ -442,6 +442,18 @@ static bool graph_fill(const struct thread *t, enum memory_call call,
 	}
 }
 
+bool memory_call_is_of_graph(enum memory_call call, const struct cupti_callback *c)
+{
+	const uint64_t *p = c->parameters;
+	if (call == MEMORY_CALL_LAUNCH)
+		return __atomic_load_n(&graphs.any, __ATOMIC_RELAXED);
+	if (!p || (call != MEMORY_CALL_NODE && call != MEMORY_CALL_NODE_2))
+		return false;
+	const struct node_parameters *n =
+		(const void *)(uintptr_t)p[call == MEMORY_CALL_NODE ? 4 : 5];
+	return n && (n->type == NODE_TYPE_ALLOC || n->type == NODE_TYPE_FREE);
+}
+
 void memory_call_put(
 	struct thread *t, enum memory_call call, const struct cupti_callback *c, uint32_t result)
 {

@@ -8,6 +8,7 @@
 #ifndef TRACER_CUDA_MEMORY_CALLS_H
 #define TRACER_CUDA_MEMORY_CALLS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "tracer/cuda/cupti.h"
@@ -52,6 +53,10 @@ enum memory_call memory_call_of(const char *name);
 /* Remember that the call in progress of this thread has added a node to a graph, whose CUPTI id is
  * given: a captured allocation is told from others by that. thread.busy set. */
 void memory_node_created(struct thread *t, uint32_t node_type, uint32_t graph_id);
+
+/* Return whether the call adds a node of memory to a graph, or launches a graph in a process that
+ * has such nodes: what CUPTI's name of the function does not say. Any thread. */
+bool memory_call_is_of_graph(enum memory_call call, const struct cupti_callback *c);
 
 /* Record what the memory records of CUPTI do not have of this outermost call, which has returned
  * `result`. thread.busy set. */
