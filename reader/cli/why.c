@@ -115,6 +115,34 @@ static void sum_print(const int64_t sum[SUMS], bool is_ours)
 				: "");
 }
 
+static int wait_row(void *user, const struct sql_value *values, int count)
+{
+	bool *any = user;
+	if (count == 2 && values[0].type == SQL_TEXT) {
+		fputs(*any ? ", {\"wait\": " : "{\"wait\": ", stdout);
+		print_json(stdout, values[0].text, strlen(values[0].text));
+		printf(", \"ns\": %" PRId64 "}", values[1].integer);
+		*any = true;
+	}
+	return 0;
+}
+
+/* Print for which locks threads waited, and how long others did meanwhile what is on the path.
+ * Returns 0 or a negative errno. */
+static int waits_print_json(struct sql *s, bool is_walked)
+{
+	static const char query[] =
+		"SELECT wait_name, CAST(sum(ns) AS INTEGER) FROM PATH_CAUSES WHERE kind <> 'wake' "
+		"AND (wait_source = 2 OR (wait_source = 0 AND osrt_class(substr(wait_name, 1, "
+		"instr(wait_name || ' ', ' ') - 1)) = 'lock')) GROUP BY 1 ORDER BY 2 DESC, 1";
+	bool any = false;
+	const struct sql_visitor visitor = {&any, NULL, wait_row};
+	fputs(", \"waits\": [", stdout);
+	int error = is_walked ? sql_run(s, query, &visitor) : 0;
+	fputs("]", stdout);
+	return error;
+}
+
 static void sum_print_json(const int64_t sum[SUMS])
 {
 	printf(", \"paths\": %" PRId64 ", \"segments_total\": %" PRId64 ", \"ns\": %" PRId64
@@ -244,6 +272,8 @@ static int why_file(const struct options *o, const char *file, void *user)
 	}
 	int status = report_print(w, &d, w->path ? "critical_path_trace" : "critical_path_sum");
 	int error = status == STATUS_FAILED ? 0 : sums_read(&d.sql, sum);
+	if (!error && status != STATUS_FAILED && w->json && !w->path)
+		error = waits_print_json(&d.sql, sum[NS]);
 	if (!error && status != STATUS_FAILED && w->json)
 		sum_print_json(sum);
 	else if (!error && status != STATUS_FAILED && is_table)

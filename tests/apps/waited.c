@@ -3,8 +3,8 @@
  * waited.c - programs whose critical path is known: each stage is a function that sleeps, so that
  * the names of the stages on the path can be compared.
  *
- * Usage: waited join|lock|heap|rwlock|condition|held|taken|barrier|child|pipe|relay|pair|poll|
- *        select|epoll|reused|full|stdio|silent|timeout|semaphore|exit
+ * Usage: waited join|lock|heap|twice|rwlock|condition|held|taken|barrier|child|pipe|relay|pair|
+ *        poll|select|epoll|reused|full|stdio|silent|timeout|semaphore|exit
  */
 #include "app.h"
 
@@ -98,6 +98,54 @@ static void heap_lock(void)
 	inner = malloc(sizeof(*inner));
 	check(inner && !pthread_mutex_init(inner, NULL), "a lock");
 	lock();
+}
+
+/* A lock that a thread holds in one function, then in another. */
+__attribute__((noinline)) static void flush(void)
+{
+	pthread_mutex_lock(inner);
+	pthread_barrier_wait(&barrier);
+	second();
+	first();
+	pthread_mutex_unlock(inner);
+}
+
+__attribute__((noinline)) static void refill(void)
+{
+	pthread_mutex_lock(inner);
+	pthread_barrier_wait(&barrier);
+	third();
+	aside();
+	pthread_mutex_unlock(inner);
+}
+
+static void *holds_twice(void *unused)
+{
+	flush();
+	pthread_barrier_wait(&barrier);
+	refill();
+	return unused;
+}
+
+static void *wants_twice(void *unused)
+{
+	for (int i = 0; i < 2; i++) {
+		pthread_barrier_wait(&barrier);
+		pthread_mutex_lock(inner);
+		aside();
+		pthread_mutex_unlock(inner);
+		if (!i)
+			pthread_barrier_wait(&barrier);
+	}
+	return unused;
+}
+
+static void two_functions(void)
+{
+	pthread_barrier_init(&barrier, NULL, 2);
+	pthread_t holder = thread_of(holds_twice, NULL), other = thread_of(wants_twice, NULL);
+	pthread_join(other, NULL);
+	pthread_join(holder, NULL);
 }
 
 static pthread_rwlock_t rwlock = PTHREAD_RWLOCK_INITIALIZER;
@@ -430,6 +478,8 @@ int main(int argc, char **argv)
 		lock();
 	else if (!strcmp(mode, "heap"))
 		heap_lock();
+	else if (!strcmp(mode, "twice"))
+		two_functions();
 	else if (!strcmp(mode, "rwlock"))
 		reader_and_writer();
 	else if (!strcmp(mode, "condition"))

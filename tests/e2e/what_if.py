@@ -168,6 +168,13 @@ def comparisons():
     first = trace("why", one, "--", three).out.decode().splitlines()[0]
     stage1, stage2 = (100 * ns / one_ns for ns in (3_000_000, 2_000_000))
     tap.ok(first.endswith(f": +{stage1:.1f} % usleep at stage1 takes longer, but -{stage2:.1f} % usleep at stage2 is shorter."), "what changed the other way is named, too", first)
+    held, held_ns = made("held", [("l", 0), ("s", 1, 9000), ("u", 0)], [("s", 2, 100), ("l", 0), ("s", 3, 5000), ("u", 0)])
+    longer, longer_ns = made("longer", [("l", 0), ("s", 1, 12000), ("u", 0)], [("s", 2, 100), ("l", 0), ("s", 3, 5000), ("u", 0)])
+    first = trace("why", held, "--", longer).out.decode().splitlines()[0]
+    more = 100 * (longer_ns - held_ns) / held_ns
+    tap.ok(f"+{more:.1f} % usleep at stage1 takes longer. Of locks: {more:.1f} % more waiting for pthread_mutex_lock" in first, "the sentence names the lock that was waited for longer", first)
+    waits = json.loads(trace("why", "--json", held, "--", longer).out)["waits"]
+    tap.ok(len(waits) == 1 and waits[0]["difference_ns"] == longer_ns - held_ns == waits[0]["other_ns"] - waits[0]["base_ns"], "--json has the waits for locks of both runs", waits)
     many = trace("why", one, two, "--", one)
     tap.ok(many.status == 2 and b"one run on each side" in many.err, "more than two runs are refused", many)
 

@@ -18,6 +18,10 @@ import libdevice as device  # noqa: E402
 from _paths import STAGE_NS, gapless, path_of, stages, unnamed  # noqa: E402
 from lib import SRC, app, folder, main, recorded, run, tap, trace  # noqa: E402
 
+sys.path.insert(0, os.path.join(SRC, "reader/python"))
+sys.dont_write_bytecode = True
+from trace_tools.alike import Name, groups  # noqa: E402
+
 UNKNOWN_MOST = 0.02  # of the run
 TRIES = 4  # on a busy machine a thread may begin so late that another stage is on the path
 
@@ -175,6 +179,9 @@ def calls_report(name, calls, **more):
         CREATE TABLE LIBTRACE_PROCESS (globalPid INTEGER, pid INTEGER, parentPid INTEGER, start INTEGER, end INTEGER);
         CREATE TABLE LIBTRACE_THREAD_START (timestamp INTEGER, globalTid INTEGER, parentTid INTEGER, flags INTEGER);
         CREATE TABLE LIBTRACE_THREAD_END (timestamp INTEGER, globalTid INTEGER);
+        CREATE TABLE ThreadNames (nameId INTEGER, priority INTEGER, globalTid INTEGER);
+        CREATE TABLE COMPOSITE_EVENTS (id INTEGER PRIMARY KEY, start INTEGER, globalTid INTEGER);
+        CREATE TABLE SAMPLING_CALLCHAINS (id INTEGER, symbol INTEGER, stackDepth INTEGER);
         INSERT INTO LIBTRACE_PROCESS VALUES ({1 << 48 | 1000 << 24}, 1000, 1, 0, {max(c[1] for c in calls)}000);""")
 
     def value(of):
@@ -295,6 +302,75 @@ def lock_names():
         both = json.loads(trace("why", "--json", reports[0].path, "--", reports[1].path).out or b'{"causes": []}')["causes"]
         of_lock = [r for r in both if held in r["cause"]]
         tap.ok(of_lock and all(r["base_segments"] and r["other_segments"] for r in of_lock), f"{mode}: two runs have the same names", both)
+
+
+def lock_functions():
+    """A lock is held in the function that took it, by the callchain of its call, else by what the callchains of the holder during the wait have in common."""
+    for threshold, places in (("0", ("flush", "refill")), ("2000", ("flush", "refill")), ("none", (None,))):
+        for _ in range(TRIES):
+            report = recorded([app("waited"), "twice"], LIBTRACE_OSRT_LOCKS="all", threshold="0", LIBTRACE_OSRT_BACKTRACE_THRESHOLD=threshold)
+            if not report:
+                return
+            causes, waits, same = causes_of(report)
+            held = {f"pthread_mutex_lock (queue+0x8, held by holds_twice in {place}())" if place else "pthread_mutex_lock" for place in places}
+            of_lock = {wait for wait in waits if unnamed(wait) == "pthread_mutex_lock"}
+            if of_lock == held:
+                break
+        tap.ok(of_lock == held and {f"waking up from {each}" for each in held} <= causes and same, f"callchains from {threshold} ns: the functions in which the lock was held", (of_lock, causes))
+        blamed = {(r["At"].partition(" ")[0], r["Wait"].partition(" in ")[2]) for r in csv.DictReader(io.StringIO(trace("stats", "-r", "blame_sum", "-f", "csv", report.path).out.decode()))
+                  if r["Cause"] == "usleep" and unnamed(r["Wait"]) == "pthread_mutex_lock"}
+        tap.ok(threshold == "none" or blamed == {("first", "flush())"), ("second", "flush())"), ("third", "refill())"), ("aside", "refill())")},
+               f"callchains from {threshold} ns: what was done in which function is blamed on the waits for it", blamed)
+
+
+def sampled_functions():
+    """Without callchains of the holder's calls, the function is what its CPU samples during the wait have in common, or one that is known to take the lock."""
+    locks = [(10, 20, 1001, "pthread_mutex_lock", 0, 7), (100, 5000, 1000, "pthread_mutex_lock", 0, 7), (4990, 4995, 1001, "pthread_mutex_unlock", 0, 7),
+             (5100, 5200, 1000, "pthread_mutex_unlock", 0, 7)]
+    for name, chains, function in (("one", [["inner", "flush", "work"]], None), ("site", [["inner", "flush", "work"]], "flush()"), ("common", [["inner", "flush", "work"], ["other", "flush", "work"]], "flush()"),
+                                   ("cxx", [["std::mutex::lock()", "Queue::flush(int)", "work"], ["Queue::flush(int)", "work"]], "Queue::flush(int)"), ("none", [], None)):
+        samples = [(n, 1_000_000 * n, "tid 1001") for n in range(1, len(chains) + 1)]
+        frames = [(n, f"text {frame}", depth) for n, chain in enumerate(chains, 1) for depth, frame in enumerate(chain)]
+        path = calls_report(f"{name}.sqlite", locks, LIBTRACE_THREAD_START=[(5000, "tid 1001", 1000, 0)], ThreadNames=[("text writer", 10, "tid 1001")],
+                            **({"COMPOSITE_EVENTS": samples, "SAMPLING_CALLCHAINS": frames} if chains else {}))
+        if name == "site":
+            with sqlite3.connect(path) as d:
+                d.executescript("""
+                    CREATE TABLE OSRT_CALLCHAINS (id INTEGER, symbol INTEGER, module INTEGER, unresolved INTEGER, originalIP INTEGER, stackDepth INTEGER);
+                    INSERT INTO OSRT_CALLCHAINS SELECT 1, s.id, m.id, 0, 0, 0 FROM StringIds AS s, StringIds AS m WHERE s.value = 'flush' AND m.value = 'writer';
+                    UPDATE OSRT_API SET callchainId = 1 WHERE start = 100000;""")
+        found = {c["Cause"] for c in json.loads(trace("why", "--json", path).out or b'{"causes": []}')["causes"] if c["Cause"].startswith("waking up from")}
+        held = "held by writer" + (f" in {function}" if function else "")
+        tap.ok(len(found) == 1 and found.pop().endswith(f"{held})"), f"samples, {name}: the lock is {held}", found)
+
+
+def alike_names():
+    """Names of two runs that differ only in numbers belong together where no equal ones are left."""
+    def lock_of(name):
+        return f"pthread_mutex_lock (queue, held by {name})"
+    for what, one, two, wanted in (
+            ("a thread", [lock_of("worker-12 in flush()")], [lock_of("worker-17 in flush()")], {lock_of("worker-* in flush()"): 2}),
+            ("another function", [lock_of("worker-12 in flush()")], [lock_of("worker-12 in flush2()")], {lock_of("worker-12 in flush()"): 1, lock_of("worker-12 in flush2()"): 1}),
+            ("equal ones first", [lock_of("w1"), lock_of("w2")], [lock_of("w1"), lock_of("w3")], {lock_of("w1"): 1, lock_of("w*"): 2}),
+            ("several are summed up", [lock_of("w1"), lock_of("w2")], [lock_of("w3")], {lock_of("w*"): 3}),
+            ("one side only", [lock_of("w1"), lock_of("w2")], [], {lock_of("w1"): 1, lock_of("w2"): 1}),
+            ("an address", ["sem_wait (0x7f00deadbeef)"], ["sem_wait (0x7fffdeadb000)"], {"sem_wait (*)": 2}),
+            ("temporary files", ["read (tmpab1_x9qz)", "read (sortAb3dEf)", "write (ccWq31Zz.s)"], ["read (tmpqqwweerr)", "read (sortZZ9yyy)", "write (cc12Zz9Q.s)"],
+             {"read (tmp*)": 2, "read (sort*)": 2, "write (cc*.s)": 2}),
+            ("other files", ["read (train_images.bin)", "read (a.hidden)"], ["read (valid_labels.bin)", "read (a.spoken)"],
+             {name: 1 for name in ("read (train_images.bin)", "read (a.hidden)", "read (valid_labels.bin)", "read (a.spoken)")}),
+            ("kernels", ["kernel gemm_128x64", "usleep"], ["kernel gemm_256x64", "usleep"], {"kernel gemm_128x64": 1, "kernel gemm_256x64": 1, "usleep": 1})):
+        found = {name.cause: len(names) for name, names in groups([Name(cause, "") for cause in one], [Name(cause, "") for cause in two]).items()}
+        tap.ok(found == wanted, f"names: {what}", found)
+    paths = []
+    for run_name, thread, pid in (("before", "worker-12", 1001), ("after", "worker-17", 1002)):
+        calls = [(10, 20, pid, "pthread_mutex_lock", 0, 7), (100, 5000, 1000, "pthread_mutex_lock", 0, 7), (4990, 4995, pid, "pthread_mutex_unlock", 0, 7)]
+        paths.append(calls_report(f"{run_name}.sqlite", calls, LIBTRACE_THREAD_START=[(5000, f"tid {pid}", 1000, 0)], ThreadNames=[(f"text {thread}", 10, f"tid {pid}")]))
+    both = json.loads(trace("why", "--json", paths[0], "--", paths[1]).out or b'{"causes": []}')
+    of_lock = [row for row in both["causes"] if "worker" in row["cause"]]
+    told = [json.loads(trace("query", "-f", "json", path, of_lock[0]["query"]).out)[0] for path in paths] if of_lock else []
+    tap.ok(len(of_lock) == 1 and "held by worker-*)" in of_lock[0]["cause"] and [list(row.values())[0] for row in told] == [of_lock[0]["base_ns"], of_lock[0]["other_ns"]],
+           "why A -- B: a lock whose holder has another number is one cause, and its query returns its time", (of_lock, told))
 
 
 def file_names():
@@ -710,5 +786,5 @@ def samples():
     tap.ok(refused and refused.status == 2 and b"record with -t osrt" in refused.err and not refused.out, "samples without recorded calls: what to record", refused)
 
 
-main(many_names, pipe_holders, older_fopen, late_open, many_files, samples, rows, joins, exits, reaped, locks, conditions, held_changed, barriers, children, pipes, pipelines, lock_names, file_names, programs, teams, many_tasks, windows, children_without_pid, outlived, interrupted, unseen_writes, timeouts, file_locks, files, processors, long_reads, library_places,
+main(many_names, pipe_holders, older_fopen, late_open, many_files, samples, rows, joins, exits, reaped, locks, conditions, held_changed, barriers, children, pipes, pipelines, lock_names, lock_functions, sampled_functions, alike_names, file_names, programs, teams, many_tasks, windows, children_without_pid, outlived, interrupted, unseen_writes, timeouts, file_locks, files, processors, long_reads, library_places,
      functions, recorded_functions, stream_events, exported, semaphores, python, cxx, devices, ranges)

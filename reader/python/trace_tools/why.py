@@ -10,6 +10,7 @@ import subprocess
 from typing import Any, NamedTuple
 
 from . import Failure
+from .alike import KERNEL, Name, groups
 from .arguments import Parser
 from .convert import command, pass_on_truncated, report
 
@@ -18,13 +19,14 @@ QUERY = (
     "GROUP BY cause, place ORDER BY ns DESC"
 )
 ROWS = 30  # causes in the table, unless --rows says how many
-KERNEL = "kernel "  # before its name, in a cause
 NAMED = 3  # most causes in the sentence
 LEAST = 0.1  # of the difference: smaller ones are not in the sentence
 
 
 class Item(NamedTuple):
-    """A cause, and the time and the segments that it has on both paths."""
+    """A cause, and the time and the segments that it has on both paths. The names of some causes differ between the
+    runs: then it has those of both.
+    """
 
     cause: str
     place: str
@@ -33,12 +35,13 @@ class Item(NamedTuple):
     base_segments: int
     other_segments: int
     code: str  # "changed" or "same", of a kernel whose code is known in both runs; else ""
+    names: list[Name]  # what is summed up
 
     def difference(self) -> int:
         return self.other_ns - self.base_ns
 
     def name(self) -> str:
-        return self.cause + (f" at {self.place}" if self.place else "")
+        return Name(self.cause, self.place).text()
 
     def change(self) -> str:
         """Say how the cause changed, and whether a kernel has other code."""
@@ -58,8 +61,11 @@ class Item(NamedTuple):
         return "takes longer" if more else "is shorter"
 
     def query(self) -> str:
-        place = "IS NULL" if not self.place else f"= {quoted(self.place)}"
-        return f"SELECT sum(duration) FROM LIBTRACE_CRITICAL_PATH WHERE cause = {quoted(self.cause)} AND place {place}"
+        conditions = [
+            f"cause = {quoted(cause)} AND place {f'= {quoted(place)}' if place else 'IS NULL'}"
+            for cause, place in self.names
+        ]
+        return f"SELECT sum(duration) FROM LIBTRACE_CRITICAL_PATH WHERE {' OR '.join(conditions)}"
 
 
 def quoted(text: str) -> str:
@@ -84,14 +90,22 @@ def path_of(file: str, options: list[str]) -> dict[str, Any]:
     return found
 
 
-def sums_of(path: dict[str, Any]) -> dict[tuple[str, str], tuple[int, int]]:
+Sums = dict[Name, tuple[int, int]]  # ns and segments
+
+
+def sums_of(path: dict[str, Any]) -> Sums:
     """Sum up time and segments by cause and place, over threads and streams."""
-    sums: dict[tuple[str, str], tuple[int, int]] = {}
+    sums: Sums = {}
     for row in path["causes"]:
-        key = (row["Cause"], row["At"] or "")
+        key = Name(row["Cause"], row["At"] or "")
         ns, segments = sums.get(key, (0, 0))
         sums[key] = (ns + row["Total Time (ns)"], segments + row["Segments"])
     return sums
+
+
+def sum_of(sums: Sums, names: list[Name]) -> tuple[int, int]:
+    found = [sums[name] for name in names if name in sums]
+    return sum(ns for ns, _ in found), sum(segments for _, segments in found)
 
 
 def codes_of(path: dict[str, Any]) -> dict[str, str]:
@@ -113,21 +127,45 @@ def compared(base: dict[str, Any], other: dict[str, Any]) -> list[Item]:
             return ""
         return "same" if codes[0][cause] == codes[1][cause] else "changed"
 
-    items = [
-        Item(
-            *key,
-            one.get(key, (0, 0))[0],
-            two.get(key, (0, 0))[0],
-            one.get(key, (0, 0))[1],
-            two.get(key, (0, 0))[1],
-            code(key[0]),
-        )
-        for key in one.keys() | two.keys()
-    ]
+    items = []
+    for name, names in groups(one, two).items():
+        (base_ns, base_segments), (other_ns, other_segments) = (sum_of(sums, names) for sums in (one, two))
+        items.append(Item(*name, base_ns, other_ns, base_segments, other_segments, code(name.cause), names))
     return sorted(items, key=lambda i: (-abs(i.difference()), i.cause, i.place))
 
 
-def sentence(base: dict[str, Any], other: dict[str, Any], items: list[Item]) -> str:
+class Wait(NamedTuple):
+    """A wait for a lock, and how long others did on both paths what it waited for."""
+
+    wait: str
+    base_ns: int
+    other_ns: int
+
+    def difference(self) -> int:
+        return self.other_ns - self.base_ns
+
+
+def waits_compared(base: dict[str, Any], other: dict[str, Any]) -> list[Wait]:
+    """Return the waits for locks, those whose time changed most first."""
+    one, two = ({Name(row["wait"], ""): row["ns"] for row in path["waits"]} for path in (base, other))
+    waits = [
+        Wait(name.cause, *(sum(sums.get(each, 0) for each in names) for sums in (one, two)))
+        for name, names in groups(one, two).items()
+    ]
+    return sorted(waits, key=lambda w: (-abs(w.difference()), w.wait))
+
+
+def waits_sentence(base_ns: int, difference: int, waits: list[Wait]) -> str:
+    """Name the waits for locks that changed by a tenth of the difference, "" = none."""
+    parts = [
+        f"{100 * abs(w.difference()) / base_ns:.1f} % {'more' if w.difference() > 0 else 'less'} waiting for {w.wait}"
+        for w in waits
+        if abs(w.difference()) >= LEAST * abs(difference)
+    ]
+    return f" Of locks: {'; '.join(parts[:NAMED])}." if parts else ""
+
+
+def sentence(base: dict[str, Any], other: dict[str, Any], items: list[Item], waits: list[Wait]) -> str:
     difference = other["ns"] - base["ns"]
     percent = 100 * difference / base["ns"]
     if abs(percent) < 0.05:
@@ -144,6 +182,7 @@ def sentence(base: dict[str, Any], other: dict[str, Any], items: list[Item]) -> 
         f"({other['ns'] / 1e9:.6f} s instead of "
         f"{base['ns'] / 1e9:.6f} s): {'; '.join(parts) or 'no single cause has a tenth of it'}"
         f"{', but ' + '; '.join(against) if against else ''}."
+        f"{waits_sentence(base['ns'], difference, waits)}"
     )
 
 
@@ -189,15 +228,33 @@ def main(arguments: list[str]) -> int:
     options += ["--no-symbols"] if given.no_symbols else []
     base, other = (path_of(file, options) for file in (given.base, given.other))
     items = compared(base, other)
-    text = sentence(base, other, items)
+    waits = waits_compared(base, other)
+    text = sentence(base, other, items, waits)
     rows_most = None if given.rows == "all" or (given.json and not given.rows) else int(given.rows or ROWS)
     left = len(items[rows_most:]) if rows_most is not None else 0
     items = items[:rows_most]
     if given.json:
         rows = [
-            {**i._asdict(), "difference_ns": i.difference(), "query": None if given.range else i.query()} for i in items
+            {
+                **i._asdict(),
+                "names": [name._asdict() for name in i.names],
+                "difference_ns": i.difference(),
+                "query": None if given.range else i.query(),
+            }
+            for i in items
         ]
-        print(json.dumps({"sentence": text, "base_ns": base["ns"], "other_ns": other["ns"], "causes": rows}))
+        of_waits = [{**w._asdict(), "difference_ns": w.difference()} for w in waits]
+        print(
+            json.dumps(
+                {
+                    "sentence": text,
+                    "base_ns": base["ns"],
+                    "other_ns": other["ns"],
+                    "causes": rows,
+                    "waits": of_waits,
+                }
+            )
+        )
     else:
         print_text(text, items, left, (given.base, given.other), given.range)
     return 0

@@ -214,6 +214,14 @@ UNION ALL
 SELECT globalPid >> 24, 0, min(name) FROM PROCESSES
 WHERE typeof(globalPid) = 'integer' AND globalPid NOT IN (SELECT globalPid FROM LIBTRACE_PROCESS WHERE globalPid IS NOT NULL AND name IS NOT NULL) GROUP BY 1;
 
+-- Functions of CPU samples, but those of the C library and the kernel.
+DROP VIEW IF EXISTS temp.PATH_SAMPLED_FRAMES;
+CREATE TEMP VIEW PATH_SAMPLED_FRAMES AS
+SELECT f.id, f.stackDepth AS depth, s.value AS name
+FROM SAMPLING_CALLCHAINS AS f CROSS JOIN StringIds AS s ON s.id = f.symbol LEFT JOIN StringIds AS m ON m.id = f.module
+WHERE s.value NOT GLOB '0x*' AND f.specialEntry IS NOT 1 AND coalesce(m.value, '') NOT GLOB '*/libc.so*' AND coalesce(m.value, '') NOT GLOB '*/libc-*'
+      AND coalesce(m.value, '') NOT GLOB '*/libpthread*' AND coalesce(m.value, '') NOT GLOB '[[]kernel*';
+
 DROP TABLE IF EXISTS temp.PATH_SUMS;
 CREATE TEMP TABLE PATH_SUMS AS SELECT * FROM critical_path_sums;
 
@@ -322,31 +330,34 @@ FROM (SELECT a.track, s.value AS name, max(f.stackDepth)
       GROUP BY a.track);
 UPDATE PATH_NAMED_THREADS SET name = (SELECT e.name FROM PATH_ENTRIES AS e WHERE e.track = PATH_NAMED_THREADS.track) WHERE name IS NULL;
 
--- What calls use, as it is put after their names: " (data.bin)", " (queue+0x28, held by worker)", " (worker)".
+-- What calls use, as it is put after their names: " (data.bin)", " (queue+0x28, held by worker in flush())", " (worker)".
 DROP VIEW IF EXISTS temp.PATH_THINGS;
 CREATE TEMP VIEW PATH_THINGS AS
-SELECT s.process, s.name, s.file, s.object, s.other,
-       ' (' || nullif(coalesce(s.file, o.name, '')
-                      || coalesce(CASE WHEN s.name LIKE '%join%' THEN t.name WHEN coalesce(s.file, o.name) IS NULL THEN 'held by ' || t.name ELSE ', held by ' || t.name END, ''), '') || ')' AS thing
-FROM (SELECT track >> 24 AS process, name, file, object, other FROM PATH_SUMS WHERE coalesce(file, object, other) IS NOT NULL
-      UNION SELECT wait_track >> 24, wait_name, wait_file, wait_object, wait_other FROM PATH_SUMS WHERE coalesce(wait_file, wait_object, wait_other) IS NOT NULL) AS s
-     LEFT JOIN PATH_OBJECTS AS o ON o.process = s.process AND o.object = s.object LEFT JOIN PATH_NAMED_THREADS AS t ON t.track = s.other;
+SELECT s.process, s.name, s.file, s.object, s.other, s.function,
+       ' (' || coalesce(used || ', ' || held, used, held) || ')' AS thing
+FROM (SELECT s.*, coalesce(s.file, o.name) AS used,
+             CASE WHEN s.name LIKE '%join%' THEN t.name
+                  ELSE 'held' || nullif(coalesce(' by ' || t.name, '')
+                                        || CASE WHEN s.function <> coalesce(t.name, '') THEN ' in ' || s.function || CASE WHEN s.function GLOB '*(*' THEN '' ELSE '()' END ELSE '' END, '') END AS held
+      FROM (SELECT track >> 24 AS process, name, file, object, other, function FROM PATH_SUMS WHERE coalesce(file, object, other) IS NOT NULL
+            UNION SELECT wait_track >> 24, wait_name, wait_file, wait_object, wait_other, wait_function FROM PATH_SUMS WHERE coalesce(wait_file, wait_object, wait_other) IS NOT NULL) AS s
+           LEFT JOIN PATH_OBJECTS AS o ON o.process = s.process AND o.object = s.object LEFT JOIN PATH_NAMED_THREADS AS t ON t.track = s.other) AS s;
 DROP TABLE IF EXISTS temp.PATH_USED;
 CREATE TEMP TABLE PATH_USED AS SELECT * FROM PATH_THINGS WHERE thing IS NOT NULL;
-CREATE INDEX temp.PATH_USED_ORDER ON PATH_USED (process, name, file, object, other);
+CREATE INDEX temp.PATH_USED_ORDER ON PATH_USED (process, name, file, object, other, function);
 
 -- Sums with their places. Of a segment with CPU samples each place has a row.
 DROP VIEW IF EXISTS temp.PATH_PLACED;
 CREATE TEMP VIEW PATH_PLACED AS
 SELECT s.track, s.kind, s.how, s.name, s.is_timeout, s.wait_track, s.wait_source, s.wait_name, s.wait_chain, s.ns, s.count, s.longest, c.place, s.program, u.thing, w.thing AS wait_thing
 FROM PATH_SUMS AS s LEFT JOIN PATH_CHAINS AS c ON c.source = (s.source = 1) AND c.id = s.chain
-     LEFT JOIN PATH_USED AS u ON u.process = s.track >> 24 AND u.name = s.name AND u.file IS s.file AND u.object IS s.object AND u.other IS s.other
-     LEFT JOIN PATH_USED AS w ON w.process = s.wait_track >> 24 AND w.name = s.wait_name AND w.file IS s.wait_file AND w.object IS s.wait_object AND w.other IS s.wait_other
+     LEFT JOIN PATH_USED AS u ON u.process = s.track >> 24 AND u.name = s.name AND u.file IS s.file AND u.object IS s.object AND u.other IS s.other AND u.function IS s.function
+     LEFT JOIN PATH_USED AS w ON w.process = s.wait_track >> 24 AND w.name = s.wait_name AND w.file IS s.wait_file AND w.object IS s.wait_object AND w.other IS s.wait_other AND w.function IS s.wait_function
 WHERE s.sample IS NULL
 UNION ALL
 SELECT s.track, s.kind, s.how, s.name, s.is_timeout, s.wait_track, s.wait_source, s.wait_name, s.wait_chain, sum(s.ns), 1, sum(s.ns), p.place, s.program, NULL, w.thing
 FROM PATH_SUMS AS s LEFT JOIN PATH_SAMPLED AS p ON p.sample = s.sample
-     LEFT JOIN PATH_USED AS w ON w.process = s.wait_track >> 24 AND w.name = s.wait_name AND w.file IS s.wait_file AND w.object IS s.wait_object AND w.other IS s.wait_other
+     LEFT JOIN PATH_USED AS w ON w.process = s.wait_track >> 24 AND w.name = s.wait_name AND w.file IS s.wait_file AND w.object IS s.wait_object AND w.other IS s.wait_other AND w.function IS s.wait_function
 WHERE s.sample IS NOT NULL GROUP BY s.segment, p.place;
 
 -- The same with causes.

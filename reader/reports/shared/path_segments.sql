@@ -9,7 +9,7 @@ SELECT s.goal, s.number, s.start, s."end", s.ns, s.kind, s.track, s.how, s.sourc
        path_cause(s.kind, s.track, s.name, s.is_timeout, u.thing) AS cause
 FROM critical_path AS s LEFT JOIN PATH_STREAMS AS t ON t.track = s.track
      LEFT JOIN PATH_RANKS AS r ON r.process = CASE WHEN s.track > 0 THEN s.track >> 24 ELSE t.process END
-     LEFT JOIN PATH_USED AS u ON u.process = s.track >> 24 AND u.name = s.name AND u.file IS s.file AND u.object IS s.object AND u.other IS s.other;
+     LEFT JOIN PATH_USED AS u ON u.process = s.track >> 24 AND u.name = s.name AND u.file IS s.file AND u.object IS s.object AND u.other IS s.other AND u.function IS s.function;
 
 -- The same with places. Parts of a segment with the same cause and place, by CPU samples, are one.
 DROP VIEW IF EXISTS temp.PATH_PLACES;

@@ -153,6 +153,7 @@ struct path_graph {
 	struct path_facts *facts;         /* what shares.c knows; it owns that */
 	struct path_functions *functions; /* what functions.c knows; it owns that */
 	struct path_things *things;       /* what things.c knows; it owns that */
+	struct path_holds *holds;         /* what holds.c knows; it owns that */
 	struct map files; /* thread and start of a call -> 1 + index of the name of the file that it
 			     opened */
 	struct map opened; /* the same -> 1 + index in `descriptors`, until these are sorted */

@@ -60,9 +60,8 @@ int path_parts_init(struct path_parts *p, struct path_graph *g)
 			      sizeof(*p->samples), sample_order);
 }
 
-/* Return the first sample of a track after a time. */
-static const struct path_sample *sample_after(
-	const struct path_parts *p, uint32_t track, int64_t time)
+const struct path_sample *path_samples_after(const struct path_parts *p, uint32_t track,
+	int64_t time, const struct path_sample **ret_end)
 {
 	uint32_t low = 0, high = p->sample_count;
 	while (low < high) {
@@ -73,6 +72,7 @@ static const struct path_sample *sample_after(
 		else
 			high = middle;
 	}
+	*ret_end = p->samples + p->sample_count;
 	return p->samples + low;
 }
 
@@ -128,8 +128,7 @@ static int groups_find(
 static int samples_find(
 	struct path_parts *p, const struct path_graph *g, const struct path_segment *s)
 {
-	const struct path_sample *at = sample_after(p, s->track, s->gap_start),
-				 *last = p->samples + p->sample_count;
+	const struct path_sample *last, *at = path_samples_after(p, s->track, s->gap_start, &last);
 	const struct path_function *end, *f = path_functions_after(g, s->track, s->gap_start, &end);
 	int code = SQLITE_OK;
 	for (; !code && at < last && at->track == s->track && at->time <= s->gap_end; at++) {

@@ -39,6 +39,10 @@ struct path_parts {
 /* Read the CPU samples. */
 int path_parts_init(struct path_parts *p, struct path_graph *g);
 
+/* Return the first sample of a track after a time. *ret_end: behind the last one of all tracks. */
+const struct path_sample *path_samples_after(const struct path_parts *p, uint32_t track,
+	int64_t time, const struct path_sample **ret_end);
+
 /* Find the parts of a segment, one at least. Their times add up to the segment's. */
 int path_parts_find(
 	struct path_parts *p, const struct path_graph *g, const struct path_segment *segment);

@@ -33,7 +33,7 @@ static uint64_t both(uint32_t a, uint32_t b)
 /* Return the number of what a call uses; 0 = out of memory. */
 static uint32_t thing_number(struct map *m, const struct path_thing *t)
 {
-	return pair_number(m, both(t->file, t->object), t->other);
+	return pair_number(m, both(t->file, t->object), both(t->other, t->function));
 }
 
 /* Return the number of what a segment is about; 0 = out of memory. */

@@ -68,10 +68,11 @@ static const char *const declarations[TABLES] = {"CREATE TABLE x (track, start, 
 	"chain, other, other_time, how, unknown)",
 	"CREATE TABLE x (number, track, other, other_time)",
 	"CREATE TABLE x (goal, number, track, start, \"end\", kind, span, wait, how, source, name, "
-	"chain, is_timeout, sample, ns, file, object, object_chain, other, program)",
+	"chain, is_timeout, sample, ns, file, object, object_chain, other, function, program)",
 	"CREATE TABLE x (track, kind, how, source, name, chain, is_timeout, wait_track, "
 	"wait_source, wait_name, wait_chain, sample, segment, ns, count, longest, file, object, "
-	"object_chain, other, program, wait_file, wait_object, wait_object_chain, wait_other)"};
+	"object_chain, other, function, program, wait_file, wait_object, wait_object_chain, "
+	"wait_other, wait_function)"};
 
 static const char *const kinds[] = {
 	"span", "between", "wake", "launch", "queue", "begin", "runnable", "off", "before"};
@@ -117,7 +118,7 @@ static int segment_next(struct path_cursor *c)
 	c->part = 0;
 	if (code != SQLITE_ROW)
 		return code == SQLITE_DONE ? SQLITE_OK : code;
-	code = path_about_find(graph_of(&c->base), &c->segment, &c->about);
+	code = path_about_find(graph_of(&c->base), &c->parts, &c->segment, &c->about);
 	return code ? code : path_parts_find(&c->parts, graph_of(&c->base), &c->segment);
 }
 
@@ -260,6 +261,7 @@ static int path_filter(sqlite3_vtab_cursor *cursor, int number, const char *text
 		path_events_free(g);
 		path_functions_free(g);
 		path_things_free(g);
+		path_holds_free(g);
 		code = path_graph_read(g, t->connection);
 	}
 	if (!code && (p->table == CALLS || p->table == ORDERS))
@@ -455,7 +457,14 @@ static void order_column(const struct path_cursor *c, sqlite3_context *out, int 
 }
 
 /* Columns of what a call uses. */
-enum thing_column { FILE_NAME, OBJECT_ADDRESS, OBJECT_CHAIN, OTHER_TRACK, THING_COLUMNS };
+enum thing_column {
+	FILE_NAME,
+	OBJECT_ADDRESS,
+	OBJECT_CHAIN,
+	OTHER_TRACK,
+	FUNCTION_NAME,
+	THING_COLUMNS
+};
 
 static int thing_result(
 	struct path_graph *g, sqlite3_context *out, const struct path_thing *t, int column)
@@ -475,8 +484,11 @@ static int thing_result(
 		if (chain)
 			sqlite3_result_int64(out, chain);
 		break;
-	default:
+	case OTHER_TRACK:
 		result_track(out, g, t->other);
+		break;
+	default:
+		result_name(out, g, t->function, false);
 	}
 	return code;
 }
@@ -673,7 +685,9 @@ static int path_open(sqlite3_vtab *table, sqlite3_vtab_cursor **ret_cursor)
 static int path_close(sqlite3_vtab_cursor *cursor)
 {
 	struct path_cursor *c = (struct path_cursor *)cursor;
-	table_of(cursor->pVtab)->shared->cursors--;
+	struct shared *shared = table_of(cursor->pVtab)->shared;
+	if (!--shared->cursors)
+		path_holds_rest(&shared->graph);
 	path_parts_release(&c->parts);
 	path_sums_release(&c->sums);
 	free(c->goals);
@@ -715,6 +729,7 @@ static void shared_destroy(void *table)
 	path_events_free(&s->graph);
 	path_functions_free(&s->graph);
 	path_things_free(&s->graph);
+	path_holds_free(&s->graph);
 	path_graph_release(&s->graph);
 	free(s);
 }

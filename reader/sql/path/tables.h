@@ -19,12 +19,13 @@
  *                             whose wait led to this track), how, source, name, chain, is_timeout,
  *                             sample, ns (of the part); of the call (things.h): file (name), object
  *                             (address), object_chain (of the first call that used it), other
- *                             (track); program (name)
+ *                             (track), function (name); program (name)
  *   critical_path_sums(COLUMNS)  parts summed up: track, kind, how, source, name, chain,
  *                             is_timeout, wait_track, wait_source, wait_name, wait_chain, sample,
  *                             segment, ns, count, longest, file, object, object_chain, other,
- *                             program, and those of the wait. Parts with a CPU sample have a row
- *                             each; those of one name in a segment have the same number `segment`
+ *                             function, program, and those of the wait. Parts with a CPU sample
+ *                             have a row each; those of one name in a segment have the same number
+ *                             `segment`
  *
  * kind: span, between, wake, launch, queue, begin, runnable, off, before (walk.h).
  */

@@ -112,31 +112,36 @@ static bool has_variable(const struct path_name *name)
 }
 
 /* Find what a call uses. `other`: the track where its wait ended, or PATH_NOWHERE. */
-static struct path_thing thing_of(
-	const struct path_graph *g, uint32_t track, const struct path_call *c, uint32_t other)
+static int thing_find(struct path_graph *g, const struct path_parts *parts, uint32_t track,
+	const struct path_call *c, uint32_t other, struct path_thing *ret_thing)
 {
 	const struct path_name *name = path_name_of(g, c);
 	const bool is_held = name->role == ROLE_LOCK && name->source == PATH_OSRT;
-	return (struct path_thing){.file = path_file_of(g, track, c),
+	*ret_thing = (struct path_thing){.file = path_file_of(g, track, c),
 		.object = has_variable(name) ? c->object : 0,
-		.other = is_held || name->role == ROLE_JOIN ? other : PATH_NOWHERE};
+		.other = is_held || name->role == ROLE_JOIN ? other : PATH_NOWHERE,
+		.function = PATH_NOWHERE};
+	return is_held && other != PATH_NOWHERE
+		? path_hold_find(g, parts, track, c, &ret_thing->function)
+		: SQLITE_OK;
 }
 
-int path_about_find(
-	struct path_graph *g, const struct path_segment *segment, struct path_about *ret_about)
+int path_about_find(struct path_graph *g, const struct path_parts *parts,
+	const struct path_segment *segment, struct path_about *ret_about)
 {
-	const struct path_thing nothing = {PATH_NOWHERE, 0, PATH_NOWHERE};
+	const struct path_thing nothing = {PATH_NOWHERE, 0, PATH_NOWHERE, PATH_NOWHERE};
 	const struct path_track *t = &g->tracks[segment->track];
 	struct path_wait wait = {.track = PATH_NOWHERE};
 	int code = segment->kind == KIND_WAKE
 		? path_wait_find(g, segment->track, segment->span, &wait)
 		: SQLITE_OK;
-	ret_about->span = segment->span && !t->is_stream
-		? thing_of(g, segment->track, segment->span, wait.track)
-		: nothing;
-	ret_about->wait = segment->wait
-		? thing_of(g, segment->wait_track, segment->wait, segment->track)
-		: nothing;
+	ret_about->span = ret_about->wait = nothing;
+	if (!code && segment->span && !t->is_stream)
+		code = thing_find(
+			g, parts, segment->track, segment->span, wait.track, &ret_about->span);
+	if (!code && segment->wait)
+		code = thing_find(g, parts, segment->wait_track, segment->wait, segment->track,
+			&ret_about->wait);
 	ret_about->program = program_at(g, t->process, segment->start);
 	return code;
 }

@@ -11,6 +11,7 @@
 
 #ifdef HAVE_SQLITE
 
+#include "reader/sql/path/holds.h"
 #include "reader/sql/path/walk.h"
 
 struct path_thing {
@@ -18,6 +19,8 @@ struct path_thing {
 	uint32_t object; /* index into `objects` of a lock, condition, semaphore or barrier; 0 =
 			    none */
 	uint32_t other;  /* index of the track that was joined, or held the lock, or PATH_NOWHERE */
+	uint32_t function; /* index of the name of that in which it held the lock, or
+			      PATH_NOWHERE */
 };
 
 /* What a segment is about. */
@@ -30,8 +33,8 @@ int path_things_read(struct path_graph *g);
 void path_things_free(struct path_graph *g);
 
 /* Find what a segment is about. */
-int path_about_find(
-	struct path_graph *g, const struct path_segment *segment, struct path_about *ret_about);
+int path_about_find(struct path_graph *g, const struct path_parts *parts,
+	const struct path_segment *segment, struct path_about *ret_about);
 
 /* Return the callchain of the first recorded call that used an object; 0 = none has one. Reads all
  * calls, once. */

@@ -40,7 +40,7 @@ static bool segment_end(struct path_walk *w, int64_t start, enum path_kind kind,
 		.track = w->track,
 		.kind = kind,
 		.span = span,
-		.wait = w->wait,
+		.wait = w->wait && w->time > w->wait->start ? w->wait : NULL,
 		.wait_track = w->wait_track};
 	w->time = from;
 	w->visits = 0;

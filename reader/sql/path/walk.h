@@ -40,7 +40,7 @@ struct path_segment {
 	enum path_how how;
 	const struct path_call *span; /* NULL between calls, and for KIND_BEGIN and KIND_BEFORE */
 	const struct path_call *wait; /* the wait that led to this track; NULL = none, or the
-					 track's own start did */
+					 track's own start did, or the wait had not begun */
 	uint32_t wait_track;
 };
 
