@@ -295,6 +295,15 @@ def chrome_is_the_report(report, events, step=None):
     tap.ok(all(have[name] == number for name, number in names.items()), "each slice has its name", {n: (c, have[n]) for n, c in names.items() if have[n] != c})
     ids = {e["pid"] for e in found["traceEvents"]}
     tap.ok(ids <= {e["pid"] for e in found["traceEvents"] if e["name"] == "process_name"}, "all processes and devices have names", ids)
+    named = collections.Counter((e["pid"], e["args"]["name"]) for e in found["traceEvents"] if e["name"] == "process_name")
+    tap.ok(set(named.values()) == {1}, "and each has it once", named)
+    arrows = {phase: collections.Counter(e["id"] for e in found["traceEvents"] if e["ph"] == phase) for phase in "sf"}
+    calls = {(e["pid"], e["correlation_id"]) for e in events if e["kind"] == "cuda_api" and e["correlation_id"]}
+    work = {(e["pid"], e["correlation_id"]) for e in events if e["kind"] in ("cuda_kernel", "cuda_memcpy", "cuda_memset", "cuda_graph_launch")}
+    tap.ok(arrows["s"] == arrows["f"] and set(arrows["s"].values()) <= {1} and len(arrows["s"]) >= len(calls & work),
+           "each arrow has one start and one end, and each call that started work has one", (arrows["s"] - arrows["f"], arrows["f"] - arrows["s"], len(arrows["s"]), len(calls & work)))
+    begins = {(e["pid"], e["tid"], e["ts"]) for e in slices}
+    tap.ok(all((e["pid"], e["tid"], e["ts"]) in begins for e in found["traceEvents"] if e["ph"] in "sf"), "arrows start and end at slices")
     chains = any(e.get("callchain") for e in events)
     tap.ok(("callchains" in note) == chains, "callchains are said to be left out where there are some", note)
     return found

@@ -17,6 +17,17 @@
 #define SYNC_EVENT 1
 #define SYNC_STREAM_WAIT 2
 
+/* Calls that work of the device may still come for: one per slot, the latest. A device is never
+ * that many launches behind. */
+#define CALLS_KEPT (1u << 18)
+
+/* A call of the host, where an arrow may start. */
+struct call {
+	uint64_t id; /* its correlation id in the file; 0 = none */
+	uint64_t start_ns;
+	const struct track *track;
+};
+
 struct chrome {
 	FILE *out;
 	struct timeline *timeline;
@@ -24,6 +35,7 @@ struct chrome {
 	uint64_t origin_ns;
 	uint64_t step;
 	struct map device_pids; /* process, device -> pid */
+	struct call *calls;     /* CALLS_KEPT */
 	bool several; /* several processes used a device: correlation ids include the process */
 	const char *comma;
 };
@@ -161,7 +173,9 @@ static void print_track(struct chrome *w, struct track *track)
 	if (parent && !parent->is_described)
 		print_track(w, parent);
 	track->is_described = true;
-	if (track->key.kind == TRACK_PROCESS || is_of_device(track))
+	if (track->key.kind == TRACK_PROCESS ||
+		(is_of_device(track) &&
+			!map_get(&w->device_pids, track->key.process->id, track->key.device)))
 		print_process(w, track);
 	if (track->key.kind == TRACK_PROCESS)
 		return;
@@ -358,18 +372,32 @@ static void print_counter(struct chrome *w, const struct timeline_item *i)
 	fputs_unlocked("}}", w->out);
 }
 
-/* Print an arrow from a call to the work that it started on the device. */
+/* Print an end of an arrow: 's', where it starts, or 'f'. */
+static void print_arrow(
+	struct chrome *w, char phase, uint64_t id, const struct track *track, uint64_t ns)
+{
+	event_begin(w, phase);
+	fputs_unlocked(",\"cat\":\"ac2g\",\"name\":\"ac2g\",\"id\":", w->out);
+	print_u64(w->out, id);
+	print_ids(w, track);
+	fputs_unlocked(",\"ts\":", w->out);
+	print_time(w, ns);
+	fputs_unlocked(phase == 's' ? "}" : ",\"bp\":\"e\"}", w->out);
+}
+
+/* Print an arrow from a call to the first work that it started on the device, once that work is
+ * known: viewers refuse arrows without an end, and a second end of the same id. */
 static void print_flow(struct chrome *w, const struct timeline_item *i)
 {
-	if (!i->correlation || (!i->is_call && !is_stream(i->track)))
-		return;
-	event_begin(w, i->is_call ? 's' : 'f');
-	fputs_unlocked(",\"cat\":\"ac2g\",\"name\":\"ac2g\",\"id\":", w->out);
-	print_u64(w->out, correlation(w, i, i->correlation));
-	print_ids(w, i->track);
-	fputs_unlocked(",\"ts\":", w->out);
-	print_time(w, i->start_ns);
-	fputs_unlocked(i->is_call ? "}" : ",\"bp\":\"e\"}", w->out);
+	const uint64_t id = i->correlation ? correlation(w, i, i->correlation) : 0;
+	struct call *call = &w->calls[(id ^ id >> 32) % CALLS_KEPT];
+	if (id && i->is_call) {
+		*call = (struct call){id, i->start_ns, i->track};
+	} else if (id && is_stream(i->track) && call->id == id) {
+		print_arrow(w, 's', id, call->track, call->start_ns);
+		print_arrow(w, 'f', id, i->track, i->start_ns);
+		call->id = 0;
+	}
 }
 
 static void print_device(struct chrome *w, const uint64_t *columns, uint32_t number)
@@ -408,9 +436,14 @@ static void print_head(struct chrome *w)
 
 int chrome_write(FILE *out, struct timeline *t, const char *steps)
 {
-	struct chrome w = {.out = out, .timeline = t, .steps = steps};
+	struct chrome w = {.out = out,
+		.timeline = t,
+		.steps = steps,
+		.calls = calloc(CALLS_KEPT, sizeof(*w.calls))};
 	struct timeline_item i;
 	int more;
+	if (!w.calls)
+		return -ENOMEM;
 	w.origin_ns = t->contents.session ? t->contents.session->start_ns : 0;
 	w.several = timeline_several(t);
 	print_head(&w);
@@ -430,5 +463,6 @@ int chrome_write(FILE *out, struct timeline *t, const char *steps)
 	}
 	fputs_unlocked("\n]}\n", out);
 	map_release(&w.device_pids);
+	free(w.calls);
 	return more;
 }
