@@ -2,7 +2,8 @@
 /*
  * page_timeline.c - the timeline of a page: tracks, names and levels of detail.
  *
- * SQL prepares the rows (reports/shared/timeline.sql, timeline_level.sql). The finest level that
+ * SQL prepares the rows (reports/shared/timeline.sql). Each level is made of the one before, in
+ * place: rows shorter than a cell that begin in the same cell become one row. The finest level that
  * fits is written, and of the coarser levels those with at most half the rows of the one before. A
  * row of a level is, in base64 of LEB128 numbers: start (since the previous row), twice the
  * duration (plus one if it stands for several events), number of the longest event's name; then,
@@ -14,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "reader/base/spill.h"
 #include "reader/cli/report/page_details.h"
 #include "reader/cli/report/page_json.h"
 #include "reader/cli/report/page_timeline.h"
@@ -24,8 +26,9 @@
 #define TRACKS_MAX 4000u
 #define LIFETIMES_MAX 8000u
 #define PROCESSES_MAX 4000u
-#define NAME_BYTES 24u /* bytes of a name besides its texts */
-#define NAME_BITS 21u  /* of `longest`; 0 = all names without a number there */
+#define NAME_BYTES 24u           /* bytes of a name besides its texts */
+#define NAME_BITS 21u            /* of `longest`; 0 = all names without a number there */
+#define MEMORY_MOST (128u << 20) /* of rows; the rest is in a file */
 
 struct names {
 	uint16_t *bytes; /* size in the page, by number of the name */
@@ -38,12 +41,25 @@ struct base64 {
 	unsigned held;
 };
 
+/* A row of PAGE_ROWS, or several that were combined. */
+struct row {
+	int64_t start, end, taken, busy, count, longest;
+	uint32_t track, row;
+};
+
+struct rows {
+	struct spill spill;
+	struct row *list; /* sorted by track, row and start */
+	uint32_t count, capacity;
+};
+
 /* A level that is being written to memory. */
 struct level {
 	FILE *out;
 	struct names *names;
 	struct base64 digits;
-	int64_t track, row, start; /* values of the previous row */
+	const struct row *previous;
+	int64_t start; /* of the previous row, in the page */
 	uint64_t rows;
 	size_t name_bytes, bytes_most;
 	bool too_big;
@@ -53,6 +69,7 @@ struct timeline {
 	FILE *out;
 	struct sql *s;
 	struct names names;
+	struct rows rows;
 	int64_t start_ns, end_ns, events;
 	size_t bytes_left;
 	uint64_t rows_kept; /* rows of the last level that was kept; 0 = none */
@@ -91,8 +108,6 @@ static void number_put(struct level *l, uint64_t number)
 
 /* ---- one level ---- */
 
-enum { R_TRACK, R_ROW, R_START, R_END, R_TAKEN, R_BUSY, R_COUNT, R_LONGEST, R_FIELDS };
-
 /* Mark a name as used. Returns the bytes that it adds to the page. */
 static size_t name_use(void *user, uint32_t name)
 {
@@ -103,69 +118,61 @@ static size_t name_use(void *user, uint32_t name)
 	return n->bytes[name] + NAME_BYTES;
 }
 
-static int row_put(void *user, const struct sql_value *v, int count)
+static void row_put(struct level *l, const struct row *r)
 {
-	struct level *l = user;
-	uint32_t name = (uint32_t)v[R_LONGEST].integer & ((1u << NAME_BITS) - 1);
-	if (count != R_FIELDS)
-		return 0;
-	if (l->track != v[R_TRACK].integer || l->row != v[R_ROW].integer) {
+	const uint32_t name = (uint32_t)r->longest & ((1u << NAME_BITS) - 1);
+	const struct row *p = l->previous;
+	const bool is_first = !p || p->track != r->track || p->row != r->row;
+	const bool several = r->count > 1;
+	if (is_first) {
 		base64_end(&l->digits, l->out);
-		fprintf(l->out, "%s[%" PRId64 ", %" PRId64 ", \"", l->rows ? "\"],\n" : "",
-			v[R_TRACK].integer, v[R_ROW].integer);
-		l->track = v[R_TRACK].integer;
-		l->row = v[R_ROW].integer;
+		fprintf(l->out, "%s[%" PRIu32 ", %" PRIu32 ", \"", p ? "\"],\n" : "", r->track,
+			r->row);
 		l->start = 0;
 	}
-	bool several = v[R_COUNT].integer > 1;
 	/* Times before the session's start would break the order: move them to the start. */
-	int64_t start = v[R_START].integer > l->start ? v[R_START].integer : l->start;
+	const int64_t start = r->start > l->start ? r->start : l->start;
 	number_put(l, (uint64_t)(start - l->start));
-	number_put(l, (uint64_t)(v[R_END].integer - v[R_START].integer) << 1 | several);
+	number_put(l, (uint64_t)(r->end - r->start) << 1 | several);
 	number_put(l, name);
 	if (several) {
-		number_put(l, (uint64_t)v[R_COUNT].integer);
-		number_put(l, (uint64_t)v[R_TAKEN].integer);
-		number_put(l, (uint64_t)v[R_BUSY].integer);
+		number_put(l, (uint64_t)r->count);
+		number_put(l, (uint64_t)r->taken);
+		number_put(l, (uint64_t)r->busy);
 	}
 	l->name_bytes += name_use(l->names, name);
 	l->start = start;
+	l->previous = r;
 	l->rows++;
 	if (l->rows % 1024 == 0)
 		l->too_big = (size_t)ftell(l->out) + l->name_bytes > l->bytes_most;
-	return l->too_big ? -EFBIG : 0;
 }
 
 /* Write a level if it fits and has few enough rows. */
-static int level_print(struct timeline *t, int number, int64_t cell_ns, uint64_t *ret_rows)
+static int level_print(struct timeline *t, int64_t cell_ns)
 {
-	char statement[200], *text = NULL;
+	char *text = NULL;
 	size_t bytes = 0;
 	uint8_t *used_before = malloc(t->names.count + 1);
 	struct level l = {.out = open_memstream(&text, &bytes),
 		.names = &t->names,
-		.track = -1,
 		.bytes_most = t->rows_kept ? t->bytes_left : t->bytes_left / 5 * 3};
-	const struct sql_visitor visitor = {&l, NULL, row_put};
 	int error = l.out && used_before ? 0 : -ENOMEM;
 	if (used_before)
 		memcpy(used_before, t->names.used, t->names.count);
-	snprintf(statement, sizeof(statement),
-		"SELECT track, row, start, \"end\", taken, busy, count, longest FROM PAGE_ROWS "
-		"WHERE level = %d ORDER BY track, row, start",
-		number);
-	if (!error)
-		error = sql_run(t->s, statement, &visitor);
+	for (uint32_t i = 0; !error && !l.too_big && i < t->rows.count; i++) {
+		row_put(&l, &t->rows.list[i]);
+		spill_use(&t->rows.spill, 1);
+	}
 	if (l.out) {
 		base64_end(&l.digits, l.out);
 		fputs(l.rows ? "\"]" : "", l.out);
 		if (fclose(l.out) && !error)
 			error = -ENOMEM;
 	}
-	bool fits = !error && !l.too_big && bytes + l.name_bytes <= l.bytes_most,
-	     worth = !t->rows_kept || l.rows <= t->rows_kept / 2;
-	error = l.too_big ? 0 : error;
-	if (fits && worth && !error) {
+	const bool fits = !error && !l.too_big && bytes + l.name_bytes <= l.bytes_most,
+		   worth = !t->rows_kept || l.rows <= t->rows_kept / 2;
+	if (fits && worth) {
 		fprintf(t->out,
 			"%s{\"cell_ns\": %" PRId64 ", \"rows\": %" PRIu64 ", \"track_rows\": [",
 			t->rows_kept ? ",\n" : "", cell_ns, l.rows);
@@ -176,21 +183,66 @@ static int level_print(struct timeline *t, int number, int64_t cell_ns, uint64_t
 	} else if (used_before) {
 		memcpy(t->names.used, used_before, t->names.count);
 	}
-	*ret_rows = l.too_big ? UINT64_MAX : l.rows;
 	free(used_before);
 	free(text);
 	return error;
 }
 
-static int level_make(struct timeline *t, int number, int64_t cell_ns)
+static int row_read(void *user, const struct sql_value *v, int count)
 {
-	char arguments[96];
-	snprintf(arguments, sizeof(arguments), "from=%d:to=%d:cell=%" PRId64, number - 1, number,
-		cell_ns);
-	t->s->arguments = arguments;
-	int error = sql_run(t->s, report_shared("timeline_level"), NULL);
-	t->s->arguments = NULL;
+	enum { R_TRACK, R_ROW, R_START, R_END, R_BUSY, R_LONGEST, R_FIELDS };
+	struct rows *r = user;
+	if (count != R_FIELDS)
+		return 0;
+	int error = spill_room(&r->spill, &r->list, r->count, &r->capacity, sizeof(*r->list));
+	if (!error)
+		r->list[r->count++] = (struct row){v[R_START].integer, v[R_END].integer,
+			v[R_END].integer - v[R_START].integer, v[R_BUSY].integer, 1,
+			v[R_LONGEST].integer, (uint32_t)v[R_TRACK].integer,
+			(uint32_t)v[R_ROW].integer};
+	spill_use(&r->spill, 1);
 	return error;
+}
+
+static int rows_read(struct timeline *t)
+{
+	const struct sql_visitor visitor = {&t->rows, NULL, row_read};
+	t->rows.spill.limit = MEMORY_MOST;
+	return sql_run(t->s,
+		"SELECT track, row, start, \"end\", busy, longest FROM PAGE_ROWS "
+		"ORDER BY track, row, start",
+		&visitor);
+}
+
+/* Add a row to another one. */
+static void row_combine(struct row *to, const struct row *r)
+{
+	to->end = r->end > to->end ? r->end : to->end;
+	to->taken += r->taken;
+	to->busy += r->busy;
+	to->count += r->count;
+	to->longest = r->longest > to->longest ? r->longest : to->longest;
+}
+
+/* Make the next level: combine rows shorter than a cell that begin in the same cell. */
+static void level_make(struct rows *rows, int64_t cell_ns)
+{
+	struct row *open = NULL; /* the last row that is shorter than a cell */
+	uint32_t count = 0;
+	for (uint32_t i = 0; i < rows->count; i++) {
+		const struct row r = rows->list[i];
+		const bool is_short = r.end - r.start < cell_ns;
+		spill_use(&rows->spill, 1);
+		if (is_short && open && open->track == r.track && open->row == r.row &&
+			open->start / cell_ns == r.start / cell_ns) {
+			row_combine(open, &r);
+			continue;
+		}
+		rows->list[count] = r;
+		open = is_short ? &rows->list[count] : open;
+		count++;
+	}
+	rows->count = count;
 }
 
 /* Write the levels, from single events to cells of 1/1000 of the whole time. */
@@ -198,15 +250,15 @@ static int levels_print(struct timeline *t)
 {
 	int64_t span_ns = t->end_ns - t->start_ns,
 		cell_ns = span_ns / (4 * (t->events ? t->events : 1));
-	uint64_t rows = 0;
-	int error = level_print(t, 0, 0, &rows);
+	int error = rows_read(t);
+	error = error ? error : level_print(t, 0);
 	cell_ns = cell_ns ? cell_ns : 1;
-	for (int number = 1; !error && rows > ROWS_FEW && cell_ns / 4 < span_ns / CELLS_LEAST;
-		number++, cell_ns *= 4) {
-		error = level_make(t, number, cell_ns);
-		if (!error)
-			error = level_print(t, number, cell_ns, &rows);
+	for (; !error && t->rows.count > ROWS_FEW && cell_ns / 4 < span_ns / CELLS_LEAST;
+		cell_ns *= 4) {
+		level_make(&t->rows, cell_ns);
+		error = level_print(t, cell_ns);
 	}
+	spill_release(&t->rows.spill);
 	return error;
 }
 

@@ -9,7 +9,7 @@ CREATE TEMP TABLE PAGE_CHOSEN (event INTEGER PRIMARY KEY, track, row, start, "en
 -- `longest` orders by duration.
 CREATE TEMP VIEW PAGE_SINGLE AS
 SELECT r.event, r.track, r.row, max(r.start, 0) AS start, r."end", r.longest & 0x1fffff AS name, r.longest, l.what
-FROM PAGE_TRACKS AS l JOIN PAGE_ROWS AS r ON r.level = 0 AND r.track = l.id;
+FROM PAGE_TRACKS AS l JOIN PAGE_ROWS AS r ON r.track = l.id;
 
 INSERT OR IGNORE INTO PAGE_CHOSEN SELECT event, track, row, start, "end", name FROM PAGE_SINGLE WHERE what = 'nvtx' ORDER BY longest DESC LIMIT argument('most') + 0;
 INSERT OR IGNORE INTO PAGE_CHOSEN SELECT event, track, row, start, "end", name FROM PAGE_SINGLE WHERE what = 'api' ORDER BY longest DESC LIMIT argument('most') + 0;

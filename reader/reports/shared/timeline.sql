@@ -8,10 +8,9 @@
 CREATE TEMP TABLE PAGE_TRACKS (id INTEGER PRIMARY KEY, process, tid, what, device, stream, UNIQUE (process, tid, what, device, stream));
 CREATE TEMP TABLE PAGE_NAMES (id INTEGER PRIMARY KEY, class, text, detail, kind, UNIQUE (class, text, detail));
 
--- A row of level 0 is one event; a row of a higher level may combine several. `taken` is their total duration, `busy`
--- that of the events that do not wait; `longest` is the duration of the longest, with the id of its name in the lower
--- 21 bits.
-CREATE TEMP TABLE PAGE_ROWS (level, track, row, start, "end", taken, busy, count, longest, event);
+-- A row is one event; page_timeline.c combines rows. `busy` is the duration of an event that does not wait; `longest` is
+-- the duration with the id of the name in the lower 21 bits.
+CREATE TEMP TABLE PAGE_ROWS (track, row, start, "end", busy, longest, event);
 
 -- Use of the memory of a device by a process: sixteenths of its peak, each until it changes.
 CREATE TEMP VIEW PAGE_MEMORY AS
@@ -170,8 +169,8 @@ WHEN class = 'api' AND api_waits(text) THEN 'sync'
 ELSE class END;
 
 INSERT INTO PAGE_ROWS
-SELECT 0, l.id, track_row(e.start, e."end") OVER (PARTITION BY l.id ORDER BY e.start, e."end" DESC ROWS UNBOUNDED PRECEDING), e.start, e."end",
-       e."end" - e.start, CASE WHEN n.kind IN ('kernel', 'memcpy', 'memset', 'graph', 'api', 'osrt') THEN e."end" - e.start ELSE 0 END, 1,
+SELECT l.id, track_row(e.start, e."end") OVER (PARTITION BY l.id ORDER BY e.start, e."end" DESC ROWS UNBOUNDED PRECEDING), e.start, e."end",
+       CASE WHEN n.kind IN ('kernel', 'memcpy', 'memset', 'graph', 'api', 'osrt') THEN e."end" - e.start ELSE 0 END,
        min(max(e."end" - e.start, 0), 0x3ffffffffff) << 21 | CASE WHEN n.id < 0x200000 THEN n.id ELSE 0 END, e.event
 FROM PAGE_EVENTS AS e
      JOIN PAGE_TRACKS AS l ON l.process = e.process AND l.tid = e.tid AND l.what = e.what AND l.device = e.device AND l.stream = e.stream
@@ -186,7 +185,7 @@ SELECT CASE WHEN min(start) >= 0x10000000000000 THEN min(start) ELSE 0 END AS ns
 DELETE FROM PAGE_ROWS WHERE "end" - (SELECT ns FROM PAGE_ORIGIN) >= 0x1000000000000000;
 UPDATE PAGE_ROWS SET start = start - (SELECT ns FROM PAGE_ORIGIN), "end" = "end" - (SELECT ns FROM PAGE_ORIGIN)
 WHERE (SELECT ns FROM PAGE_ORIGIN) <> 0;
-CREATE INDEX temp.PAGE_ROWS_ORDER ON PAGE_ROWS (level, track, row, start);
+CREATE INDEX temp.PAGE_ROWS_ORDER ON PAGE_ROWS (track, row, start);
 
 -- Lifetimes: of a process (tid 0) until it ended, of a thread from its first to its last known moment. A thread of a
 -- traced process without a recorded end lived until the process ended.
@@ -198,7 +197,7 @@ WITH lives (process, tid, start, "end") AS (
      SELECT globalTid >> 24, globalTid & 0xffffff, start - o.ns, "end" - o.ns FROM THREAD_LIFETIMES, PAGE_ORIGIN AS o
      UNION ALL
      SELECT l.process, l.tid, min(r.start), max(r."end")
-     FROM PAGE_TRACKS AS l JOIN PAGE_ROWS AS r ON r.level = 0 AND r.track = l.id
+     FROM PAGE_TRACKS AS l JOIN PAGE_ROWS AS r ON r.track = l.id
      WHERE l.what IN ('nvtx', 'api', 'mpi') AND l.tid <> 0 GROUP BY l.id
      UNION ALL
      SELECT t.globalTid >> 24, t.globalTid & 0xffffff, e."end", e."end"
