@@ -286,14 +286,25 @@ static int why_file(const struct options *o, const char *file, void *user)
 	return status;
 }
 
+static bool are_two(const struct options *o)
+{
+	if (o->before <= 0 || (o->argc == 2 && o->before == 1))
+		return true;
+	cli_error("expected one run on each side, A -- B; see 'trace help why'");
+	return false;
+}
+
 /* Compare the paths of two runs. */
 static int compare(const struct options *o)
 {
+	static const enum option_id others[] = {OPT_why_path, OPT_why_format, OPT_why_time_unit};
 	struct python_arguments a = {0};
-	if (o->argc != 2 || o->before != 1) {
-		cli_error("expected one run on each side, A -- B; see 'trace help why'");
-		return STATUS_FAILED;
-	}
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		if (o->value[others[i]]) {
+			cli_error("--%s cannot be used with A -- B; see 'trace help why'",
+				option_rows[others[i]].name);
+			return STATUS_FAILED;
+		}
 	int error = python_add_options(&a, o);
 	if (!error)
 		error = python_add(&a, "--base=%s", o->argv[0]);
@@ -327,7 +338,7 @@ static bool arguments_make(const struct options *o, bool is_table, char **ret_te
 	return out && !fclose(out);
 }
 
-/* Write the page: that of `trace report`, with the path. */
+/* Write the page: that of `trace report`, with the path. Two runs are shown beside each other. */
 static int page_write(const struct options *o)
 {
 	struct options r = *o;
@@ -358,10 +369,8 @@ static int page_write(const struct options *o)
 int command_why(const struct options *o)
 {
 	const char *rows = o->value[OPT_why_rows];
-	if (!stats_rows_option(rows))
+	if (!stats_rows_option(rows) || !are_two(o))
 		return STATUS_FAILED;
-	if (o->before > 0)
-		return compare(o);
 	struct why w = {.form = {.format = o->value[OPT_why_format],
 				.symbol_path = o->value[OPT_why_symbol_path],
 				.no_wait = o->value[OPT_why_no_wait],
@@ -384,6 +393,8 @@ int command_why(const struct options *o)
 		cli_error("--output and --force-overwrite need --html");
 		return STATUS_FAILED;
 	}
+	if (o->before > 0)
+		return compare(o);
 	if (!stats_window_options(NULL, unit, &w.form.window, &w.form.time))
 		return STATUS_FAILED;
 	const bool is_table = !w.form.format || !strcmp(w.form.format, "table");

@@ -408,7 +408,7 @@ def units_database(name, times, sizes):
 def browser_units(browser):
     """Check that a table has one unit, in which its small numbers are not zeros and its large ones are readable."""
     for name, times, sizes, wanted in (("small", (7, 900, 44), (40, 800), ("ns", "bytes")), ("large", (30_000_000_000, 2_000_000_000), (3_000_000_000, 2_000_000_000), ("s", "GB")),
-                                       ("mixed", (30_000_000_000, 900, 45_000), (3_000_000_000, 40, 52_428_800), ("ms", "kB")), ("one", (45_000_000,), (1_500_000,), ("ms", "MB"))):
+                                       ("mixed", (30_000_000_000, 900, 45_000), (3_000_000_000, 40, 52_428_800), ("ms", "MB")), ("apart", (613_025_508, 100), (1_500_000,), ("ms", "MB")), ("one", (45_000_000,), (1_500_000,), ("ms", "MB"))):
         content, path = page(f"units-{name}", units_database(f"units-{name}", times, sizes))
         browser.open(path)
         have_one_unit(browser, name)

@@ -4,6 +4,7 @@
 """Check `trace why --html`: the page has the segments of `trace why --path` on tracks of their threads and streams, and the sums; a click shows more."""
 import json
 import os
+import shutil
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -69,6 +70,22 @@ def refusals():
         tap.ok(refused.status == 2 and text in refused.err and refused.err.count(b"\n") == 1 and not refused.out, f"{' '.join(options)} is refused", refused)
 
 
+def of_two_runs():
+    """Check that A -- B with --html is a page of both runs with their paths, and that options that A -- B cannot have are refused by name."""
+    path = os.path.join(PLACE, "two.html")
+    other = os.path.join(PLACE, "other.sqlite")
+    shutil.copy(database(), other)
+    done = trace("why", "--html", "--force-overwrite", "true", "-o", path, database(), "--", other)
+    tap.ok(done.status == 0 and not done.err, "why --html A -- B writes a page", done)
+    found = Page(path).reports if done.status == 0 else []
+    tap.ok(len(found) == 2 and all(path_in(each) for each in found), "of both runs, with their paths", len(found))
+    for options in (("--path",), ("-f", "csv"), ("-u", "msec")):
+        refused = trace("why", *options, database(), "--", other)
+        tap.ok(refused.status == 2 and refused.err.startswith(b"trace: --") and b" cannot be used with A -- B" in refused.err and refused.err.count(b"\n") == 1, f"why {' '.join(options)} A -- B is refused", refused)
+    refused = trace("why", "--html", "-o", path, database(), other, "--", other)
+    tap.ok(refused.status == 2 and b"expected one run on each side" in refused.err, "one run on each side", refused)
+
+
 def in_browser(browser):
     """A click on a segment says where the path comes from and goes on, and a click on that goes there."""
     shows(browser, "the critical path", page("made", database())[1])
@@ -102,4 +119,4 @@ if b"built without npm" in trace("why", "--html", "-o", os.path.join(PLACE, "fir
     tap.skip("the page of the critical path", "the page was not built: no npm")
     tap.finish()
 else:
-    main(data, ranges, refusals, browsers)
+    main(data, ranges, refusals, of_two_runs, browsers)

@@ -23,13 +23,27 @@ void export_found_nothing(const struct cli_report *r, const char *format, const 
 		advice ? advice : "");
 }
 
+/* Return whether events of the kind are no events of their own to a user: facts about processes,
+ * threads and devices, and details of other events. */
+static bool is_detail(uint32_t kind)
+{
+	static const uint32_t kinds[] = {KIND_THREAD_START, KIND_THREAD_END, KIND_THREAD_NAME,
+		KIND_CHILD, KIND_FILE_PATH, KIND_MODULE_LOAD, KIND_MODULE_UNLOAD, KIND_PYTHON_CODE,
+		KIND_MACHINE_TIME, KIND_GPU_DEVICE, KIND_CUDA_DEVICE_ATTRIBUTE, KIND_CUDA_SETUP,
+		KIND_CUDA_RECEIPT, KIND_CUDA_KERNEL_CODE};
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		if (kinds[i] == kind)
+			return true;
+	return false;
+}
+
 void export_note_left_out(const char *path, const char *format, const uint64_t *by_kind)
 {
 	char text[1000] = "";
 	size_t at = 0;
 	const struct schema_event *event;
 	for (uint32_t n = 0; (event = schema_event_at(n)) && at < sizeof(text) - 100; n++)
-		if (by_kind[event->number])
+		if (by_kind[event->number] && !is_detail(event->number))
 			at += (size_t)snprintf(text + at, sizeof(text) - at, "%s%" PRIu64 " %.60s",
 				at ? ", " : "", by_kind[event->number], event->name);
 	if (at)
@@ -39,13 +53,8 @@ void export_note_left_out(const char *path, const char *format, const uint64_t *
 void export_note_others(
 	const char *path, const char *format, const struct contents *c, const uint32_t *carried)
 {
-	static const uint32_t facts[] = {KIND_THREAD_START, KIND_THREAD_END, KIND_THREAD_NAME,
-		KIND_MODULE_LOAD, KIND_MODULE_UNLOAD, KIND_PYTHON_CODE, KIND_MACHINE_TIME,
-		KIND_GPU_DEVICE, 0};
 	uint64_t by_kind[SCHEMA_KINDS];
 	memcpy(by_kind, c->selected, sizeof(by_kind));
-	for (uint32_t i = 0; facts[i]; i++)
-		by_kind[facts[i]] = 0;
 	for (uint32_t i = 0; carried[i]; i++)
 		by_kind[carried[i]] = 0;
 	export_note_left_out(path, format, by_kind);
@@ -78,7 +87,6 @@ static void note_left_out(const struct cli_report *r, const struct timeline *t, 
 	static const uint32_t of_states[] = {KIND_THREAD_TIME, KIND_SCHED_SWITCH, KIND_WAIT_LOOK};
 	uint64_t by_kind[SCHEMA_KINDS];
 	memcpy(by_kind, t->left_out, sizeof(by_kind));
-	by_kind[KIND_MACHINE_TIME] = 0;
 	for (size_t i = 0; i < sizeof(of_states) / sizeof(of_states[0]); i++)
 		if (!strcmp(format, "perfetto") && thread_states_are_in(&t->contents))
 			by_kind[of_states[i]] = 0;

@@ -41,7 +41,7 @@ function quantityOf(column) {
 }
 
 // Choose the unit of all columns of a quantity in a table, so that they can be compared by eye: that of the number
-// halfway, by digits, between the least and the greatest.
+// halfway, by digits, between the least and the greatest, but one in which the greatest has at most five digits.
 function unitOf(name, columns, rows) {
 	const of = columns.flatMap((column, at) => {
 		const quantity = quantityOf(column);
@@ -58,7 +58,8 @@ function unitOf(name, columns, rows) {
 			most = Math.max(most, value);
 		}
 	const { units } = QUANTITIES[name];
-	return units.find(([size]) => most && Math.sqrt(least * most) >= size) || units[units.length - 1];
+	const halfway = Math.sqrt(least * most);
+	return units.find(([size]) => most && (halfway >= size || most >= 100 * size)) || units[units.length - 1];
 }
 
 // Return the columns with the unit in the title and with a function that formats a value. A table has one unit for
@@ -110,15 +111,19 @@ function cell(column, value) {
 	return made;
 }
 
+// Return which columns to show, in their order: not those without a value in any row, which would push others out of
+// view.
+const filled = (columns, rows) =>
+	[...columns.keys()].filter((at) => !rows.length || rows.some((row) => row[at] != null && row[at] !== ''));
+
 // Create a table that is sorted by a click on a heading. `total`: number of rows, of which `rows` may be only the
 // first. `narrow`: put texts first, because the end of a row may be out of view. `measured`: as of withUnits().
-export function table(given, rows, total = rows.length, narrow = false, measured = rows) {
-	const columns = withUnits(given, rows, measured);
-	if (narrow) {
-		const sorted = (row) => order.map((at) => row[at]);
-		const order = [...columns.keys()].sort((a, b) => !!columns[b].text - !!columns[a].text || a - b);
-		return table(sorted(given), rows.map(sorted), total, false, measured.map(sorted));
-	}
+export function table(all, allRows, total = allRows.length, narrow = false, allMeasured = allRows) {
+	const kept = filled(all, allMeasured),
+		picked = (row) => kept.map((at) => row[at]);
+	if (narrow || kept.length > COLUMNS_FIT) kept.sort((a, b) => !!all[b].text - !!all[a].text || a - b);
+	const rows = allRows.map(picked),
+		columns = withUnits(picked(all), rows, allMeasured.map(picked));
 	let shown = ROWS_FIRST,
 		by = -1,
 		down = true,
@@ -193,13 +198,7 @@ export function statistics(report, narrow, index, reports) {
 				{ id: tableId(index, each.name), open: at < 4 },
 				element('summary', {}, each.title, element('small', {}, ` ${each.name}`)),
 				each.merged && element('p', { class: 'hint' }, mergedText(...each.merged)),
-				table(
-					each.columns,
-					each.rows,
-					each.total,
-					narrow || each.columns.length > COLUMNS_FIT,
-					rowsOfAll(reports, each.name),
-				),
+				table(each.columns, each.rows, each.total, narrow, rowsOfAll(reports, each.name)),
 			),
 		),
 	);
