@@ -28,6 +28,11 @@
 		"sm__inst_executed_pipe_tensor.sum,sm__inst_executed_pipe_fma.sum",              \
 		"instructions, the threads that each has, and those of two pipelines")
 
+/* Begin of the diagnostic "... group 1 of 3 is recorded", which `trace run` reads. */
+#define GPU_METRICS_GROUP "hardware metrics: group "
+
+#define GPU_METRICS_MAX 64u /* metrics of a run, and so groups */
+
 struct gpu_metric_set {
 	const char *name, *metrics, *meaning;
 };

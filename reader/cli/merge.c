@@ -10,11 +10,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "reader/cli/base/change.h"
 #include "reader/cli/base/input.h"
 #include "reader/cli/base/message.h"
 #include "reader/cli/base/output.h"
 #include "reader/cli/commands.h"
 #include "reader/cli/database/input.h"
+#include "reader/cli/metric_runs.h"
 #include "reader/export/output.h"
 #include "reader/merge/merge.h"
 #include "reader/ncu/pages/dump_results.h"
@@ -215,6 +217,24 @@ static int separate_all(struct merging *g, const struct options *o)
 	return status;
 }
 
+/* Write the first report with the hardware metrics of the others. Returns an exit status. */
+static int metrics_to(const struct options *o, const char *name)
+{
+	const bool no_wait = o->value[OPT_merge_no_wait],
+		   overwrite = option_is(o, OPT_merge_force_overwrite, "true");
+	char *copy = NULL;
+	if (o->argc < 2 || o->value[OPT_merge_separate]) {
+		cli_error(o->argc < 2 ? "--metrics needs at least two FILEs"
+				      : "--metrics and --separate cannot be used together");
+		return STATUS_FAILED;
+	}
+	const int status = change_copy(o->argv[0], name, overwrite, no_wait, &copy);
+	return status
+		? status
+		: change_copy_end(copy, name, overwrite,
+			  metric_runs_join(copy, o->argv[0], o->argv + 1, o->argc - 1, no_wait));
+}
+
 int command_merge(const struct options *o)
 {
 	const char *name = o->value[OPT_merge_output];
@@ -230,6 +250,8 @@ int command_merge(const struct options *o)
 		cli_error("no output file given; use --output FILE");
 	if (!o->argc || !name || cli_output_is_input(o, name))
 		return STATUS_FAILED;
+	if (o->value[OPT_merge_metrics])
+		return metrics_to(o, name);
 	int status = prepare(&g);
 	if (status == STATUS_OK)
 		status = g.m.is_separate ? separate_all(&g, o) : merge_to(&g, name);

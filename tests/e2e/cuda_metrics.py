@@ -12,30 +12,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import libdevice as device  # noqa: E402
 import lib  # noqa: E402
 from lib import clean_env, folder, main, tap, trace  # noqa: E402
-
-DURATION, THREADS, REGISTERS, WIDE = "sim__duration.sum", "sim__threads.sum", "sim__registers.max", "sim__wide.sum"
-THREADED = """
-import ctypes, sys, threading
-cuda = ctypes.CDLL("libcuda.so.1")
-context, module, function = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_void_p()
-def check(result): result and sys.exit(str(result))
-check(cuda.cuInit(0))
-check(cuda.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0))
-check(cuda.cuCtxPushCurrent_v2(context))
-ptx = b"//\\n.version 7.0\\n.target sm_75\\n.address_size 64\\n.visible .entry scale(.param .u64 values) { ret; }\\n"
-check(cuda.cuModuleLoadData(ctypes.byref(module), ptx))
-check(cuda.cuModuleGetFunction(ctypes.byref(function), module, b"scale"))
-values = ctypes.c_uint64(0)
-arguments = (ctypes.c_void_p * 1)(ctypes.cast(ctypes.byref(values), ctypes.c_void_p))
-def launch(blocks):
-    check(cuda.cuCtxSetCurrent(context))
-    for i in range(100):
-        check(cuda.cuLaunchKernel(function, blocks, 1, 1, 32, 1, 1, 0, None, arguments, None))
-threads = [threading.Thread(target=launch, args=(n,)) for n in (1, 2, 3)]
-for t in threads: t.start()
-for t in threads: t.join()
-check(cuda.cuCtxSynchronize())
-"""
+from libmetrics import DURATION, REGISTERS, THREADED, THREADS, WIDE  # noqa: E402
 
 
 def recorded(argv, metrics=f"{DURATION},{THREADS}", fault=None, toolkit="cuda13", trace="cuda", **options):
@@ -153,6 +130,8 @@ def graphs():
         counts[row["correlation_id"]] = counts.get(row["correlation_id"], 0) + 1
     tap.ok(counts and all(launched.get(launch) == count for launch, count in counts.items()), "kernels of a graph belong to its launch", (counts, launched))
     tap.ok(all(true_values(kernels).get(launch) == row for launch, row in values(report).items()), "and other launches have theirs", values(report))
+    report, _ = recorded([device.app("graph")])
+    tap.ok(not notes(report), "launches that were captured, and so have no kernels: nothing is said to be missing", notes(report))
 
 
 def samples_of(report):

@@ -3,11 +3,12 @@
  * cupti_profiler.c - the simulated profiler: its host part, and the range profiler with a range for
  * each kernel, or ranges that a client pushes and pops.
  *
- * The chip has these metrics; the first two fit one pass together, others take one each:
+ * The chip has these metrics; the first two fit one pass together, others take passes of their own:
  *   sim__duration.sum     ns of the kernel
  *   sim__threads.sum      its threads
- *   sim__registers.max    its registers
- *   sim__wide.sum         needs two passes
+ *   sim__registers.max    its registers: one pass
+ *   sim__wide.sum         two passes
+ *   sim__blocks.sum       its blocks: one pass
  * A configuration is the list of metrics; a counter image is a count, and the kernels' values. As
  * in the real one, a batch holds at most as many ranges as its configuration says; what is beyond
  * is dropped, and counted. A pushed range has the sums (registers: the largest) of all kernels that
@@ -25,8 +26,9 @@
 
 enum { NAMES_MAX = 8, CONTEXTS = 64, METRICS = PROFILER_METRICS };
 
-static const char *const metrics[METRICS] = {
-	"sim__duration.sum", "sim__threads.sum", "sim__registers.max", "sim__wide.sum"};
+static const char *const metrics[METRICS] = {"sim__duration.sum", "sim__threads.sum",
+	"sim__registers.max", "sim__wide.sum", "sim__blocks.sum"};
+static const size_t own_passes[METRICS] = {0, 0, 1, 2, 1}; /* 0 = shares one */
 
 struct host {
 	int metrics[NAMES_MAX];
@@ -120,8 +122,8 @@ CUPTI_EXPORT cuptiProfilerHostGetNumOfPasses(struct profiler_passes *p)
 
 	p->count = 0;
 	for (size_t i = 0; i < host->count; i++) {
-		together |= host->metrics[i] < 2;
-		p->count += host->metrics[i] < 2 ? 0 : (size_t)host->metrics[i] - 1;
+		together |= !own_passes[host->metrics[i]];
+		p->count += own_passes[host->metrics[i]];
 	}
 	p->count += together;
 	return CUPTI_SUCCESS;
@@ -175,14 +177,17 @@ void cupti_profiler_op(const struct sim_op *op)
 		struct ranges *r = &profilers[i];
 		if (!r->context || !r->started || r->id != op->context)
 			continue;
-		double *values = values_of(r), threads = 1;
+		double *values = values_of(r), threads = 1, blocks = 1;
 		if (!values)
 			continue;
-		for (int d = 0; d < 3; d++)
+		for (int d = 0; d < 3; d++) {
+			blocks *= op->kernel.grid[d];
 			threads *= (double)op->kernel.grid[d] * op->kernel.block[d];
+		}
 		values[0] += (double)(op->end_ns - op->start_ns);
 		values[1] += threads;
 		values[2] = op->kernel.registers > values[2] ? op->kernel.registers : values[2];
+		values[4] += blocks;
 	}
 	pthread_mutex_unlock(&mutex);
 }

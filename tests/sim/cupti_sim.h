@@ -60,7 +60,7 @@ void cupti_hand_back(uint8_t *buffer, size_t bytes, size_t valid_bytes);
 /* ---- profiler (cupti_profiler.c) ---- */
 /* Count a kernel for the range profiler of its context, if there is one. */
 void cupti_profiler_op(const struct sim_op *op);
-enum { PROFILER_METRICS = 4 };
+enum { PROFILER_METRICS = 5 };
 /* Values of ranges or samples, as a client allocates them. Ranges that a client pushed have the
  * names that it gave them; those of kernels are numbers. */
 enum { PROFILER_NAMES = 512, PROFILER_NAME_BYTES = 24 };

@@ -115,7 +115,7 @@ const char *metric_samples_begin(
 
 static void sample_put(const struct sampler *s, uint32_t device, size_t number, uint64_t now_ns)
 {
-	double values[METRICS_MAX];
+	double values[GPU_METRICS_MAX];
 	struct sample_info info = {.size = PROFILER_SIZE(sample_info, end),
 		.object = s->object,
 		.counters = s->counters,

@@ -17,9 +17,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/cuda/gpu_metric_sets.h"
 #include "tracer/cuda/cupti.h"
-
-#define METRICS_MAX 64u /* of a run */
 
 /* The metrics of one pass, for one chip. */
 struct metrics_plan {
@@ -27,7 +26,7 @@ struct metrics_plan {
 	const char *chip;
 	int profiler; /* enum profiler_type */
 	char text[4096];
-	const char *names[METRICS_MAX];
+	const char *names[GPU_METRICS_MAX];
 	uint32_t count;
 	uint32_t group, groups; /* which group of the wanted metrics these are, from 0 */
 	uint8_t *config;

@@ -59,12 +59,11 @@ void metrics_give_up(const char *why, uint32_t result)
 static void plan_note(const struct metrics_plan *p)
 {
 	char text[320];
-	size_t at = text_append(text, sizeof(text), 0, "hardware metrics: group ");
+	size_t at = text_append(text, sizeof(text), 0, GPU_METRICS_GROUP);
 	at = text_append_number(text, sizeof(text), at, p->group + 1, 10);
 	at = text_append(text, sizeof(text), at, " of ");
 	at = text_append_number(text, sizeof(text), at, p->groups, 10);
-	at = text_append(text, sizeof(text), at, " is recorded; LIBTRACE_GPU_METRICS_PASS chooses");
-	text_append(text, sizeof(text), at, " it");
+	text_append(text, sizeof(text), at, " is recorded; LIBTRACE_GPU_METRICS_PASS chooses it");
 	if (p->groups > 1)
 		diagnostic_line(text);
 }
@@ -238,7 +237,7 @@ static bool values_of(const struct metrics_context *c, uint32_t range, double *r
 static void launch_put(
 	const struct metrics_context *c, const struct metrics_noted *launch, uint32_t range)
 {
-	double values[METRICS_MAX];
+	double values[GPU_METRICS_MAX];
 	if (!values_of(c, range, values))
 		return;
 	for (uint32_t i = 0; i < c->plan->count; i++) {
@@ -258,7 +257,7 @@ static void unknown_note(uint32_t ranges)
 	static uint32_t is_told;
 	for (uint32_t i = 0; i < ranges; i++)
 		session_count_drop(DROP_CUPTI);
-	if (!__atomic_exchange_n(&is_told, 1, __ATOMIC_RELAXED))
+	if (ranges && !__atomic_exchange_n(&is_told, 1, __ATOMIC_RELAXED))
 		diagnostic_line("hardware metrics of some kernels are left out: it is not known "
 				"which launches they belong to, since threads launched at the same "
 				"time, or launches were captured");
@@ -278,7 +277,7 @@ static void launches_put(const struct metrics_context *c, uint32_t ranges)
 static void range_put(
 	const struct metrics_context *c, const struct metrics_noted *noted, uint32_t range)
 {
-	double values[METRICS_MAX];
+	double values[GPU_METRICS_MAX];
 	if (!values_of(c, range, values))
 		return;
 	for (uint32_t i = 0; i < c->plan->count; i++) {

@@ -31,7 +31,7 @@ static bool names_divide(struct metrics_plan *p)
 			*next++ = 0;
 		if (!*name || is_listed(p, name))
 			continue;
-		if (p->count == METRICS_MAX)
+		if (p->count == GPU_METRICS_MAX)
 			return false;
 		p->names[p->count++] = name;
 	}
@@ -138,7 +138,7 @@ static uint32_t group_end(struct metrics_plan *p, uint32_t begin)
 /* Keep only the metrics of one group. */
 static void group_keep(struct metrics_plan *p, uint64_t pass)
 {
-	uint32_t ends[METRICS_MAX];
+	uint32_t ends[GPU_METRICS_MAX];
 	for (uint32_t begin = 0; begin < p->count; begin = ends[p->groups++])
 		ends[p->groups] = group_end(p, begin);
 	if (!p->groups)

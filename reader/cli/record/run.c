@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/cuda/gpu_metric_sets.h"
 #include "common/spool.h"
 #include "common/tree.h"
 #include "reader/base/print.h"
@@ -34,6 +35,7 @@
 #include "reader/cli/record/program_find.h"
 #include "reader/cli/base/message.h"
 #include "reader/cli/base/options.h"
+#include "reader/cli/metric_runs.h"
 #include "reader/cli/stats/stats.h"
 
 #define PRIMARY_WAIT_NS                                                                          \
@@ -49,7 +51,8 @@ struct run {
 	int writer_status;
 	uint64_t kill_ns; /* when to send kill_signal; 0 = never */
 	int kill_signal;
-	uint64_t patience_ns; /* when to stop waiting for the writer; 0 = never */
+	uint64_t patience_ns;    /* when to stop waiting for the writer; 0 = never */
+	const struct run *first; /* of a repeated run: the first one; NULL = it is the first */
 };
 
 static const int forwarded[] = {
@@ -325,11 +328,16 @@ static void end_summary_print(const struct run *r)
 			"standard error");
 }
 
+static int end_status(int status)
+{
+	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
 /* End as the program did: with its exit status, or by its signal. */
 static int end_like(int status, const struct launch *l)
 {
 	if (!WIFSIGNALED(status))
-		return WEXITSTATUS(status);
+		return end_status(status);
 	const struct rlimit no_core = {0, 0};
 	int number = WTERMSIG(status);
 	setrlimit(RLIMIT_CORE, &no_core); /* the program's own core dump is enough */
@@ -340,7 +348,7 @@ static int end_like(int status, const struct launch *l)
 	sigprocmask(SIG_SETMASK, &l->mask, NULL);
 	sigprocmask(SIG_UNBLOCK, &set, NULL);
 	raise(number);
-	return 128 + number;
+	return end_status(status);
 }
 
 static int run_start(struct run *r, sigset_t *set)
@@ -350,6 +358,10 @@ static int run_start(struct run *r, sigset_t *set)
 	if (error)
 		return STATUS_FAILED;
 	signals_block(l, set);
+	if (r->first) { /* whose signals are still blocked */
+		l->mask = r->first->launch.mask;
+		l->child_action = r->first->launch.child_action;
+	}
 	r->program = launch_program(l);
 	if (r->program < 0) {
 		launch_undo(l);
@@ -401,10 +413,151 @@ static int run_print(struct run *r)
 	return cli_finish(stdout, "standard output");
 }
 
+/* Run the program and wait for its report. Returns 0, or an exit status after a message. */
+static int run_record(struct run *r)
+{
+	sigset_t set;
+	const int status = run_start(r, &set);
+	if (status)
+		return status;
+	wait_for_all(r, &set);
+	signal(SIGPIPE, SIG_IGN); /* a closed stderr must not end us: we end as the program did */
+	return 0;
+}
+
+static int run_once(struct run *r)
+{
+	const int status = run_record(r);
+	if (status)
+		return status;
+	end_summary_print(r);
+	return end_like(r->status, &r->launch);
+}
+
+/* ---- a run for each group of hardware metrics ---- */
+
+static bool is_repeated(const struct launch *l)
+{
+	const char *pass = launch_value(l, OPT_run_gpu_metrics_pass);
+	return pass && !strcmp(pass, "all");
+}
+
+static bool can_repeat(const struct launch *l)
+{
+	const char *output = launch_value(l, OPT_run_output), *why = NULL;
+	if (launch_value(l, OPT_run_gpu_metrics_frequency))
+		why = "samples in time (--gpu-metrics-frequency) are not joined";
+	else if (output && strstr(output, "%p"))
+		why = "needs one report of all processes (no %p in its name)";
+	if (why)
+		cli_error("--gpu-metrics-pass all: %s", why);
+	return !why;
+}
+
+/* Return the number of groups that the metrics were divided into: the most of a process. */
+static uint32_t groups_of(const char *path)
+{
+	const struct contents_visitor nobody = {NULL, NULL, NULL, NULL};
+	struct report report;
+	struct contents c;
+	const char *cause;
+	uint32_t most = 1, groups;
+	if (report_open(&report, path, 0, &cause))
+		return most;
+	contents_init(&c);
+	contents_read(&c, &report, &nobody);
+	for (uint64_t i = 0; i < c.diagnostic_count && i < DIAGNOSTICS_KEPT; i++) {
+		const char *text = c.diagnostics[i]->text ? c.diagnostics[i]->text : "";
+		if (sscanf(text, GPU_METRICS_GROUP "%*u of %u", &groups) == 1 && groups > most)
+			most = groups < GPU_METRICS_MAX ? groups : GPU_METRICS_MAX;
+	}
+	contents_release(&c);
+	report_close(&report);
+	return most;
+}
+
+/* Return the name of the report of a group, as a pattern; the caller frees both. NULL = no
+ * memory. */
+static char *group_name(const char *output, uint32_t group, char **ret_pattern)
+{
+	char *name, *to;
+	if (asprintf(&name, "%s.group-%u.rep", output, group) < 0)
+		return NULL;
+	*ret_pattern = to = malloc(2 * strlen(name) + 1);
+	for (const char *from = name; to && *from; *to++ = *from++)
+		if (*from == '%')
+			*to++ = '%';
+	if (to) {
+		*to = 0;
+		return name;
+	}
+	free(name);
+	return NULL;
+}
+
+/* Run the program for a group. Returns 0 and the name of the report, which the caller removes and
+ * frees; or an exit status after a message: the program ended otherwise than in the first run. */
+static int group_record(const struct run *first, uint32_t group, uint32_t groups, char **ret_name)
+{
+	struct options o = *first->launch.options;
+	struct run r = {.launch = {.options = &o, .program = o.argv},
+		.kill_signal = first->kill_signal,
+		.first = first};
+	char number[16], *pattern = NULL;
+	*ret_name = group_name(first->launch.output, group, &pattern);
+	if (!*ret_name) {
+		cli_error("out of memory");
+		return STATUS_FAILED;
+	}
+	snprintf(number, sizeof(number), "%u", group);
+	o.value[OPT_run_gpu_metrics_pass] = number;
+	o.value[OPT_run_output] = pattern;
+	o.value[OPT_run_force_overwrite] = "true";
+	cli_note("run %u of %u, for the next group of hardware metrics", group, groups);
+	int status = run_record(&r);
+	free(pattern);
+	if (status || (r.status == first->status && r.writer_ended && !r.untraced))
+		return status;
+	cli_error("run %u did not end as the first one: its hardware metrics are missing in '%s'",
+		group, first->launch.output);
+	return r.status == first->status ? STATUS_FAILED : end_status(r.status);
+}
+
+/* Run the program once for each group of metrics, and join them. Returns an exit status. */
+static int run_each_group(struct run *first)
+{
+	struct options o = *first->launch.options;
+	char *names[GPU_METRICS_MAX] = {NULL};
+	if (!can_repeat(&first->launch))
+		return STATUS_FAILED;
+	o.value[OPT_run_gpu_metrics_pass] = "1";
+	first->launch.options = &o;
+	int status = run_record(first);
+	if (status)
+		return status;
+	end_summary_print(first);
+	const bool can_go_on =
+		first->writer_ended && !first->untraced && !WIFSIGNALED(first->status);
+	const uint32_t groups = can_go_on ? groups_of(first->launch.output) : 1;
+	uint32_t count = 0, tried = 0;
+	for (uint32_t group = 2; group <= groups && !status; group++, tried++) {
+		status = group_record(first, group, groups, &names[tried]);
+		count += !status;
+	}
+	const char *output = first->launch.output;
+	if (count && metric_runs_join(output, output, names, (int)count, true))
+		status = STATUS_FAILED;
+	for (uint32_t i = 0; i < tried; i++) {
+		if (names[i])
+			unlink(names[i]);
+		free(names[i]);
+	}
+	return status ? status : end_like(first->status, &first->launch);
+}
+
 int command_run(const struct options *o)
 {
 	struct run r = {.launch = {.options = o, .program = o->argv}};
-	sigset_t set;
 	r.kill_signal = kill_parse(o->value[OPT_run_kill]);
 	if (r.kill_signal < 0) {
 		cli_error("invalid argument '%s' for --kill: expected none, sigkill, sigterm or a "
@@ -425,11 +578,5 @@ int command_run(const struct options *o)
 	}
 	if (o->value[OPT_run_dry_run])
 		return run_print(&r);
-	int status = run_start(&r, &set);
-	if (status)
-		return status;
-	wait_for_all(&r, &set);
-	signal(SIGPIPE, SIG_IGN); /* a closed stderr must not end us: we end as the program did */
-	end_summary_print(&r);
-	return end_like(r.status, &r.launch);
+	return is_repeated(&r.launch) ? run_each_group(&r) : run_once(&r);
 }
