@@ -286,6 +286,7 @@ def missed():
     except Failure as failure:
         refused = str(failure)
     tap.ok("takes 0.001010 s instead of 0.002000 s (-49.5 %)" in refused and "--allow-unknown=PERCENT" in refused, "what the replay misses is why a prediction is refused", refused)
+    tap.ok("record with" not in refused, "a report whose locks are all known is not to be recorded in another way", refused)
     out = io.StringIO()
     with contextlib.redirect_stdout(out):
         what_if.main(["--file", "x", "--rank", "--allow-unknown=50"])
@@ -294,6 +295,15 @@ def missed():
     tap.ok(lines[0].startswith("Note: the replay without changes takes 0.001010 s") and "+- (ns)" in lines[1] and len(lines) > 3
            and all("cannot be told" in line for line in lines[2:-1]) and any("compute 1 x0.99 (app)" in line for line in lines),
            "if it is allowed, the first line says so; savings within the error bound are not printed; a thread has its program", lines)
+    one, two = 1 << 24 | 1, 1 << 24 | 2
+    late = Graph([row("track", 0, one, 0, 10_000_000, value=1), row("track", 0, two, 0, 1_200_000),
+                  row("lock", 1, two, 0, 100, "pthread_mutex_lock", object=7, value=0), row("call", 2, two, 1_000_000, 1_000_100, "pthread_mutex_unlock", object=7, value=0),
+                  row("lock", 3, one, 200, 9_000_000, "pthread_mutex_lock", object=7, value=0, other=two, other_time=1_000_000, sure="exact"),
+                  row("call", 4, one, 9_500_000, 9_500_100, "pthread_mutex_unlock", object=7, value=0)])
+    tap.ok(abs(late.replay().ns - late.wall_ns()) < 1000, "a thread that got a lock late, since it had no CPU, gets it as late in the replay", late.replay())
+    advices = what_if.advice(late), what_if.advice(Graph([row("track", 0, one, 0, 10_000_000, value=1)]))
+    tap.ok("0.007950 s" in advices[0] and "fewer threads" in advices[0] and "record with --osrt-locks all" in advices[1],
+           "a refusal advises what can help: fewer threads where those that were woken up had no CPU, else other options", advices)
     graph = Graph([*rows[:1], *rows[3:]])
     rank = what_if.ranking(graph, graph.replay(), {})
     tap.ok([r["saved_if_removed_ns"] for r in rank] == [1_700_000, 300_000] and all(r["is_known"] for r in rank), "each item saves its time", rank)

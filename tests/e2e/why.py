@@ -400,6 +400,16 @@ def file_names():
         tap.ok("read" in {unnamed(c) for c in causes} and not waits, "files: a number that was closed, and used again by a call that is not recorded, has no name", causes)
 
 
+def made_files():
+    """A call that uses a path and returns 0 has not opened descriptor 0."""
+    report = recorded([sys.executable, "-c", "import os; os.mkfifo('made.fifo'); os.close(os.open('made.txt', os.O_CREAT))"], LIBTRACE_OSRT_FILE_ACCESS="true")
+    if report:
+        rows = json.loads(trace("query", "-f", "json", report.path, "SELECT s.value AS path, p.descriptor FROM LIBTRACE_FILE_PATH AS p JOIN StringIds AS s ON s.id = p.pathId "
+                                "WHERE s.value GLOB 'made.*' ORDER BY p.timestamp").out or b"[]")
+        found = [(row["path"], row["descriptor"]) for row in rows]
+        tap.ok(found[:1] == [("made.fifo", -1)] and len(found) == 2 and found[1][1] > 0, "files: mkfifo() returns no descriptor, open() does", rows)
+
+
 def programs():
     """Each segment has the program that the process ran then."""
     report = recorded(["sh", "-c", "sleep 0.03; exec sleep 0.06"])
@@ -786,5 +796,5 @@ def samples():
     tap.ok(refused and refused.status == 2 and b"record with -t osrt" in refused.err and not refused.out, "samples without recorded calls: what to record", refused)
 
 
-main(many_names, pipe_holders, older_fopen, late_open, many_files, samples, rows, joins, exits, reaped, locks, conditions, held_changed, barriers, children, pipes, pipelines, lock_names, lock_functions, sampled_functions, alike_names, file_names, programs, teams, many_tasks, windows, children_without_pid, outlived, interrupted, unseen_writes, timeouts, file_locks, files, processors, long_reads, library_places,
+main(many_names, pipe_holders, older_fopen, late_open, many_files, samples, rows, joins, exits, reaped, locks, conditions, held_changed, barriers, children, pipes, pipelines, lock_names, lock_functions, sampled_functions, alike_names, file_names, made_files, programs, teams, many_tasks, windows, children_without_pid, outlived, interrupted, unseen_writes, timeouts, file_locks, files, processors, long_reads, library_places,
      functions, recorded_functions, stream_events, exported, semaphores, python, cxx, devices, ranges)

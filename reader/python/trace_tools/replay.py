@@ -538,6 +538,15 @@ class Graph:
         """Return how long the program takes if `scale` says how long each part does."""
         return Replay(self, scale).outcome()
 
+    def late_ns(self) -> int:
+        """Return how much longer than usual waits for locks and conditions took to return after what ended them."""
+        times = [
+            call.end - call.other_time - WAKE_NS
+            for call in self.calls("lock", "condition")
+            if call.other_time is not None and call.start < call.other_time
+        ]
+        return sum(max(ns, 0) for ns in times)
+
     def wall_ns(self) -> int:
         return self.goal.row.end - self.goal.row.start if self.goal else 0
 
@@ -685,8 +694,10 @@ class Replay:
         return True
 
     def wake_ns(self, player: Player) -> float:
-        """Return how long a thread takes to wake up that waits for a lock: as in the run, if it waited there, too."""
+        """Return how long a thread takes to wake up that waits for a lock: as in the run, if it waited there, too, also
+        if that was long, since it had no CPU.
+        """
         call = player.track.steps[player.next].row
         if call and call.other_time is not None and call.start < call.other_time <= call.end:
-            return min(call.end - call.other_time, WAKE_NS)
+            return call.end - call.other_time
         return min(self.graph.wakes.get(call.kind if call else "lock", WAKE_NS), WAKE_NS)

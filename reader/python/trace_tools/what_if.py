@@ -322,6 +322,19 @@ def ranking(graph: Graph, base: Outcome, names: Names) -> list[dict[str, object]
     )
 
 
+def advice(graph: Graph) -> str:
+    """Say what makes a replay take as long as the run, as far as that is known."""
+    if not graph.locks:
+        return "record with --osrt-locks all --osrt-threshold 0, or "
+    late = graph.late_ns()
+    if late < graph.wall_ns() * MISSED_PERCENT / 100:
+        return ""
+    return (
+        f"threads took {seconds(late)} in sum to go on after they had been woken up, as they do without a CPU: run "
+        "fewer threads than there are processors, or "
+    )
+
+
 def program_of(graph: Graph, change: Change) -> str:
     """Return the name of the program whose thread computes; "" = another item, or not known."""
     if change.what != "compute":
@@ -390,8 +403,7 @@ def main(arguments: list[str]) -> int:
     )
     if abs(missed) > given.allow_unknown:
         raise Failure(
-            f"'{name}': {replayed}, so a prediction is worthless; record with --osrt-locks all --osrt-threshold 0, or "
-            "allow it by --allow-unknown=PERCENT"
+            f"'{name}': {replayed}, so a prediction is worthless; {advice(graph)}allow it by --allow-unknown=PERCENT"
         )
     useless = next((c for c, ns in zip(changes, scaling.changed_ns) if not ns), None)
     if useless:
