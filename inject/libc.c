@@ -26,14 +26,14 @@ static inline __attribute__((always_inline)) bool counted(bool quiet, unsigned f
 }
 
 /* Record the path of a call. Where it opens nothing, 0 is no descriptor. */
-#define NOTE_PATH(call, result, opens, ...)                                                    \
-	do {                                                                                   \
-		if (!__builtin_constant_p(PATH_OF(__VA_ARGS__)) &&                             \
-			osrt_wants_path((opens) && !FN_FAILED(result)))                        \
-			osrt_put_path(call,                                                    \
-				(opens) || (result) ? (int64_t)(intptr_t)(result) : -1,        \
-				PATH_OF(__VA_ARGS__), FLAGS_OF(__VA_ARGS__),                   \
-				MODE_OF(__VA_ARGS__));                                         \
+#define NOTE_PATH(call, result, opens, ...)                                             \
+	do {                                                                            \
+		if (!__builtin_constant_p(PATH_OF(__VA_ARGS__)) &&                      \
+			osrt_wants_path((opens) && !FN_FAILED(result)))                 \
+			osrt_put_path(call,                                             \
+				(opens) || (result) ? (int64_t)(intptr_t)(result) : -1, \
+				PATH_OF(__VA_ARGS__), FLAGS_OF(__VA_ARGS__),            \
+				MODE_OF(__VA_ARGS__));                                  \
 	} while (0)
 
 /*
