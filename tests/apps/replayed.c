@@ -10,6 +10,8 @@
  *   sN:US   stage N (0 to 7), a function of its own, sleeps for US microseconds
  *   lN uN   lock and unlock mutex N of the process
  *   wN rN   write a byte to pipe N, read one from it; all processes have the same pipes
+ *   gN      set flag N of the process
+ *   tN:US   wait for flag N, in steps of US microseconds
  *   b       barrier of all threads of the process
  *   iKB     read KB kilobytes of random numbers from a file
  *   cUS     compute for US microseconds
@@ -51,6 +53,32 @@ static int pipes[PIPES][2];
 static pthread_barrier_t barrier;
 static int file;
 
+static pthread_mutex_t flag_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t flag_set = PTHREAD_COND_INITIALIZER;
+static int flags[LOCKS];
+
+static void set_flag(unsigned long number)
+{
+	pthread_mutex_lock(&flag_lock);
+	flags[number] = 1;
+	pthread_cond_broadcast(&flag_set);
+	pthread_mutex_unlock(&flag_lock);
+}
+
+static void wait_for_flag(unsigned long number, unsigned long us)
+{
+	struct timespec until;
+	pthread_mutex_lock(&flag_lock);
+	while (!flags[number]) {
+		clock_gettime(CLOCK_REALTIME, &until);
+		const unsigned long long ns = (unsigned long long)until.tv_nsec + us * 1000;
+		until.tv_sec += (time_t)(ns / 1000000000);
+		until.tv_nsec = (long)(ns % 1000000000);
+		pthread_cond_timedwait(&flag_set, &flag_lock, &until);
+	}
+	pthread_mutex_unlock(&flag_lock);
+}
+
 static void read_file(size_t bytes)
 {
 	char *buffer = malloc(bytes);
@@ -88,6 +116,10 @@ static void step(const char *text)
 		check(write(pipes[number][1], &byte, 1) == 1, "a byte is written");
 	else if (*text == 'r' && number < PIPES)
 		check(read(pipes[number][0], &byte, 1) == 1, "a byte is read");
+	else if (*text == 'g' && number < LOCKS)
+		set_flag(number);
+	else if (*text == 't' && number < LOCKS && *rest == ':')
+		wait_for_flag(number, strtoul(rest + 1, NULL, 10));
 	else if (*text == 'b')
 		pthread_barrier_wait(&barrier);
 	else if (*text == 'i')

@@ -193,6 +193,29 @@ def replayed():
            "stage 4, which the others wait for through pipes, saves its half when it takes half as long", found)
 
 
+def timed_waits():
+    """A wait for a condition in steps, each of which timed out, ends when the signal comes: as a run with the changed duration shows."""
+    reports = [recorded([app("replayed"), "t1:30000,s2:5000", f"s1:{us},g1"], LIBTRACE_OSRT_LOCKS="all", threshold="0") for us in (400000, 200000, 700000)]
+    if not all(reports):
+        return
+    wall, *real = [predicted(report.path, "at stage2 x1").get("wall_ns", 0) for report in reports]
+    for changed, factor in zip(real, ("0.5", "1.75")):
+        found = predicted(reports[0].path, f"at stage1 x{factor}")
+        tap.ok(found["predicted_ns"] > 0 and abs(found["predicted_ns"] - changed) < abs(wall - changed) / 5, f"waits that timed out: stage 1 x{factor} takes as long as a run with that", (found, changed))
+    one, two = 1 << 24 | 1, 1 << 24 | 2
+    rows = [row("track", 0, one, 0, 10_100_000, value=1), row("track", 0, two, 0, 10_000_000), row("call", 1, two, 0, 9_000_000, "usleep"),
+            row("signal", 2, two, 9_000_000, 9_000_100, "pthread_cond_signal", object=7, value=0),
+            *(row("condition", 3 + n, one, 3_000_000 * n + 100, 3_000_000 * n + 2_000_100, "pthread_cond_timedwait", object=7, value=110) for n in range(3)),
+            row("condition", 9, one, 8_900_000, 9_000_100, "pthread_cond_timedwait", object=7, value=0, other=two, other_time=9_000_000, sure="exact")]
+    graph = Graph(rows)
+    base, half = graph.replay(), graph.replay(Scaling(graph, [parse("call usleep x0.5")]))
+    tap.ok(abs(base.ns - graph.wall_ns()) < 10_000, "waits that timed out: the replay takes as long as the run", (base, graph.wall_ns()))
+    # up to 4.5 ms: a wait, 1 ms of work, and a part of the next wait; then 1.9 ms of work that it might not have done
+    tap.ok(abs(half.ns - 7_500_000) < 200_000 and 1_800_000 < half.unknown_ns < 2_000_000, "waits that timed out: work after an early signal is in the error bound", half)
+    several = Graph([*rows, row("track", 0, one + 2, 0, 5_000_000), row("condition", 20, one + 2, 0, 1_000_000, "pthread_cond_timedwait", object=7, value=110)])
+    tap.ok(not several.timeouts, "waits that timed out: of several threads, nobody knows which one a signal wakes")
+
+
 def row(kind, number, track, start, end, name="", **more):
     return Row(kind, number, track, start, end, name, *(more.get(each) for each in ("object", "value", "other", "other_time", "sure", "place")))
 
@@ -355,4 +378,4 @@ def python_lock():
     tap.ok(found and found["wall_ns"] - found["predicted_ns"] > 40_000_000, "Python's locks: what is done under a lock saves its half", found)
 
 
-main(sizes, shortened, circle, missed, random_programs, rankings, short_holds, functions, refusals, comparisons, replayed, python_lock)
+main(timed_waits, sizes, shortened, circle, missed, random_programs, rankings, short_holds, functions, refusals, comparisons, replayed, python_lock)

@@ -34,6 +34,7 @@ CREATE = (
     "popen",
 )
 GIL = "wait for the GIL"
+TIMED_OUT = 110  # what pthread_cond_timedwait() returns then
 WAITS = (
     "join",
     "process",
@@ -109,7 +110,7 @@ class State(NamedTuple):
 
 
 class Step(NamedTuple):
-    """A part of a track: a delay, a mark, a wait for marks, or to acquire or release a lock."""
+    """A part of a track: a delay, a mark, a wait for marks, or for one or a timeout, or to take or release a lock."""
 
     kind: str
     row: Row | None
@@ -136,12 +137,15 @@ class Track:
 class Player:
     """Where a replay is on a track."""
 
-    __slots__ = ("is_woken", "next", "time", "track", "unknown", "wake")
+    __slots__ = ("deadline", "entry", "is_woken", "next", "time", "track", "unknown", "unsure_until", "wake")
 
     def __init__(self, track: Track) -> None:
         self.track = track
         self.next = 0
+        self.entry = 0  # the one in the heap that is valid
         self.is_woken = False  # after a wait for the lock that it acquires next
+        self.deadline: float | None = None  # of the wait that it is in
+        self.unsure_until = track.start  # up to this time of the run it did what it might not do now
         self.enter(State(track.start, 0, 0))
 
     def enter(self, state: State) -> None:
@@ -149,6 +153,11 @@ class Player:
 
     def state(self) -> State:
         return State(self.time, self.unknown, self.wake)
+
+    def pass_delay(self, step: Step, ns: float) -> None:
+        self.pass_time(step.row, ns)
+        if step.start < self.unsure_until:
+            self.unknown += ns
 
     def pass_time(self, row: Row | None, ns: float) -> None:
         self.time += ns
@@ -203,6 +212,7 @@ class Graph:
         self.waits: dict[int, list[tuple[Mark, float]]] = collections.defaultdict(list)  # of calls, by id
         self.groups: list[Group] = []
         self.meetings: dict[int, Group] = {}  # of kernels of NCCL, by id: none ends before all have begun
+        self.timeouts: dict[int, tuple[Mark, float]] = {}  # of waits that timed out, by id: what would have ended them
         self.launches: dict[int, Row] = {}  # of operations, by id: the time from the launch
         for find in (
             self.find_begins,
@@ -212,6 +222,7 @@ class Graph:
             self.find_groups,
             self.find_transfers,
             self.find_posts,
+            self.find_timeouts,
             self.find_devices,
             self.find_launches,
             self.find_meetings,
@@ -404,6 +415,30 @@ class Graph:
                 self.waits[wait.id] = []
                 self.wait(wait, post.track, post.start)
 
+    def find_timeouts(self) -> None:
+        """A wait for a condition that timed out would have ended by the next signal, if that had come before it. Of
+        several threads that wait for one condition, nobody knows which one a signal wakes.
+        """
+        signals: dict[tuple[int, int], list[Row]] = collections.defaultdict(list)
+        waiting: dict[tuple[int, int], set[int]] = collections.defaultdict(set)
+        waits = [call for call in self.calls("condition") if call.object is not None]
+        for call in self.calls("signal"):
+            signals[call.track >> 24, call.object or 0].append(call)
+        for calls in signals.values():
+            calls.sort(key=lambda c: c.start)
+        for call in waits:
+            waiting[call.track >> 24, call.object or 0].add(call.track)
+        for call in waits:
+            key = (call.track >> 24, call.object or 0)
+            following = signals[key]
+            index = bisect.bisect_right(following, call.end, key=lambda c: c.start)
+            signal = following[index] if index < len(following) else None
+            if call.value != TIMED_OUT or not signal or signal.track == call.track:
+                continue
+            if len(waiting[key]) == 1 or signal.name.endswith("broadcast"):
+                mark = self.tracks[signal.track].mark(signal.start)
+                self.timeouts[call.id] = (mark, self.wakes.get("condition", WAKE_NS))
+
     def find_devices(self) -> None:
         """A call that waits for the GPU comes after what its thread had launched before: of the stream that it waits
         for, or of all of them.
@@ -477,6 +512,15 @@ class Graph:
         held: list[tuple[int, int]] = []
         steps = track.steps
 
+        def wait(call: Row) -> None:
+            """Add a wait for what ended it, or could have; a delay if that is not known."""
+            if self.waits.get(call.id):
+                steps.append(Step("wait", call, call.start, call.end, waits=tuple(self.waits[call.id])))
+            elif call.id in self.timeouts:
+                steps.append(Step("timed", call, call.start, call.end, waits=(self.timeouts[call.id],)))
+            else:
+                delay(call, call.start, call.end)
+
         def delay(row: Row | None, start: int, end: int) -> None:
             """Add a delay, cut at the marks in it."""
             nonlocal next_mark
@@ -519,15 +563,10 @@ class Graph:
                     delay(call, call.start, call.end)
             elif call.kind == "condition" and held:
                 steps.append(Step("release", None, call.start, call.start, lock=held[-1]))
-                if waits:
-                    steps.append(Step("wait", call, call.start, call.end, waits=waits))
-                else:
-                    delay(call, call.start, call.end)
+                wait(call)
                 steps.append(Step("acquire", None, call.end, call.end, lock=held[-1]))
-            elif waits:
-                steps.append(Step("wait", call, call.start, call.end, waits=waits))
             else:
-                delay(call, call.start, call.end)
+                wait(call)
         delay(None, at, max(track.row.end, at) if track.row.track >= 0 else at)
         for mark in marks[next_mark:]:
             steps.append(Step("mark", None, mark, mark, track.marks[mark]))
@@ -569,6 +608,7 @@ class Replay:
     def push(self, player: Player, time: float) -> None:
         self.pushed += 1
         self.stuck.discard(player)
+        player.entry = self.pushed
         heapq.heappush(self.heap, (time, self.pushed, player))
 
     def outcome(self) -> Outcome:
@@ -583,8 +623,9 @@ class Replay:
         while self.heap or self.stuck:
             if not self.heap:
                 self.give_up()
-            _, _, player = heapq.heappop(self.heap)
-            self.run(player)
+            _, entry, player = heapq.heappop(self.heap)
+            if entry == player.entry:
+                self.run(player)
         goal = self.graph.goal
         end = self.players[goal.row.track].state() if goal else State(0, 0, 0)
         return Outcome(end.time - (goal.row.start if goal else 0), end.unknown, end.wake, self.broken)
@@ -635,7 +676,10 @@ class Replay:
         while player.next < len(steps):
             step = steps[player.next]
             if step.kind == "delay":
-                player.pass_time(step.row, self.scale(track, step.row, step.start, step.end))
+                player.pass_delay(step, self.scale(track, step.row, step.start, step.end))
+            elif step.kind == "timed":
+                if not self.wait_timed(player, step):
+                    return
             elif step.kind == "mark" and step.mark:
                 self.pass_mark(step.mark, player.state())
             elif step.kind == "wait":
@@ -658,6 +702,29 @@ class Replay:
         return (
             min(step.end - step.start, SHORT_NS) if waited else self.scale(player.track, step.row, step.start, step.end)
         )
+
+    def wait_timed(self, player: Player, step: Step) -> bool:
+        """Wait until the deadline, or until what would have ended the wait. Returns whether the player goes on. After
+        an early end, nobody knows whether the thread would have done all that it did before the real one.
+        """
+        ((mark, wake),) = step.waits
+        if player.deadline is None:
+            player.deadline = player.time + self.scale(player.track, step.row, step.start, step.end)
+            if not mark.state:
+                mark.waiting.append(player)
+                self.push(player, player.deadline)
+                return False
+        if mark.state and mark.state.time < player.deadline:
+            player.unsure_until = mark.at
+            if mark.state.time > player.time:
+                end = min(mark.state.time + wake, player.deadline)
+                player.enter(State(end, mark.state.unknown, mark.state.wake + wake))
+        else:
+            player.time = player.deadline
+        if player in mark.waiting:
+            mark.waiting.remove(player)
+        player.deadline = None
+        return True
 
     def end_wait(self, player: Player, step: Step) -> None:
         begun = player.time
