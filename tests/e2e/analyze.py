@@ -221,6 +221,13 @@ def short_processes():
     rows = findings(database, "-r", "startup_cost")["startup_cost"]
     tap.ok(sorted((os.path.basename(row["Of"]), row["Count"], row["Total Time (ns)"]) for row in rows) == sorted([("true", 30, 30000000), (program, 25, 25000000)]),
            "a child before its exec is no process of its own, one that executes nothing has its parent's name, and what lasted 1.2 s is not short", (rows, program))
+    with contextlib.closing(sqlite3.connect(database)) as c, c:
+        (outer, start), (one, _), (other, _) = c.execute("SELECT pid, start FROM LIBTRACE_PROCESS WHERE executable LIKE '%/true' ORDER BY start LIMIT 3")
+        for pid, begin in ((one, start + 100000), (other, start + 400000)):
+            c.execute('UPDATE LIBTRACE_PROCESS SET parentPid = ?, start = ?, "end" = ? WHERE pid = ?', (outer, begin, begin + 500000, pid))
+    rows = findings(database, "-r", "startup_cost")["startup_cost"]
+    total = {os.path.basename(row["Of"]): (row["Count"], row["Total Time (ns)"]) for row in rows}
+    tap.ok(total["true"] == (30, 27_000_000 + 200_000 + 2 * 500_000), "time in which children lived, at once or not, is theirs alone", total)
 
 
 def convoy_of_nsys():

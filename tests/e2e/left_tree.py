@@ -11,7 +11,7 @@ import re
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from lib import TRACE, Report, app, clean_env, folder, main, program_of, recorded, run, tap  # noqa: E402
+from lib import TRACE, Report, app, clean_env, folder, main, program_of, recorded, run, spool_folder, tap, traced_env  # noqa: E402
 
 STARTS = ("spawn", "spawnp", "system", "popen", "vfork", "clone", "fork", "double", "orphan", "exec")  # ways that start one program
 STATUS = {"exec": 5, "orphan": 5}
@@ -101,6 +101,17 @@ def ended_in_the_loader():
             tap.ok(ends == [("exit", 0)], f"loader, {way}: its status, since its parent has waited for it", ends)
 
 
+def only_a_static_program():
+    """Check that `trace run` says why a statically linked program has no report, and that with the preload alone it leaves nothing."""
+    place = folder()
+    result = run([TRACE, "run", "-o", os.path.join(place, "r"), "--", app("static_child")], env=clean_env())
+    said = f"trace: no report: '{app('static_child')}' did not load the tracer: it is statically linked, so that no loader runs\n"
+    tap.ok(result.err.decode().endswith(said) and not os.listdir(place), "a statically linked program: no report, and why", result)
+    spool = spool_folder()
+    result = run([app("static_child")], env=traced_env(os.path.join(place, "r.rep"), spool, LIBTRACE_LOG="stderr"))
+    tap.ok(b"libtrace" not in result.err and not os.listdir(place) and not os.listdir(spool), "with the preload alone: nothing, as docs/limitations.md says", result)
+
+
 def the_first_program():
     """Check that `trace run` lists a first program that cannot load the tracer, though its children are traced, and no other first program."""
     loader = re.search(rb"interpreter: (.*?)\]", run(["readelf", "-lW", app("left_tree")]).out).group(1).decode()
@@ -178,6 +189,6 @@ def a_report_for_each():
 
 
 if __name__ == "__main__":
-    main(as_usual, another_user, another_effective_user, files_out_of_sight, environments, ended_in_the_loader, the_first_program, a_directory_of_its_own,
+    main(as_usual, another_user, another_effective_user, files_out_of_sight, environments, ended_in_the_loader, only_a_static_program, the_first_program, a_directory_of_its_own,
          a_pid_used_again, behind_a_filter, pids_of_another_namespace,
          no_space, a_report_for_each)
