@@ -13,6 +13,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import tempfile
 import xml.etree.ElementTree as xml
 
 import lib
@@ -242,6 +243,29 @@ def ranks_have_reports_of_their_own():
     c = sqlite3.connect(os.path.join(folder, "nightly.sqlite"))
     tap.ok([r[0] for r in c.execute("SELECT rank FROM run ORDER BY rank")] == ["0", "2"], "the store knows them")
     c.close()
+
+
+class OldSqlite(sqlite3.Connection):
+    """SQLite before 3.35, as Python of RHEL 8 and 9 has it."""
+    def execute(self, sql, *values):
+        if "RETURNING" in sql:
+            raise sqlite3.OperationalError('near "RETURNING": syntax error')
+        return super().execute(sql, *values)
+
+
+def old_sqlite_is_enough():
+    new = sqlite3.connect
+    sqlite3.connect = lambda *arguments, **more: new(*arguments, factory=OldSqlite, **more)
+    try:
+        with tempfile.TemporaryDirectory() as place:
+            kept = store.Store(os.path.join(place, "nights.sqlite"))
+            ids = [kept.night_begin("job", "host", f"2026-01-0{day}", None, place) for day in (1, 2)]
+            kept.close()
+    except trace_tools.Failure as failure:
+        ids = str(failure)
+    finally:
+        sqlite3.connect = new
+    tap.ok(ids == [1, 2], "a store needs no statement that SQLite before 3.35 lacks", ids)
 
 
 def options_come_from_a_file_too():
@@ -537,4 +561,4 @@ def secrets_are_not_in_reports():
     tap.ok(result.out.decode().split() == given, "the program gets its own arguments", result.out)
 
 
-lib.main(secrets_are_not_in_reports, machines_that_differ_are_refused, gpus_that_differ_are_refused, facts_are_in_the_report, ranks_have_reports_of_their_own, each_run_counts_another_group_of_metrics, nights_with_reports_are_counted, failed_nights_are_no_baseline, two_nights_at_once, options_come_from_a_file_too, many_writers_lose_nothing, a_month_goes_by)
+lib.main(old_sqlite_is_enough, secrets_are_not_in_reports, machines_that_differ_are_refused, gpus_that_differ_are_refused, facts_are_in_the_report, ranks_have_reports_of_their_own, each_run_counts_another_group_of_metrics, nights_with_reports_are_counted, failed_nights_are_no_baseline, two_nights_at_once, options_come_from_a_file_too, many_writers_lose_nothing, a_month_goes_by)

@@ -179,6 +179,14 @@ class Store:
             lambda: self.connection.execute(sql.replace("?", "%s") if self.is_postgresql else sql, values)
         )
 
+    def insert(self, sql: str, *values: object) -> int:
+        """Insert a row and return its id. SQLite has RETURNING since 3.35 only, which RHEL 9 lacks."""
+        if self.is_postgresql:
+            row: int = self.execute(f"{sql} RETURNING id", *values).fetchone()[0]
+        else:
+            row = self.execute(sql, *values).lastrowid
+        return row
+
     def rows(self, names: tuple[str, ...], sql: str, *values: object) -> list[Row]:
         return [dict(zip(names, row)) for row in self.execute(sql, *values).fetchall()]
 
@@ -190,16 +198,15 @@ class Store:
     def night_begin(self, benchmark: str, host: str, begun: str, commit: str | None, folder: str) -> int:
         def insert() -> int:
             with self.transaction():
-                number: int = self.execute(
+                return self.insert(
                     "INSERT INTO night (benchmark, host, begun, commit_id, folder, state) VALUES (?, ?, ?, ?, ?, "
-                    "'running') RETURNING id",
+                    "'running')",
                     benchmark,
                     host,
                     begun,
                     commit,
                     folder,
-                ).fetchone()[0]
-                return number
+                )
 
         return self.guard(insert)
 
@@ -290,10 +297,10 @@ class Store:
 
         def insert() -> int:
             with self.transaction():
-                run: int = self.execute(
+                run = self.insert(
                     "INSERT INTO run (night_id, number, rank, is_traced, outcome, exit_status, signal, wall_ns, "
                     "report, report_bytes, facts, problems, summed, samples) "
-                    "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id",
+                    "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                     night,
                     number,
                     rank,
@@ -308,7 +315,7 @@ class Store:
                     problems,
                     summed,
                     profile.samples if profile else 0,
-                ).fetchone()[0]
+                )
                 items = [
                     (
                         run,
