@@ -183,8 +183,25 @@ void *sys_mmap_table(void **place, size_t bytes)
 
 bool sys_memory_read(uint64_t address, void *ret_data, size_t bytes)
 {
-	struct iovec to = {ret_data, bytes}, from = {(void *)(uintptr_t)address, bytes};
-	return SYS6(SYS_process_vm_readv, sys_getpid(), &to, 1, &from, 1, 0) == (long)bytes;
+	return sys_memory_read_some(address, ret_data, bytes) == bytes;
+}
+
+#define PAGE_BYTES 4096u
+#define PAGES_READ 3u /* of 8 KiB that begin within a page */
+
+size_t sys_memory_read_some(uint64_t address, void *ret_data, size_t bytes)
+{
+	struct iovec to = {ret_data, bytes}, from[PAGES_READ];
+	unsigned count = 0;
+	for (size_t at = 0; at < bytes && count < PAGES_READ; count++) {
+		const size_t rest = PAGE_BYTES - (address + at) % PAGE_BYTES;
+		from[count].iov_base = (void *)(uintptr_t)(address + at);
+		from[count].iov_len = rest < bytes - at ? rest : bytes - at;
+		at += from[count].iov_len;
+	}
+	/* The kernel reads whole elements up to the first that is not mapped. */
+	long read = SYS6(SYS_process_vm_readv, sys_getpid(), &to, 1, from, count, 0);
+	return read > 0 ? (size_t)read : 0;
 }
 
 int sys_munmap(void *address, size_t bytes)

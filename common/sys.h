@@ -68,6 +68,9 @@ void sys_unlock_tables(void); /* call after the program's mlockall() */
 /* Read the process's own memory, which may not be mapped. Return false if it is not, or if a filter
  * of system calls forbids it. */
 bool sys_memory_read(uint64_t address, void *ret_data, size_t bytes);
+/* The same for memory of which only the beginning may be mapped, at most 8 KiB. Return how many
+ * bytes could be read. */
+size_t sys_memory_read_some(uint64_t address, void *ret_data, size_t bytes);
 int sys_munmap(void *address, size_t bytes);
 int sys_madvise(void *address, size_t bytes, int advice);
 

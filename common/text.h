@@ -21,6 +21,15 @@ static inline size_t text_length(const char *s)
 	return n;
 }
 
+/* Return the number of bytes before the terminating NUL, or `most` if there is none before it. */
+static inline size_t text_length_within(const char *s, size_t most)
+{
+	size_t n = 0;
+	while (n < most && s[n])
+		n++;
+	return n;
+}
+
 /* Return true if two terminated texts are equal. */
 static inline bool text_equal(const char *a, const char *b)
 {
@@ -93,6 +102,44 @@ static inline const char *text_find(const char *s, const char *part)
 static inline void bytes_copy(void *to, const void *from, size_t count)
 {
 	machine_bytes_copy(to, from, count);
+}
+
+#define TEXT_PAGE_BYTES 4096u
+#define TEXT_WORD_BYTES 16u /* what text_copy_most() may store behind the end of a text */
+
+/* Copy a text of at most `most` bytes, without its NUL, and return its length; more than `most` if
+ * it is longer. `to` has room for most + TEXT_WORD_BYTES bytes: whole words are stored. Nothing is
+ * read beyond the page that holds the end of the text. */
+__attribute__((no_sanitize("address"))) static inline uint32_t text_copy_most(
+	char *to, const char *from, uint32_t most)
+{
+	uint32_t at = 0;
+	while (at < most) {
+		if (((uintptr_t)(from + at) & (TEXT_PAGE_BYTES - 1)) <=
+			TEXT_PAGE_BYTES - TEXT_WORD_BYTES) {
+			unsigned end = machine_text_copy16(to + at, from + at);
+			if (end < TEXT_WORD_BYTES)
+				return at + end;
+			at += TEXT_WORD_BYTES;
+		} else {
+			to[at] = from[at];
+			if (!from[at])
+				return at;
+			at++;
+		}
+	}
+	return at == most && !from[at] ? at : most + 1;
+}
+
+/* Set `count` bytes to 0. Replaces memset(). */
+static inline void bytes_clear(void *to, size_t count)
+{
+	typedef uint64_t __attribute__((may_alias, aligned(1))) word;
+	char *at = to;
+	for (; count >= sizeof(word); count -= sizeof(word), at += sizeof(word))
+		*(volatile word *)(void *)at = 0;
+	for (; count; count--)
+		*(volatile char *)at++ = 0;
 }
 
 /*

@@ -185,6 +185,15 @@ static inline bool fn_failed(int64_t result, bool is_pointer)
 #define FN_QUIET_CLOSES 0
 #define FN_QUIET_CONTENDED 0
 
+/* Rows whose calls are recorded however short they are if the descriptor is followed. */
+#define FN_CLOSES_CLOSES true
+#define FN_CLOSES_OPENS false
+#define FN_CLOSES_MADE false
+#define FN_CLOSES_QUIET false
+#define FN_CLOSES_OVER false
+#define FN_CLOSES_ALWAYS false
+#define FN_CLOSES_CONTENDED false
+
 /* Rows whose calls are recorded with the path that they opened. */
 #define FN_OPENS_OPENS true
 #define FN_OPENS_MADE false

@@ -51,22 +51,7 @@ static inline __attribute__((always_inline)) bool counted(bool quiet, unsigned f
 #define SPLIT_ALWAYS WHOLE
 #define SPLIT_MADE WHOLE
 #define SPLIT_OPENS WHOLE
-#define SPLIT_CLOSES(ret, name, ...)                                                               \
-	static __attribute__((noinline)) ret kept_##name PARAMS(__VA_ARGS__)                       \
-	{                                                                                          \
-		struct call own_call;                                                              \
-		if (!call_begin(&own_call, FN_##name))                                             \
-			return real.fn_##name NAMES(__VA_ARGS__);                                  \
-		uint64_t own_object = OBJECT(__VA_ARGS__); /* fclose() frees it */                 \
-		ret own_result = real.fn_##name NAMES(__VA_ARGS__);                                \
-		osrt_end_made(&own_call, FN_##name, own_result, own_object, FN_ERRNO(own_result)); \
-		return own_result;                                                                 \
-	}                                                                                          \
-	WRAPPER(ret, name, PARAMS(__VA_ARGS__))                                                    \
-	{                                                                                          \
-		return osrt_is_followed(OBJECT(__VA_ARGS__)) ? kept_##name NAMES(__VA_ARGS__)      \
-							     : short_##name NAMES(__VA_ARGS__);    \
-	}
+#define SPLIT_CLOSES WHOLE
 #define SPLIT_CONTENDED WHOLE
 #define SPLIT_QUIET(ret, name, ...)                                                  \
 	static __attribute__((noinline)) ret timed_##name PARAMS(__VA_ARGS__)        \
@@ -84,39 +69,39 @@ static inline __attribute__((always_inline)) bool counted(bool quiet, unsigned f
 		return session.config.all_locks ? timed_##name NAMES(__VA_ARGS__)    \
 						: counted_##name NAMES(__VA_ARGS__); \
 	}
-#define FN(ret, name, version, group, rule, alias, ...)                                          \
-	static ret long_##name PARAMS(__VA_ARGS__);                                              \
-	static __attribute__((noinline)) ret rare_##name PARAMS(__VA_ARGS__)                     \
-	{                                                                                        \
-		return osrt_forwards() ? real.fn_##name NAMES(__VA_ARGS__)                       \
-				       : long_##name NAMES(__VA_ARGS__);                         \
-	}                                                                                        \
-	static __attribute__((cold, noinline)) ret long_##name PARAMS(__VA_ARGS__)               \
-	{                                                                                        \
-		struct call own_call;                                                            \
-		if (!call_begin(&own_call, FN_##name))                                           \
-			return real.fn_##name NAMES(__VA_ARGS__);                                \
-		uint64_t own_object = OBJECT(__VA_ARGS__); /* fclose() frees it */               \
-		ret own_result = real.fn_##name NAMES(__VA_ARGS__);                              \
-		osrt_end_long(&own_call, FN_##name, FN_BITS(own_result), own_object,             \
-			FN_ERROR(#name, group, own_result));                                     \
-		NOTE_PATH(&own_call, own_result, FN_OPENS_##rule, __VA_ARGS__);                  \
-		return own_result;                                                               \
-	}                                                                                        \
-	static inline __attribute__((always_inline)) ret short_##name PARAMS(__VA_ARGS__)        \
-	{                                                                                        \
-		struct call own_now;                                                             \
-		if ((!__builtin_constant_p(PATH_OF(__VA_ARGS__)) &&                              \
-			    (FN_OPENS_##rule ||                                                  \
-				    __builtin_expect(session.config.file_access, 0))) ||         \
-			!osrt_fast_begin(&own_now, FN_##name))                                   \
-			return rare_##name NAMES(__VA_ARGS__);                                   \
-		uint64_t own_object = FN_OBJECT(__VA_ARGS__);                                    \
-		__asm__("" : "+r"(own_object));                                                  \
-		ret own_result = real.fn_##name NAMES(__VA_ARGS__);                              \
-		return (ret)osrt_fast_end(&own_now, FN_##name, FN_BAD(#name, group, own_result), \
-			FN_BITS(own_result), own_object);                                        \
-	}                                                                                        \
+#define FN(ret, name, version, group, rule, alias, ...)                                     \
+	static ret long_##name PARAMS(__VA_ARGS__);                                         \
+	static __attribute__((noinline)) ret rare_##name PARAMS(__VA_ARGS__)                \
+	{                                                                                   \
+		return osrt_forwards() ? real.fn_##name NAMES(__VA_ARGS__)                  \
+				       : long_##name NAMES(__VA_ARGS__);                    \
+	}                                                                                   \
+	static __attribute__((cold, noinline)) ret long_##name PARAMS(__VA_ARGS__)          \
+	{                                                                                   \
+		struct call own_call;                                                       \
+		if (!call_begin(&own_call, FN_##name))                                      \
+			return real.fn_##name NAMES(__VA_ARGS__);                           \
+		uint64_t own_object = OBJECT(__VA_ARGS__); /* fclose() frees it */          \
+		ret own_result = real.fn_##name NAMES(__VA_ARGS__);                         \
+		osrt_end_long(&own_call, FN_##name, FN_BITS(own_result), own_object,        \
+			FN_ERROR(#name, group, own_result));                                \
+		NOTE_PATH(&own_call, own_result, FN_OPENS_##rule, __VA_ARGS__);             \
+		return own_result;                                                          \
+	}                                                                                   \
+	static inline __attribute__((always_inline)) ret short_##name PARAMS(__VA_ARGS__)   \
+	{                                                                                   \
+		struct call own_now;                                                        \
+		if ((!__builtin_constant_p(PATH_OF(__VA_ARGS__)) &&                         \
+			    (FN_OPENS_##rule ||                                             \
+				    __builtin_expect(session.config.file_access, 0))) ||    \
+			!osrt_fast_begin(&own_now, FN_##name))                              \
+			return rare_##name NAMES(__VA_ARGS__);                              \
+		uint64_t own_object = FN_OBJECT(__VA_ARGS__);                               \
+		__asm__("" : "+r"(own_object));                                             \
+		ret own_result = real.fn_##name NAMES(__VA_ARGS__);                         \
+		return (ret)osrt_fast_end(&own_now, FN_##name, FN_CLOSES_##rule,            \
+			FN_BAD(#name, group, own_result), FN_BITS(own_result), own_object); \
+	}                                                                                   \
 	SPLIT_##rule(ret, name, __VA_ARGS__)
 #define FNV(name, version, group, rule, alias, ...)                                             \
 	WRAPPER(void, name, PARAMS(__VA_ARGS__))                                                \

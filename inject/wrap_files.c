@@ -93,35 +93,37 @@ static unsigned fn_of_command(unsigned fn, int command)
 	return command == F_DUPFD || command == F_DUPFD_CLOEXEC ? FN_dup : fn;
 }
 
-static void end_word(const struct call *call, unsigned fn, int result, uint64_t object)
-{
-	const int error = FN_ERRNO(result);
-	if (fn == FN_dup)
-		osrt_end_made(call, fn, result, object, error);
-	else
-		osrt_end(call, fn, FN_BITS(result), osrt_object(object, error));
-}
-
-/* name(FIRST, SECOND, one optional word), recorded as the function `FN_NUMBER` */
-#define WORD_WRAPPER(ret, name, FN_NUMBER, OBJECT_VALUE, TYPE1, TYPE2) \
-	WRAPPER(ret, name, (TYPE1 t_first, TYPE2 t_second, ...))       \
-	{                                                              \
-		struct call t_call;                                    \
-		va_list t_list;                                        \
-		va_start(t_list, t_second);                            \
-		void *t_word = va_arg(t_list, void *);                 \
-		va_end(t_list);                                        \
-		const unsigned t_fn = (FN_NUMBER);                     \
-		if (!call_begin(&t_call, t_fn))                        \
-			return REAL(name)(t_first, t_second, t_word);  \
-		ret t_result = REAL(name)(t_first, t_second, t_word);  \
-		end_word(&t_call, t_fn, t_result, OBJECT_VALUE);       \
-		return t_result;                                       \
+/* name(FIRST, SECOND, one optional word), recorded as the function `FN_NUMBER`. FIRST is the
+ * descriptor. */
+#define WORD_WRAPPER(name, FN_NUMBER, TYPE)                                                    \
+	static __attribute__((cold, noinline)) int long_##name(                                \
+		int t_fd, TYPE t_second, void *t_word, unsigned fn)                            \
+	{                                                                                      \
+		struct call call;                                                              \
+		if (!call_begin(&call, fn))                                                    \
+			return REAL(name)(t_fd, t_second, t_word);                             \
+		int result = REAL(name)(t_fd, t_second, t_word);                               \
+		osrt_end_long(&call, fn, FN_BITS(result), FN_BITS(t_fd), FN_ERRNO(result));    \
+		return result;                                                                 \
+	}                                                                                      \
+	WRAPPER(int, name, (int t_fd, TYPE t_second, ...))                                     \
+	{                                                                                      \
+		struct call now;                                                               \
+		va_list list;                                                                  \
+		va_start(list, t_second);                                                      \
+		void *word = va_arg(list, void *);                                             \
+		va_end(list);                                                                  \
+		const unsigned fn = (FN_NUMBER);                                               \
+		if (!osrt_fast_begin(&now, fn))                                                \
+			return long_##name(t_fd, t_second, word, fn);                          \
+		int result = REAL(name)(t_fd, t_second, word);                                 \
+		return (int)osrt_fast_end(&now, fn, false, FN_FAILED(result), FN_BITS(result), \
+			osrt_object(FN_BITS(t_fd), 0));                                        \
 	}
 
-WORD_WRAPPER(int, fcntl, fn_of_command(FN_fcntl, t_second), FN_BITS(t_first), int, int)
-WORD_WRAPPER(int, fcntl64, fn_of_command(FN_fcntl64, t_second), FN_BITS(t_first), int, int)
-WORD_WRAPPER(int, ioctl, FN_ioctl, FN_BITS(t_first), int, unsigned long)
+WORD_WRAPPER(fcntl, fn_of_command(FN_fcntl, t_second), int)
+WORD_WRAPPER(fcntl64, fn_of_command(FN_fcntl64, t_second), int)
+WORD_WRAPPER(ioctl, FN_ioctl, unsigned long)
 
 WRAPPER(int, semctl, (int t_set, int t_number, int t_command, ...))
 {
@@ -179,7 +181,8 @@ static void end_pair(const struct call *call, unsigned fn, int result, const int
 {
 	for (int i = 0; i < 2 && !result; i++)
 		osrt_follow(descriptors[i]);
-	osrt_end_made(call, fn, result, pair_object(result, descriptors), FN_ERRNO(result));
+	osrt_end_long(
+		call, fn, FN_BITS(result), pair_object(result, descriptors), FN_ERRNO(result));
 }
 
 #define PAIR_WRAPPER(name, params, ...)                        \

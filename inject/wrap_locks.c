@@ -64,7 +64,7 @@ static __attribute__((noinline)) int mutex_lock_timed(pthread_mutex_t *t_lock)
 	uint32_t holder = (uint32_t)t_lock->__data.__owner;
 	if (!osrt_fast_begin(&call, FN_pthread_mutex_lock))
 		return pthread_mutex_lock_long(t_lock);
-	return (int)osrt_fast_end(&call, FN_pthread_mutex_lock, false,
+	return (int)osrt_fast_end(&call, FN_pthread_mutex_lock, false, false,
 		(uint32_t)real.fn_pthread_mutex_lock(t_lock) | (uint64_t)holder << 32, object);
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * paths_gone.c - arguments that a call does not touch, or no longer: the path of an open that waits
- * in the kernel is unmapped, streams of functions that are asked for nothing do not exist. Calls
- * of accept() that fail, in a handler that interrupts a call.
+ * in the kernel is unmapped, or stays, streams of functions that are asked for nothing are none.
+ * Calls of accept() that fail, in a handler that interrupts a call.
  */
 #include "app.h"
 
@@ -16,6 +16,7 @@
 
 #define PAGE 4096
 #define ACCEPTS 20
+#define LONG_PATH 700
 
 static char *path;
 static int opener, listener;
@@ -24,7 +25,7 @@ static void *open_fifo(void *unused)
 {
 	(void)unused;
 	__atomic_store_n(&opener, app_tid(), __ATOMIC_RELEASE);
-	check(open(path, O_RDONLY) >= 0, "open() of a FIFO");
+	check(!close(open(path, O_RDONLY)), "open() of a FIFO");
 	return NULL;
 }
 
@@ -40,19 +41,33 @@ static int is_asleep(int tid)
 	return end && end[2] == 'S';
 }
 
-/* A path at the end of a page is unmapped, with the page, while its FIFO is being opened. */
-static void unmap_path(const char *fifo)
+/* Open a FIFO in another thread, by a path whose first `split` bytes end a page; the rest is in the
+ * next one. If `unmaps`, both pages are unmapped while open() waits. */
+static void open_waiting(const char *fifo, size_t split, int unmaps)
 {
 	char *page =
 		mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	pthread_t thread;
-	path = strcpy(page + PAGE - strlen(fifo) - 1, fifo);
+	path = strcpy(page + PAGE - split, fifo);
+	__atomic_store_n(&opener, 0, __ATOMIC_RELEASE);
 	pthread_create(&thread, NULL, open_fifo, NULL);
 	while (!__atomic_load_n(&opener, __ATOMIC_ACQUIRE) || !is_asleep(opener))
 		sched_yield();
-	munmap(page, 2 * PAGE);
-	check(open(fifo, O_WRONLY) >= 0, "the other end");
+	if (unmaps)
+		munmap(page, 2 * PAGE);
+	check(!close(open(fifo, O_WRONLY)), "the other end");
 	pthread_join(thread, NULL);
+}
+
+/* Open it by a long path that stays mapped, in two pages. */
+static void open_by_long_path(const char *folder)
+{
+	char name[LONG_PATH + 8];
+	size_t bytes = strlen(strcpy(name, folder));
+	while (bytes < LONG_PATH)
+		bytes += strlen(strcpy(name + bytes, "/."));
+	strcpy(name + bytes, "/fifo");
+	open_waiting(name, LONG_PATH / 2, 0);
 }
 
 static void accept_nothing(int unused)
@@ -69,7 +84,9 @@ int main(void)
 	require(mkdtemp(folder) != NULL, "folder");
 	snprintf(fifo, sizeof(fifo), "%s/fifo", folder);
 	require(!mkfifo(fifo, 0600), "mkfifo");
-	unmap_path(fifo);
+	open_waiting(fifo, strlen(fifo) + 1, 1);
+	open_waiting(fifo, strlen(fifo) + 1, 0);
+	open_by_long_path(folder);
 	unlink(fifo);
 	rmdir(folder);
 

@@ -6,8 +6,9 @@
  *     calls [-t THREADS] [-n ROUNDS] [-r REPEATS] [-s] [-q] [-u] KIND
  *
  * KIND: read (1 byte of /dev/zero), write (1 byte to /dev/null), yield, mutex (a pair of calls),
- * mixed (eight functions in a random order, with objects and durations that vary). -s marks the
- * last block for stepcount, -q times every single call of it, -u leaves threads unpinned.
+ * mixed (eight functions in a random order, with objects and durations that vary); open, copy
+ * (F_DUPFD), dup2 and pipe create descriptors and close them. -s marks the last block for
+ * stepcount, -q times every single call of it, -u leaves threads unpinned.
  *
  * Prints
  *
@@ -24,9 +25,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum kind { READ, WRITE, YIELD, MUTEX, MIXED, KINDS };
-static const char *const kind_names[KINDS] = {"read", "write", "yield", "mutex", "mixed"};
-static const unsigned calls_per_round[KINDS] = {1, 1, 1, 2, 1};
+enum kind { READ, WRITE, YIELD, MUTEX, MIXED, OPEN, COPY, DUP2, PIPE, KINDS };
+static const char *const kind_names[KINDS] = {
+	"read", "write", "yield", "mutex", "mixed", "open", "copy", "dup2", "pipe"};
+static const unsigned calls_per_round[KINDS] = {1, 1, 1, 2, 1, 2, 2, 2, 3};
 
 static struct {
 	enum kind kind;
@@ -83,6 +85,29 @@ static void mixed_call(struct worker *w, uint64_t random)
 		abort();
 }
 
+/* Create descriptors and close them. */
+static void descriptor_calls(const struct worker *w)
+{
+	int made[2] = {-1, -1};
+	switch (options.kind) {
+	case OPEN:
+		made[0] = open("/dev/null", O_RDONLY | O_CLOEXEC);
+		break;
+	case COPY:
+		made[0] = fcntl(w->zero, F_DUPFD, 100);
+		break;
+	case DUP2:
+		made[0] = dup2(w->zero, 100);
+		break;
+	default:
+		if (pipe(made))
+			abort();
+		close(made[1]);
+	}
+	if (close(made[0]))
+		abort();
+}
+
 static void block(struct worker *w, long rounds)
 {
 	char byte[8] = {0};
@@ -107,6 +132,10 @@ static void block(struct worker *w, long rounds)
 			pthread_mutex_lock(&w->mutex);
 			pthread_mutex_unlock(&w->mutex);
 		}
+		break;
+	case OPEN ... PIPE:
+		for (long i = 0; i < rounds; i++)
+			descriptor_calls(w);
 		break;
 	default:
 		random |= 0x9e3779b97f4a7c15u + w->number;

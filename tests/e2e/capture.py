@@ -227,6 +227,10 @@ def arguments_that_are_gone():
     traced = traced_ok("paths_gone", [app("paths_gone")], threshold=10**6)
     if not traced:
         return
+    paths = [e["path"] for e in traced.report.events("--kind", "file_path") if e["path"].endswith("/fifo")]
+    # Of each FIFO both ends are opened: first the path of one of them is unmapped, then both stay, then both are long.
+    tap.ok(len(paths) == 5 and sorted(len(p) > 700 for p in paths) == [False] * 3 + [True] * 2 and {os.path.normpath(p) for p in paths} == {paths[0]},
+           "paths of calls that wait, but not one that is unmapped meanwhile", paths)
     failed = traced.report.total("accept", "recorded")
     tap.ok(failed < 10, "accept() that fails at once is recorded as other calls are, also while another call is interrupted", failed)
 

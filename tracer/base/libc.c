@@ -16,6 +16,7 @@
 /* Internal functions of glibc until 2.33: dlopen() and dlsym() without libdl. */
 void *__libc_dlopen_mode(const char *name, int mode);
 void *__libc_dlsym(void *library, const char *name);
+extern char __libc_single_threaded;     /* since glibc 2.32 */
 #define MODE_OF_PROGRAM (int)0x80000000 /* __RTLD_DLOPEN of glibc's include/dlfcn.h */
 
 #pragma weak __libc_dlopen_mode
@@ -28,6 +29,7 @@ void *__libc_dlsym(void *library, const char *name);
 #pragma weak pthread_testcancel
 #pragma weak pthread_attr_getstacksize
 #pragma weak on_exit
+#pragma weak __libc_single_threaded
 #pragma weak lio_listio
 #pragma weak login_tty
 
@@ -38,7 +40,8 @@ struct libc libc = {.dlsym = dlsym,
 	.pthread_setspecific = pthread_setspecific,
 	.pthread_testcancel = pthread_testcancel,
 	.pthread_attr_getstacksize = pthread_attr_getstacksize,
-	.on_exit = on_exit};
+	.on_exit = on_exit,
+	.single_threaded = &__libc_single_threaded};
 
 libc_dlopen_fn libc_dlopen(void)
 {

@@ -24,6 +24,7 @@ struct libc {
 	int (*pthread_attr_getstacksize)(const pthread_attr_t *attributes, size_t *ret_bytes);
 	void (*pthread_testcancel)(void);
 	int (*on_exit)(void (*handler)(int status, void *user), void *user);
+	const char *single_threaded; /* 1: the process has one thread */
 };
 
 /* A member is NULL if the program's C library does not have the function, or does not have it yet:

@@ -321,24 +321,12 @@ struct record *lane_room(struct thread *t, unsigned slots)
 	return r;
 }
 
-static bool unsure_copy(void *to, const void *from, uint64_t bytes)
-{
-	return sys_memory_read((uint64_t)(uintptr_t)from, to, bytes);
-}
-
-static bool sure_copy(void *to, const void *from, uint64_t bytes)
-{
-	bytes_copy(to, from, bytes);
-	return true;
-}
-
-/* Write a record with a payload that `copy` copies; it returns false if it cannot. */
-static inline bool put_copied(struct thread *t, const struct record *head, const void *payload,
-	uint64_t bytes, bool (*copy)(void *, const void *, uint64_t))
+bool lane_put(struct thread *t, uint64_t tick, unsigned kind, uint64_t a, uint64_t b,
+	const void *payload, uint64_t bytes)
 {
 	if (bytes > LANE_PAYLOAD_MAX)
 		bytes = LANE_PAYLOAD_MAX;
-	unsigned slots = 1 + (unsigned)((bytes + RECORD_BYTES - 1) / RECORD_BYTES);
+	unsigned slots = record_slots(bytes);
 	if (t->nested) { /* a handler interrupted the tracer, which may be about to write there */
 		t->lane->dropped[DROP_NESTED]++;
 		return false;
@@ -346,25 +334,11 @@ static inline bool put_copied(struct thread *t, const struct record *head, const
 	struct record *r = lane_room(t, slots);
 	if (!r)
 		return false;
-	*r = *head;
-	r->word |= bytes << RECORD_LENGTH_SHIFT;
-	if (bytes && !copy(r + 1, payload, bytes))
-		return false;
+	*r = (struct record){tick, bytes << RECORD_LENGTH_SHIFT | kind, a, b};
+	if (bytes)
+		bytes_copy(r + 1, payload, bytes);
 	lane_publish(t, slots);
 	return true;
-}
-
-bool lane_put(struct thread *t, uint64_t tick, unsigned kind, uint64_t a, uint64_t b,
-	const void *payload, uint64_t bytes)
-{
-	return put_copied(t, &(struct record){tick, kind, a, b}, payload, bytes, sure_copy);
-}
-
-bool lane_put_unsure(struct thread *t, uint64_t tick, unsigned kind, uint64_t a, uint64_t b,
-	const void *payload, uint64_t bytes)
-{
-	return bytes &&
-		put_copied(t, &(struct record){tick, kind, a, b}, payload, bytes, unsure_copy);
 }
 
 /* Take an entry first and then fill it, since another handler may interrupt this one. */

@@ -71,11 +71,6 @@ static inline __attribute__((always_inline)) void lane_open(
 bool lane_put(struct thread *t, uint64_t tick, unsigned kind, uint64_t a, uint64_t b,
 	const void *payload, uint64_t bytes);
 
-/* The same with a payload that another thread may have unmapped. Returns false, and counts nothing,
- * if there is none, or if it cannot be read. */
-bool lane_put_unsure(struct thread *t, uint64_t tick, unsigned kind, uint64_t a, uint64_t b,
-	const void *payload, uint64_t bytes);
-
 /* Keep an event of a signal handler that interrupted the tracer on this thread. The owner moves
  * it into the lane later. */
 void lane_put_nested(struct thread *t, const struct record *record);

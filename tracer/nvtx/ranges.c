@@ -508,7 +508,7 @@ static struct name *intern(bool is_domain, struct name *domain, enum nvtx_text_k
 	const void *text, bool *ret_is_new)
 {
 	struct thread *t = &thread_self;
-	char copy[NVTX_TEXT_BYTES + NVTX_WORD_BYTES];
+	char copy[NVTX_TEXT_BYTES + TEXT_WORD_BYTES];
 	bool cut = false;
 	const struct nvtx_event event = {.kind = kind, .text = text};
 	uint32_t bytes = has_text(&event) ? text_copy(copy, &event, &cut) : 0;
@@ -544,7 +544,7 @@ void nvtx_named(enum nvtx_what what, struct name *domain, uint64_t id, uint32_t 
 {
 	struct {
 		struct nvtx_named named;
-		char text[NVTX_TEXT_BYTES + NVTX_WORD_BYTES];
+		char text[NVTX_TEXT_BYTES + TEXT_WORD_BYTES];
 	} payload = {.named = {what, type}};
 	bool cut = false;
 	const struct nvtx_event event = {.kind = kind, .text = text};

@@ -14,11 +14,9 @@
 #include <wchar.h>
 
 #include "common/spool.h"
+#include "common/text.h"
 #include "machine/machine.h"
 #include "tracer/nvtx/ranges.h"
-
-#define NVTX_PAGE_BYTES 4096u
-#define NVTX_WORD_BYTES 16u
 
 /* Copy `bytes`, rounded up to whole words of 8; both buffers have room for that many. */
 static inline void nvtx_words_copy(void *to, const void *from, size_t bytes)
@@ -45,31 +43,11 @@ static inline uint32_t nvtx_cut_length(const char *text, uint32_t most)
 	return ((unsigned char)text[bytes] & 0xc0) == 0x80 ? most : bytes;
 }
 
-__attribute__((no_sanitize("address"))) static inline uint32_t nvtx_chars_copy(
-	char *to, const char *from, bool *ret_cut)
+static inline uint32_t nvtx_chars_copy(char *to, const char *from, bool *ret_cut)
 {
-	uint32_t at = 0;
-	*ret_cut = false;
-	while (at < NVTX_TEXT_BYTES) {
-		if (((uintptr_t)(from + at) & (NVTX_PAGE_BYTES - 1)) <=
-			NVTX_PAGE_BYTES - NVTX_WORD_BYTES) {
-			unsigned end = machine_text_copy16(to + at, from + at);
-			at += end < NVTX_WORD_BYTES ? end : NVTX_WORD_BYTES;
-			if (end >= NVTX_WORD_BYTES)
-				continue;
-			if (at <= NVTX_TEXT_BYTES)
-				return at;
-			break;
-		}
-		to[at] = from[at];
-		if (!from[at])
-			return at;
-		at++;
-	}
-	if (!from[NVTX_TEXT_BYTES])
-		return NVTX_TEXT_BYTES;
-	*ret_cut = true;
-	return nvtx_cut_length(from, NVTX_TEXT_BYTES);
+	uint32_t bytes = text_copy_most(to, from, NVTX_TEXT_BYTES);
+	*ret_cut = bytes > NVTX_TEXT_BYTES;
+	return *ret_cut ? nvtx_cut_length(from, NVTX_TEXT_BYTES) : bytes;
 }
 
 /* Append a character after `at` bytes, U+FFFD for an invalid one. Return the new length; 0 = there

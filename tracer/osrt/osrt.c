@@ -13,53 +13,78 @@
 #include "common/sys.h"
 #include "common/text.h"
 #include "machine/machine.h"
+#include "tracer/base/libc.h"
 #include "tracer/core/chains.h"
 #include "tracer/core/pytorch.h"
 #include "tracer/session/spare.h"
 #include "tracer/osrt/hooks.h"
 
-#define PIECE_BYTES 256u /* divides a page */
+#define PATH_USUAL_BYTES 256u /* of most paths */
+#define PATH_USUAL_SLOTS (1 + (PATH_USUAL_BYTES + TEXT_WORD_BYTES) / RECORD_BYTES)
 
-/* Return the length of a text in memory that may not be mapped, at most LANE_PAYLOAD_MAX; 0 if it
- * cannot be read. */
-static uint64_t length_unsure(const char *text)
+static void path_publish(struct thread *t, struct record *r, struct record head, uint64_t bytes)
 {
-	char piece[PIECE_BYTES];
-	for (uint64_t n = 0; n < LANE_PAYLOAD_MAX;) {
-		const uint64_t at = (uint64_t)(uintptr_t)text + n;
-		const unsigned bytes = PIECE_BYTES - at % PIECE_BYTES;
-		if (!sys_memory_read(at, piece, bytes))
-			return 0;
-		for (unsigned i = 0; i < bytes; i++)
-			if (!piece[i])
-				return n + i;
-		n += bytes;
-	}
-	return LANE_PAYLOAD_MAX;
+	head.word |= bytes << RECORD_LENGTH_SHIFT;
+	*r = head;
+	lane_publish(t, record_slots(bytes));
 }
 
-/*
- * The program need not keep a path until its call returns: once the kernel has copied it, as
- * another thread can tell by the other end of a FIFO, that thread may unmap it. A short call leaves
- * no other thread the time to be woken and to do so. A call that failed may have had a bad pointer.
- */
+/* Record a path that is mapped. */
+static void put_path(struct thread *t, const struct record *head, const char *path)
+{
+	struct record *r = lane_room_at_hand(t, PATH_USUAL_SLOTS);
+	const uint32_t bytes =
+		r ? text_copy_most((char *)(r + 1), path, PATH_USUAL_BYTES) : UINT32_MAX;
+	if (bytes <= PATH_USUAL_BYTES)
+		path_publish(t, r, *head, bytes);
+	else
+		lane_put(t, head->tick, REC_PATH, head->a, head->b, path, text_length(path));
+}
+
+/* Record a path that may be unmapped, unless it is. Return false if it has `room` bytes or more. */
+static bool put_path_unsure(
+	struct thread *t, const struct record *head, const char *path, uint64_t room)
+{
+	struct record *r = lane_room(t, record_slots(room));
+	char *text = (char *)(r + 1);
+	const uint64_t read = r ? sys_memory_read_some((uint64_t)(uintptr_t)path, text, room) : 0,
+		       bytes = text_length_within(text, read);
+	if (bytes == room)
+		return false;
+	if (bytes < read) {
+		bytes_clear(text + bytes, read - bytes); /* other memory of the program */
+		path_publish(t, r, *head, bytes);
+	}
+	return true;
+}
+
+/* Return true if the path of a call may not be mapped. A call that failed may have had a bad
+ * pointer. The program need not keep a path until its call returns: once the kernel has copied it,
+ * as another thread can tell by the other end of a FIFO, that thread may unmap it. */
+static bool may_be_unmapped(const struct call *call, bool failed)
+{
+	const bool alone = libc.single_threaded && *libc.single_threaded;
+	return failed ||
+		clock_ticks() - call->tick >= (alone ? osrt_alone_ticks : osrt_quick_ticks);
+}
+
 void osrt_put_path(
 	const struct call *call, int64_t result, const char *path, uint64_t flags, uint64_t mode)
 {
 	struct thread *t = call->t;
 	if (result >= 0)
 		osrt_follow((int)result);
-	if (!path || !t->lane || t->busy)
+	if (!path || !t->lane || !thread_try_enter(t))
 		return;
-	const uint64_t word = flags << 32 | (uint32_t)mode;
-	const bool may_be_gone = result == -1 || clock_ticks() - call->tick >= osrt_quick_ticks;
-	thread_enter(t);
-	if (may_be_gone)
-		lane_put_unsure(
-			t, call->tick, REC_PATH, (uint64_t)result, word, path, length_unsure(path));
-	else
-		lane_put(t, call->tick, REC_PATH, (uint64_t)result, word, path, text_length(path));
-	thread_leave(t);
+	const struct record head = {
+		call->tick, REC_PATH, (uint64_t)result, flags << 32 | (uint32_t)mode};
+	if (!t->lane)
+		session_count_inherited(); /* a handler has forked meanwhile */
+	else if (!may_be_unmapped(call, result == -1))
+		put_path(t, &head, path);
+	else if (!put_path_unsure(t, &head, path, PATH_USUAL_BYTES))
+		put_path_unsure(t, &head, path, LANE_PAYLOAD_MAX);
+	thread_give(t);
 }
 
 uint64_t osrt_followed[FOLLOWED_BITS / 64];
@@ -74,16 +99,8 @@ void osrt_follow(int descriptor)
 
 void osrt_end_long(const struct call *call, unsigned fn, uint64_t a, uint64_t object, int error)
 {
-	osrt_end_over(call, fn, error ? osrt_threshold_of_failed(fn) : own_words.osrt_threshold[fn],
-		a, osrt_object(object, error));
-}
-
-void osrt_end_made(const struct call *call, unsigned fn, int64_t result, uint64_t object, int error)
-{
-	uint64_t threshold = error ? osrt_threshold_of_failed(fn) : own_words.osrt_threshold[fn];
-	if (!error && threshold != UINT64_MAX)
-		threshold = 0;
-	osrt_end_over(call, fn, threshold, (uint64_t)result, osrt_object(object, error));
+	osrt_end_over(
+		call, fn, osrt_threshold_of(fn, object, error != 0), a, osrt_object(object, error));
 }
 
 /* ---- calls left or interrupted ---- */
@@ -369,7 +386,7 @@ uint64_t osrt_end_slow(uint64_t tick, uint64_t ticks, unsigned fn, uint64_t a, u
 	}
 	if (!osrt_close(lane, tick))
 		return a;
-	if (ticks < (failed ? osrt_threshold_of_failed(fn) : own_words.osrt_threshold[fn]))
+	if (ticks < osrt_threshold_of(fn, b, failed))
 		osrt_count(lane, fn, tick, ticks);
 	else
 		osrt_put(t, tick, ticks << RECORD_LENGTH_SHIFT | fn, a,

@@ -45,6 +45,12 @@ static inline bool osrt_wants_path(bool opened)
 	return (opened && !osrt_off) || __builtin_expect(session.config.file_access, 0);
 }
 
+/* A call of fewer ticks leaves no other thread the time to be woken by it and to unmap what was
+ * passed to it: osrt_quick_ticks in a process with several threads, osrt_alone_ticks in one with a
+ * single thread, where only a handler, or a task that the C library does not know, could do so. */
+extern uint64_t osrt_quick_ticks __attribute__((visibility("hidden")));
+extern uint64_t osrt_alone_ticks __attribute__((visibility("hidden")));
+
 /* Record the path of the call just recorded, unless it cannot be read any more. `result`: the
  * descriptor, which is followed from then on, or -1. */
 void osrt_put_path(
@@ -88,13 +94,9 @@ static inline __attribute__((always_inline)) bool osrt_begin(struct call *call, 
 	return true;
 }
 
-/* Return the ticks that a call which failed must have lasted to be recorded. Those of a row MADE
- * need not be recorded. Any thread. */
-uint64_t osrt_threshold_of_failed(unsigned fn);
-
-/* Ticks of a call too short for another thread to see that it is in the kernel, and to unmap what
- * was passed to it. */
-extern uint64_t osrt_quick_ticks __attribute__((visibility("hidden")));
+/* Return the ticks that a call must have lasted to be recorded, by its object and by whether it
+ * failed: see the rules of libc.def. Any thread. */
+uint64_t osrt_threshold_of(unsigned fn, uint64_t object, bool failed);
 
 /* Add a call to the sum of `fn`. One instruction each: a signal handler may do the same in
  * between. */
@@ -202,14 +204,9 @@ static inline uint64_t osrt_object(uint64_t object, int error)
 	return (object & 0xffffffffffffull) | (uint64_t)(uint16_t)error << 48;
 }
 
-/* End a call as osrt_end() does, away from the hot path, by the threshold of failed calls if
- * `error` is not 0. */
+/* End a call as osrt_end() does, away from the hot path, by osrt_threshold_of(). */
 __attribute__((cold, noinline)) void osrt_end_long(
 	const struct call *call, unsigned fn, uint64_t a, uint64_t object, int error);
-
-/* End a call that creates, copies or closes a descriptor: it is recorded if `error` is 0. */
-void osrt_end_made(
-	const struct call *call, unsigned fn, int64_t result, uint64_t object, int error);
 
 /* The short path of a wrapper. Each rare case is one test and a tail call, so that nothing is kept
  * in registers for it. */
@@ -254,9 +251,10 @@ static inline __attribute__((always_inline)) bool osrt_fast_begin(struct call *c
 	return true;
 }
 
-/* End a call on the hot path; `failed`: errno has the reason. Return `a`. */
+/* End a call on the hot path. `closes`, a constant: it is recorded however short it is if the
+ * descriptor `b` is followed. `failed`: errno has the reason. Return `a`. */
 static inline __attribute__((always_inline)) uint64_t osrt_fast_end(
-	const struct call *call, unsigned fn, bool failed, uint64_t a, uint64_t b)
+	const struct call *call, unsigned fn, bool closes, bool failed, uint64_t a, uint64_t b)
 {
 	uint64_t tick = call->tick, ticks = machine_counter() - tick;
 	struct thread *t = call->t;
@@ -267,7 +265,7 @@ static inline __attribute__((always_inline)) uint64_t osrt_fast_end(
 	 * for open, and in the end counts it as dropped. */
 	if (!machine_sp_clear(&lane->open.sp))
 		return osrt_end_slow(tick, ticks, fn, a, b);
-	if (ticks < osrt_words()->osrt_threshold[fn]) {
+	if (ticks < osrt_words()->osrt_threshold[fn] && !(closes && osrt_is_followed(b))) {
 		lane->summed = (uint32_t)tick;
 		machine_short_add(&t->counted, 1);
 		machine_short_add(&lane->sums[fn].count, 1);

@@ -35,20 +35,26 @@ static bool is_always(enum rule rule)
 }
 
 static uint64_t threshold;
-uint64_t osrt_quick_ticks;
+uint64_t osrt_quick_ticks, osrt_alone_ticks;
 
-#define QUICK_NS 3000u /* two switches of threads take longer */
+#define QUICK_NS 3000u   /* two switches of threads take longer */
+#define ALONE_NS 100000u /* the check of a longer call is cheap: it takes 2 us */
 
-uint64_t osrt_threshold_of_failed(unsigned fn)
+uint64_t osrt_threshold_of(unsigned fn, uint64_t object, bool failed)
 {
 	const uint64_t usual = own_words.osrt_threshold[fn];
-	return rows[fn].rule == MADE && !usual && !session.config.file_access ? threshold : usual;
+	if (usual == UINT64_MAX)
+		return usual;
+	if (rows[fn].rule == MADE && failed && !session.config.file_access)
+		return threshold;
+	return rows[fn].rule == CLOSES && !failed && osrt_is_followed(object) ? 0 : usual;
 }
 
 void osrt_start(void)
 {
 	threshold = session_ticks(session.config.threshold_ns);
 	osrt_quick_ticks = session_ticks(QUICK_NS);
+	osrt_alone_ticks = session_ticks(ALONE_NS);
 	osrt_forked();
 }
 
