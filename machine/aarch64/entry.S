@@ -6,7 +6,9 @@
  * The return address stays in x30, which the kernel restores on both sides of a fork.
  */
 #include <asm/unistd.h>
-#define BTI_C hint #34
+
+#include "machine/aarch64/assembly.h"
+
 #define CLONE_VM_BIT 8
 
 	.macro frame_make bytes
@@ -123,12 +125,4 @@ dlopen:
 	.cfi_endproc
 	.size dlopen, . - dlopen
 
-	.section .note.GNU-stack, "", %progbits
-#if defined(__ARM_FEATURE_BTI_DEFAULT)
-	/* Otherwise the linker marks the whole library as one without BTI. */
-	.section .note.gnu.property, "a", %note
-	.p2align 3
-	.word 4, 16, 5
-	.asciz "GNU"
-	.word 0xc0000000, 4, 1, 0
-#endif
+	NOTES_OF_FILE

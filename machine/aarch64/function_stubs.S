@@ -9,9 +9,10 @@
  * landing pads (BTI). The frame is the caller's arguments, then x29 and x30, then what
  * function_enter() sees.
  */
+#include "machine/aarch64/assembly.h"
+
 	.set STUBS, 8192	/* FUNCTIONS_MAX */
 	.set FRAME, 208		/* bytes of struct function_frame below x29 */
-#define BTI_C hint #34
 
 	.macro arguments_load from
 	ldp x0, x1, [\from]
@@ -99,12 +100,4 @@ function_call:
 	.cfi_endproc
 	.size function_call, . - function_call
 
-	.section .note.GNU-stack, "", %progbits
-#if defined(__ARM_FEATURE_BTI_DEFAULT)
-	/* Otherwise the linker marks the whole library as one without BTI. */
-	.section .note.gnu.property, "a", %note
-	.p2align 3
-	.word 4, 16, 5
-	.asciz "GNU"
-	.word 0xc0000000, 4, 1, 0
-#endif
+	NOTES_OF_FILE
