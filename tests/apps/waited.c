@@ -4,7 +4,7 @@
  * the names of the stages on the path can be compared.
  *
  * Usage: waited join|lock|heap|twice|rwlock|condition|held|taken|barrier|child|pipe|relay|pair|
- *        poll|select|epoll|reused|full|stdio|silent|timeout|semaphore|exit
+ *        poll|select|epoll|reused|full|stdio|stream|silent|timeout|semaphore|exit
  */
 #include "app.h"
 
@@ -422,6 +422,19 @@ static void unseen_write(int is_silent)
 	waitpid(pid, NULL, 0);
 }
 
+/* The parent reads by stdio, whose system call is not recorded, what a child writes. */
+static void stream_read(void)
+{
+	int ends[2];
+	char byte;
+	check(!pipe(ends), "a pipe");
+	pid_t pid = passes_on(-1, ends[1], third);
+	FILE *file = fdopen(ends[0], "r");
+	check(file && fread(&byte, 1, 1, file) == 1, "the byte comes");
+	first();
+	waitpid(pid, NULL, 0);
+}
+
 static void timeouts(void)
 {
 	struct timeval time = {0, 60000};
@@ -504,6 +517,8 @@ int main(int argc, char **argv)
 		full_pipe();
 	else if (!strcmp(mode, "stdio") || !strcmp(mode, "silent"))
 		unseen_write(!strcmp(mode, "silent"));
+	else if (!strcmp(mode, "stream"))
+		stream_read();
 	else if (!strcmp(mode, "timeout"))
 		timeouts();
 	else if (!strcmp(mode, "semaphore"))

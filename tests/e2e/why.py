@@ -514,6 +514,7 @@ def interrupted():
 def unseen_writes():
     """A writer that used stdio is known by its end; a raw system call is not seen, and the wait is not the reader's own time."""
     known_path("stdio", ["third", "first"], {"read": "likely"})
+    known_path("stream", ["third", "first"], {"fread": "exact"})
     for _ in range(TRIES):
         report = recorded([app("waited"), "silent"])
         segments = path_of(report) if report else []
