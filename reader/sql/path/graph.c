@@ -365,6 +365,7 @@ static int call_add(struct path_graph *g, uint32_t track, const struct path_call
 	if (code)
 		return code;
 	t->calls[t->count++] = *c;
+	g->has_chains |= c->chain != 0;
 	t->start = c->start < t->start ? c->start : t->start;
 	t->end = c->end > t->end ? c->end : t->end;
 	return SQLITE_OK;

@@ -158,6 +158,7 @@ struct path_graph {
 			     opened */
 	struct map opened; /* the same -> 1 + index in `descriptors`, until these are sorted */
 	sqlite3_stmt *name_find;
+	bool has_chains;  /* a call has a callchain */
 	bool has_threads; /* PATH_THREADS has been read */
 	bool has_ranks;   /* tracks of `ranks` have been found */
 };

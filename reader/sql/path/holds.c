@@ -255,6 +255,8 @@ int path_hold_find(struct path_graph *g, const struct path_parts *parts, uint32_
 	struct path_holds *h = holds_of(g);
 	struct path_wait ended;
 	*ret_function = PATH_NOWHERE;
+	if (!g->has_chains && !parts->sample_count)
+		return SQLITE_OK;
 	if (!h)
 		return SQLITE_NOMEM;
 	if (h->has_last && h->last == path_number(g, wait)) {
