@@ -84,18 +84,24 @@ static int part_add(struct path_parts *p, struct path_part part)
 	return SQLITE_OK;
 }
 
-/* Return the index of the group of a name, which is added if it is new; PATH_NOWHERE = out of
+/* Add a group. Returns its index; PATH_NOWHERE = out of memory. */
+static uint32_t group_add(struct path_parts *p, uint32_t name)
+{
+	if (array_room(&p->groups, p->group_count, &p->group_capacity, sizeof(*p->groups)))
+		return PATH_NOWHERE;
+	p->groups[p->group_count] = (struct path_group){.name = name};
+	return p->group_count++;
+}
+
+/* Return the index of the group of a function, which is added if it is new; PATH_NOWHERE = out of
  * memory. */
 static uint32_t group_of(struct path_parts *p, uint32_t name)
 {
 	const uint32_t known = map_get(&p->group_of, name, 0);
 	if (known)
 		return known - 1;
-	if (array_room(&p->groups, p->group_count, &p->group_capacity, sizeof(*p->groups)) ||
-		map_put(&p->group_of, name, 0, p->group_count + 1))
-		return PATH_NOWHERE;
-	p->groups[p->group_count] = (struct path_group){.name = name};
-	return p->group_count++;
+	return map_put(&p->group_of, name, 0, p->group_count + 1) ? PATH_NOWHERE
+								  : group_add(p, name);
 }
 
 static int64_t time_in(const struct path_function *f, const struct path_segment *s)
@@ -109,9 +115,10 @@ static int groups_find(
 	struct path_parts *p, const struct path_graph *g, const struct path_segment *s)
 {
 	const struct path_function *end, *f = path_functions_after(g, s->track, s->gap_start, &end);
-	map_release(&p->group_of);
+	if (p->group_of.count)
+		map_release(&p->group_of);
 	p->group_count = 0;
-	if (group_of(p, PATH_NOWHERE))
+	if (group_add(p, PATH_NOWHERE))
 		return SQLITE_NOMEM;
 	p->groups[0].ns = s->gap_end - s->gap_start;
 	for (; f < end && f->track == s->track && f->start < s->gap_end; f++) {

@@ -68,7 +68,8 @@ static const char *const declarations[TABLES] = {"CREATE TABLE x (track, start, 
 	"chain, other, other_time, how, unknown)",
 	"CREATE TABLE x (number, track, other, other_time)",
 	"CREATE TABLE x (goal, number, track, start, \"end\", kind, span, wait, how, source, name, "
-	"chain, is_timeout, sample, ns, file, object, object_chain, other, function, program)",
+	"chain, is_timeout, sample, ns, file, object, object_chain, other, function, program, "
+	"parts)",
 	"CREATE TABLE x (track, kind, how, source, name, chain, is_timeout, wait_track, "
 	"wait_source, wait_name, wait_chain, sample, segment, ns, count, longest, file, object, "
 	"object_chain, other, function, program, wait_file, wait_object, wait_object_chain, "
@@ -511,7 +512,9 @@ static int segment_column(struct path_cursor *c, sqlite3_context *out, int colum
 		TIMEOUT,
 		SAMPLE,
 		SEGMENT_NS,
-		THING
+		THING,
+		PROGRAM = THING + THING_COLUMNS,
+		PARTS
 	};
 	struct path_graph *g = graph_of(&c->base);
 	const struct path_segment *s = &c->segment;
@@ -560,8 +563,11 @@ static int segment_column(struct path_cursor *c, sqlite3_context *out, int colum
 	case SEGMENT_NS:
 		sqlite3_result_double(out, part->ns);
 		break;
-	case THING + THING_COLUMNS:
+	case PROGRAM:
 		result_name(out, g, c->about.program, false);
+		break;
+	case PARTS:
+		sqlite3_result_int64(out, c->parts.count);
 		break;
 	default:
 		return thing_result(g, out, &c->about.span, column - THING);

@@ -19,7 +19,7 @@
  *                             whose wait led to this track), how, source, name, chain, is_timeout,
  *                             sample, ns (of the part); of the call (things.h): file (name), object
  *                             (address), object_chain (of the first call that used it), other
- *                             (track), function (name); program (name)
+ *                             (track), function (name); program (name); parts (of the segment)
  *   critical_path_sums(COLUMNS)  parts summed up: track, kind, how, source, name, chain,
  *                             is_timeout, wait_track, wait_source, wait_name, wait_chain, sample,
  *                             segment, ns, count, longest, file, object, object_chain, other,
