@@ -33,6 +33,24 @@
 
 #define GPU_METRICS_MAX 64u /* metrics of a run, and so groups */
 
+/* Return the number of passes that metrics take together; 0 = they cannot be counted. */
+typedef size_t gpu_metric_passes(const void *user, const char **names, size_t count);
+
+/* Divide metrics, each of which takes one pass by itself, into groups of one pass, in their order.
+ * ret_ends: room for `count` ends of groups. Return the number of groups. */
+static inline size_t gpu_metric_groups(const char **names, size_t count, gpu_metric_passes *passes,
+	const void *user, size_t *ret_ends)
+{
+	size_t groups = 0;
+	for (size_t begin = 0, end; begin < count; begin = end) {
+		end = begin + 1;
+		while (end < count && passes(user, names + begin, end + 1 - begin) == 1)
+			end++;
+		ret_ends[groups++] = end;
+	}
+	return groups;
+}
+
 struct gpu_metric_set {
 	const char *name, *metrics, *meaning;
 };

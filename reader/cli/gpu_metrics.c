@@ -72,8 +72,7 @@ static int line_print(char *line, const char *chip)
 	else if (!strcmp(line, "chip"))
 		puts(value);
 	else
-		printf("%s: %s\n", strcmp(line, "passes") ? "bytes of the configuration" : line,
-			value);
+		printf("%s: %s\n", line, value);
 	return 0;
 }
 

@@ -80,7 +80,7 @@ static int metrics_print(void *host)
 }
 
 /* Make the configuration image of the metrics that were added, and count its passes. */
-static int passes_print(void *host)
+static int passes_count(void *host, size_t *ret_passes, size_t *ret_bytes)
 {
 	struct profiler_image_size needed = {
 		.size = PROFILER_SIZE(profiler_image_size, bytes), .host = host};
@@ -97,8 +97,8 @@ static int passes_print(void *host)
 	error = image.data ? cupti.image(&image) : -1;
 	if (!error)
 		error = cupti.passes(&passes);
-	if (!error)
-		printf("passes=%zu\nimage_bytes=%zu\n", passes.count, needed.bytes);
+	*ret_passes = passes.count;
+	*ret_bytes = needed.bytes;
 	free(image.data);
 	return error;
 }
@@ -142,6 +142,48 @@ static bool metric_is_known(const struct gpu_metrics_question *q, const char *na
 	return !error;
 }
 
+/* Return the number of passes of metrics. A gpu_metric_passes. */
+static size_t passes_of(const void *question, const char **names, size_t count)
+{
+	const struct gpu_metrics_question *q = question;
+	size_t passes = 0, bytes;
+	void *host;
+	if (host_start(q->chip, q->sampled, &host))
+		return 0;
+	const bool is_counted =
+		!metrics_add(host, names, count) && !passes_count(host, &passes, &bytes);
+	host_end(host);
+	return is_counted ? passes : 0;
+}
+
+/* Print the metrics of each run of --gpu-metrics, and those that no run can count. */
+static void runs_print(const struct gpu_metrics_question *q, const char **names, size_t count)
+{
+	size_t kept = 0, begin = 0, ends[GPU_METRICS_MAX];
+	for (size_t i = 0; i < count; i++) {
+		const size_t passes = passes_of(q, &names[i], 1);
+		if (passes == 1)
+			names[kept++] = names[i];
+		else
+			printf("no run=%s (%zu passes alone)\n", names[i], passes);
+	}
+	const size_t runs = gpu_metric_groups(names, kept, passes_of, q, ends);
+	for (size_t run = 0; run < runs; begin = ends[run++]) {
+		printf("run %zu=", run + 1);
+		for (size_t i = begin; i < ends[run]; i++)
+			printf("%s%s", i > begin ? "," : "", names[i]);
+		putchar('\n');
+	}
+}
+
+static bool is_listed(const char **names, size_t count, const char *name)
+{
+	for (size_t i = 0; i < count; i++)
+		if (!strcmp(names[i], name))
+			return true;
+	return false;
+}
+
 static int plan_print(void *host, const struct gpu_metrics_question *q)
 {
 	const char *list = q->metrics;
@@ -151,15 +193,23 @@ static int plan_print(void *host, const struct gpu_metrics_question *q)
 	const char **names = calloc(room, sizeof(*names));
 	bool all_known = text && names && gpu_metric_sets_expand(list, text, room);
 	for (const char *name; names && next && (name = strsep(&next, ","));) {
-		if (!*name)
+		if (!*name || is_listed(names, count, name))
 			continue;
 		all_known &= metric_is_known(q, name);
 		names[count++] = name;
 	}
+	size_t passes, bytes;
 	int error = all_known ? metrics_add(host, names, count) : 0;
+	if (all_known && !error)
+		error = passes_count(host, &passes, &bytes);
+	if (all_known && !error) {
+		printf("passes=%zu\nbytes of the configuration=%zu\n", passes, bytes);
+		if (count <= GPU_METRICS_MAX) /* of a run of the tracer */
+			runs_print(q, names, count);
+	}
 	free(names);
 	free(text);
-	return all_known && !error ? passes_print(host) : error;
+	return error;
 }
 
 /* Print the error with the name that the library has for it. */

@@ -49,6 +49,29 @@ def sets():
         tap.ok(all(status == 0 and size > 0 and count <= 4 for status, count, size in found.values()), f"{chip} has the metrics of each set, in at most one pass each", found)
 
 
+def runs_of(chip, metrics, *options):
+    """Return the metrics of each run, and of none."""
+    lines = [line.split(": ") for line in asked(chip, "--metrics", metrics, *options).out.decode().splitlines()]
+    return [value.split(",") for name, value in lines if name.startswith("run ")], [value for name, value in lines if name == "no run"]
+
+
+def runs():
+    """Which run of `--gpu-metrics LIST` counts what: each takes one pass, and all together the list."""
+    both = "sm__cycles_active.avg,dram__bytes.sum,lts__t_bytes.sum,dram__bytes.sum,l1tex__t_sector_hit_rate.pct,smsp__inst_executed.sum,sm__inst_executed_pipe_fma.sum"
+    more = ("sm__inst_executed_pipe_tensor.sum,l1tex__data_bank_conflicts_pipe_lsu.sum,lts__t_sectors_op_read.sum,"
+            "smsp__thread_inst_executed_per_inst_executed.ratio")
+    for chip, options in (("TU102", ()), ("GH100", ()), ("GB202", ()), ("GH100", ("--sampled",))):
+        metrics = both if options else f"{both},{more}"
+        found, never = runs_of(chip, metrics, *options)
+        counted = [name for run in found for name in run]
+        tap.ok(len(found) >= 2 and sorted(counted + [n.split()[0] for n in never]) == sorted(set(metrics.split(","))) and all(passes(chip, ",".join(run), *options)[1] == 1 for run in found),
+               f"{chip} {' '.join(options)}: {len(found)} runs of one pass count all", (found, never))
+        grown = [passes(chip, ",".join([*run, after[0]]), *options)[1] for run, after in zip(found, found[1:])]
+        tap.ok(all(count > 1 for count in grown), f"{chip} {' '.join(options)}: and no run could count the next metric, too", grown)
+    found, never = runs_of("GH100", "sm__cycles_active.avg,sm__throughput.avg.pct_of_peak_sustained_elapsed")
+    tap.ok(found == [["sm__cycles_active.avg"]] and never == ["sm__throughput.avg.pct_of_peak_sustained_elapsed (8 passes alone)"], "a metric that takes several passes alone is in no run", (found, never))
+
+
 def samples():
     """By sampling, CUPTI schedules metrics in other passes than by kernel."""
     for chip in ("TU102", "GA100", "GA102", "AD102", "GH100", "GB202"):
@@ -76,4 +99,4 @@ def refusals():
 if not CUPTI:
     tap.skip("trace gpu-metrics", "no libcupti.so.13")
     tap.finish()
-lib.main(lists, plans, sets, samples, refusals)
+lib.main(lists, plans, sets, runs, samples, refusals)

@@ -79,8 +79,9 @@ static uint8_t *config_make(void *host, const char **names, size_t count, size_t
 }
 
 /* Return the number of passes that the metrics need together, 0 = they cannot be collected. */
-static size_t passes_of(const struct metrics_plan *p, const char **names, size_t count)
+static size_t passes_of(const void *plan, const char **names, size_t count)
 {
+	const struct metrics_plan *p = plan;
 	struct profiler_passes passes = {.size = PROFILER_SIZE(profiler_passes, count)};
 	void *host = host_start(p);
 	if (!host)
@@ -126,26 +127,16 @@ static void names_check(struct metrics_plan *p)
 	p->count = kept;
 }
 
-/* Return the end of the group that begins at the metric number `begin`. */
-static uint32_t group_end(struct metrics_plan *p, uint32_t begin)
-{
-	uint32_t end = begin + 1;
-	while (end < p->count && passes_of(p, p->names + begin, end + 1 - begin) == 1)
-		end++;
-	return end;
-}
-
 /* Keep only the metrics of one group. */
 static void group_keep(struct metrics_plan *p, uint64_t pass)
 {
-	uint32_t ends[GPU_METRICS_MAX];
-	for (uint32_t begin = 0; begin < p->count; begin = ends[p->groups++])
-		ends[p->groups] = group_end(p, begin);
+	size_t ends[GPU_METRICS_MAX];
+	p->groups = (uint32_t)gpu_metric_groups(p->names, p->count, passes_of, p, ends);
 	if (!p->groups)
 		return;
 	p->group = (uint32_t)(pass % p->groups);
-	uint32_t begin = p->group ? ends[p->group - 1] : 0;
-	p->count = ends[p->group] - begin;
+	size_t begin = p->group ? ends[p->group - 1] : 0;
+	p->count = (uint32_t)(ends[p->group] - begin);
 	for (uint32_t i = 0; i < p->count; i++)
 		p->names[i] = p->names[begin + i];
 }
