@@ -438,7 +438,8 @@ enum child_verdict {
 	VERDICT_UNSEEN, /* set by the writer: no spool of a program that should have been traced */
 	VERDICT_NO_ENTRY,   /* it cannot open the folder of the tree */
 	VERDICT_OTHER_TREE, /* its environment does not lead to this tree */
-	VERDICT_OWN_REPORT  /* each process has its own report: not listed as untraced */
+	VERDICT_OWN_REPORT, /* each process has its own report: not listed as untraced */
+	VERDICT_KILLED      /* set by the writer: unseen, and killed soon after its start */
 };
 
 /* Return true if a program with that verdict belongs to the report of the tree: either it was

@@ -101,6 +101,24 @@ def ended_in_the_loader():
             tap.ok(ends == [("exit", 0)], f"loader, {way}: its status, since its parent has waited for it", ends)
 
 
+KILLER = """import os, signal
+for n in range(40):
+    pid = os.posix_spawn("/bin/sleep", ["sleep", "60"], os.environ)
+    os.kill(pid, (signal.SIGKILL, signal.SIGTERM)[n % 2])
+    os.waitpid(pid, 0)
+"""
+
+
+def killed_before_they_began():
+    """Check that programs that are killed before they reach the tracer are listed with that reason."""
+    script = os.path.join(folder(), "killer.py")
+    with open(script, "w", encoding="ascii") as file:
+        file.write(KILLER)
+    report = recorded([sys.executable, script])
+    untraced = [p for p in report.processes() if p["traced"] == "no"] if report else []
+    tap.ok(untraced and {(p["reason"], p["end"]) for p in untraced} == {("it was killed before it began", "killed")}, f"{len(untraced)} of 40 were killed before they began, and that is said", untraced[:3])
+
+
 def only_a_static_program():
     """Check that `trace run` says why a statically linked program has no report, and that with the preload alone it leaves nothing."""
     place = folder()
@@ -189,6 +207,6 @@ def a_report_for_each():
 
 
 if __name__ == "__main__":
-    main(as_usual, another_user, another_effective_user, files_out_of_sight, environments, ended_in_the_loader, only_a_static_program, the_first_program, a_directory_of_its_own,
+    main(as_usual, another_user, another_effective_user, files_out_of_sight, environments, ended_in_the_loader, killed_before_they_began, only_a_static_program, the_first_program, a_directory_of_its_own,
          a_pid_used_again, behind_a_filter, pids_of_another_namespace,
          no_space, a_report_for_each)

@@ -4,6 +4,7 @@
  */
 #include "writer/process/process.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -473,6 +474,19 @@ void process_guest_end(struct writer *w, const struct spool *spool, struct lane_
 			exec->ns, exec->path);
 }
 
+/* A program that was killed so soon after its start need not have reached the library. */
+#define BEGIN_NS 100000000u
+
+/* Return whether the wait status is of a signal that processes send to end another one. */
+static bool is_killed_by_other(int status)
+{
+	static const int signals[] = {SIGKILL, SIGTERM, SIGINT, SIGHUP};
+	for (size_t i = 0; WIFSIGNALED(status) && i < sizeof(signals) / sizeof(signals[0]); i++)
+		if (WTERMSIG(status) == signals[i])
+			return true;
+	return false;
+}
+
 /* Set how a program that recorded nothing ended, if a process has waited for it since `ns`. */
 static void fill_unseen(struct writer *w, uint64_t ns, Libtrace__Process *m)
 {
@@ -484,6 +498,8 @@ static void fill_unseen(struct writer *w, uint64_t ns, Libtrace__Process *m)
 	m->end = WIFEXITED(waited->status) ? LIBTRACE__PROCESS_END__END_EXIT
 					   : LIBTRACE__PROCESS_END__END_KILLED;
 	fill_status(m, waited->status);
+	if (is_killed_by_other(waited->status) && waited->ns - ns < BEGIN_NS)
+		m->reason = (char *)verdict_text(VERDICT_KILLED);
 }
 
 void process_put_untraced(struct writer *w, uint32_t pid, uint32_t parent_pid, uint32_t previous_id,
