@@ -14,6 +14,7 @@ sys.path[:0] = [HERE, os.path.join(HERE, "../e2e")]
 import libdevice as device  # noqa: E402
 from details_ncu import UNKNOWN_DEVICE, UNKNOWN_FILTERS, ncu_page  # noqa: E402
 from lib import BUILD, PRODUCTS, Report, clean_env, fixtures, folder, main, run, spool_folder, tap, trace, traced_env, wait_spool_gone  # noqa: E402
+from libmetrics import BLOCKS, REGISTERS, THREADS  # noqa: E402
 from libpeers import NCU  # noqa: E402
 
 SRC = os.environ.get("SRC") or os.path.dirname(os.path.dirname(HERE))
@@ -36,6 +37,13 @@ import json, sys
 import ncu_report
 action = ncu_report.load_report(sys.argv[1]).range_by_idx(0).action_by_idx(0)
 print(json.dumps({name: action.metric_by_name(name).unit() for name in action.metric_names()}))
+"""
+METRICS = """
+import json, sys
+import ncu_report
+part = ncu_report.load_report(sys.argv[1]).range_by_idx(0)
+actions = [part.action_by_idx(i) for i in range(part.num_actions())]
+print(json.dumps([{name: a.metric_by_name(name).value() for name in a.metric_names() if name.startswith("sim__")} for a in actions]))
 """
 # As nsight-python does around what it measures
 ANNOTATED = """
@@ -126,6 +134,23 @@ def ncu_report_has_units():
                    {name: (units[name], theirs[name]) for name in both if units[name] != theirs[name]})
 
 
+def ncu_report_has_metrics_of_all_runs():
+    """A report that joins the metrics of three runs of a program."""
+    if not has("ncu_report") or device.missing("driver_api"):
+        tap.skip("metrics of several runs", device.missing("driver_api") or "no ncu_report")
+        return
+    path, groups = os.path.join(folder(), "all.rep"), (THREADS, REGISTERS, BLOCKS)
+    done = trace("run", "-t", "cuda", "--gpu-metrics", ",".join(groups), "--gpu-metrics-pass", "all", "-o", path, "--", device.app("driver_api"), env=device.env())
+    exported = path + ".ncu-rep"
+    trace("export", "-t", "ncu", "-o", exported, path)
+    truth = {}
+    for event in Report(path).events("--kind", "cuda_metric"):
+        truth.setdefault(event["correlation_id"], {})[event["metric"]] = event["value"]
+    found = asked(METRICS, exported)
+    tap.ok(done.status == 0 and truth and found == [truth[launch] for launch in sorted(truth)] and all(set(row) == set(groups) for row in found),
+           "ncu_report of PyPI: launches have the metrics of all runs", (found, truth, done.err))
+
+
 def recorded_report():
     """Return the report of a CUDA program; None if it cannot run here."""
     if device.missing("driver_api"):
@@ -165,4 +190,4 @@ def nsightful_says_the_same():
 
 
 if __name__ == "__main__":
-    main(nsight_python_reads_our_export, ncu_report_has_units, perfdigest_says_the_same, nsightful_says_the_same)
+    main(nsight_python_reads_our_export, ncu_report_has_units, ncu_report_has_metrics_of_all_runs, perfdigest_says_the_same, nsightful_says_the_same)
