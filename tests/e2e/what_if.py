@@ -118,7 +118,7 @@ def functions():
 def refusals():
     """A prediction that would be worthless is refused, and so is what the run does not have."""
     path, _ = made("plain", [("s", 1, 9000)])
-    for change, text in (("stage1 x2", b"invalid change"), ("at stage1", b"invalid change"), ("at stage1 xhalf", b"invalid change"),
+    for change, text in (("stage1 x2", b"invalid change"), ("io", b"xFACTOR in quotes"), ("at stage1", b"invalid change"), ("at stage1 xhalf", b"invalid change"),
                          ("kernel gemm* x0.5", b"has nothing that 'kernel gemm* x0.5' applies to")):
         refused = trace("what-if", path, change)
         tap.ok(refused.status == 2 and text in refused.err and refused.err.count(b"\n") == 1 and not refused.out, f"'{change}' is refused", refused)

@@ -63,7 +63,7 @@ def parse(text: str) -> Change:
     match = CHANGE.fullmatch(text.strip())
     if not match:
         raise Failure(
-            f"invalid change '{text}': expected WHAT [PATTERN] xFACTOR, such as 'kernel gemm* x0.5'; WHAT is "
+            f"invalid change '{text}': expected WHAT [PATTERN] xFACTOR in quotes, such as 'kernel gemm* x0.5'; WHAT is "
             f"{', '.join(WHATS[:-1])} or {WHATS[-1]}"
         )
     return Change(match[1], match[2] or "*", float(match[3]))
