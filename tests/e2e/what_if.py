@@ -346,6 +346,13 @@ def sizes():
         graphs = [Graph(within(kind, n)) for n in (25, 200)]
         (few, few_taken), (many, many_taken) = (opcodes(lambda g=graph: g.replay(Scaling(g, [parse(f"{kind} f x0.5")]))) for graph in graphs)
         tap.ok(many_taken < 12 * few_taken and many.ns < graphs[1].wall_ns(), f"{kind} f x0.5: eight times the calls of f() take eight times the work", (few_taken, many_taken, many))
+    graph = Graph(within("function", 200))
+    faster = Scaling(graph, [parse("function f x0.9")])
+    gone = faster.with_factor(0)
+    _, taken = opcodes(lambda: graph.replay(faster))
+    found, again = opcodes(lambda: graph.replay(gone))
+    tap.ok(found == graph.replay(Scaling(graph, [parse("function f x0")])) and gone.changed_ns == faster.changed_ns and again < 0.9 * taken,
+           "what a change applies to is found once for its factors", (found, taken, again))
     rows = stream(100) + [row("track", 0, 2, 0, 10**8), row("lock", 1000, 2, 0, 10, "pthread_mutex_lock", object=7, value=0), row("call", 1001, 2, 50, 60, "pthread_mutex_unlock", object=7, value=0)]
     graph = Graph(rows)
     _, recorded_taken = opcodes(graph.replay)

@@ -9,7 +9,7 @@ import bisect
 import collections
 import heapq
 import statistics
-from typing import Callable, Iterable, NamedTuple
+from typing import Iterable, NamedTuple
 
 SHORT_NS = 10_000  # what a call takes at most if it need not wait, where it waited in the run
 WAKE_NS = 50_000  # from what ended a wait until it returned, if the run has no such wait
@@ -127,6 +127,8 @@ class Track:
         self.calls: list[Row] = []
         self.marks: dict[int, Mark] = {}
         self.steps: list[Step] = []
+        self.recorded: list[float] = []  # durations of the steps, of which only those of delays count
+        self.kinds: list[Row] = []  # a row of each kind, name and place in the steps
         self.begin: tuple[Mark, float] | None = None
         self.start = row.start
 
@@ -137,10 +139,25 @@ class Track:
 class Player:
     """Where a replay is on a track."""
 
-    __slots__ = ("deadline", "entry", "is_woken", "next", "time", "track", "unknown", "unsure_until", "wake")
+    __slots__ = (
+        "deadline",
+        "durations",
+        "entry",
+        "is_woken",
+        "next",
+        "scale",
+        "time",
+        "track",
+        "unknown",
+        "unsure_until",
+        "wake",
+    )
 
-    def __init__(self, track: Track) -> None:
+    def __init__(self, track: Track, scale: Scale) -> None:
+        changed = scale.durations(track)
         self.track = track
+        self.scale = AS_RECORDED if changed is None else scale
+        self.durations = track.recorded if changed is None else changed
         self.next = 0
         self.entry = 0  # the one in the heap that is valid
         self.is_woken = False  # after a wait for the lock that it acquires next
@@ -172,11 +189,19 @@ class Outcome(NamedTuple):
     broken: int  # waits that the replay gave up, since they would never end
 
 
-Scale = Callable[[Track, "Row | None", int, int], float]  # new duration of a part of a track
+class Scale:
+    """Durations as recorded; a subclass changes them."""
+
+    def durations(self, _track: Track) -> list[float] | None:
+        """Return the durations of the steps of a track, as Track.recorded; None = nothing of it may change."""
+        return None
+
+    def __call__(self, _track: Track, _row: Row | None, start: int, end: int) -> float:
+        """Return the duration of a part of a track."""
+        return end - start
 
 
-def as_recorded(_track: Track, _row: Row | None, start: int, end: int) -> float:
-    return end - start
+AS_RECORDED = Scale()
 
 
 class Graph:
@@ -570,10 +595,14 @@ class Graph:
         delay(None, at, max(track.row.end, at) if track.row.track >= 0 else at)
         for mark in marks[next_mark:]:
             steps.append(Step("mark", None, mark, mark, track.marks[mark]))
+        track.recorded = [step.end - step.start for step in steps]
+        track.kinds = list(
+            {(step.row.kind, step.row.name, step.row.place): step.row for step in steps if step.row}.values()
+        )
 
     # ---- replay ----
 
-    def replay(self, scale: Scale = as_recorded) -> Outcome:
+    def replay(self, scale: Scale = AS_RECORDED) -> Outcome:
         """Return how long the program takes if `scale` says how long each part does."""
         return Replay(self, scale).outcome()
 
@@ -592,7 +621,7 @@ class Graph:
 
 class Replay:
     def __init__(self, graph: Graph, scale: Scale) -> None:
-        self.graph, self.scale = graph, scale
+        self.graph = graph
         self.holders: dict[tuple[int, int], Player] = {}
         self.queues: dict[tuple[int, int], collections.deque[Player]] = collections.defaultdict(collections.deque)
         self.heap: list[tuple[float, int, Player]] = []
@@ -603,7 +632,7 @@ class Replay:
                 mark.state, mark.waiting = None, []
         for group in graph.groups:
             group.state, group.waiting, group.missing = None, [], len(group.members)
-        self.players = {number: Player(track) for number, track in graph.tracks.items()}
+        self.players = {number: Player(track, scale) for number, track in graph.tracks.items()}
 
     def push(self, player: Player, time: float) -> None:
         self.pushed += 1
@@ -676,7 +705,7 @@ class Replay:
         while player.next < len(steps):
             step = steps[player.next]
             if step.kind == "delay":
-                player.pass_delay(step, self.scale(track, step.row, step.start, step.end))
+                player.pass_delay(step, player.durations[player.next])
             elif step.kind == "timed":
                 if not self.wait_timed(player, step):
                     return
@@ -700,7 +729,9 @@ class Replay:
         """Return what a call takes if it need not wait."""
         waited = any(step.start < mark.at <= step.end for mark, _ in step.waits)
         return (
-            min(step.end - step.start, SHORT_NS) if waited else self.scale(player.track, step.row, step.start, step.end)
+            min(step.end - step.start, SHORT_NS)
+            if waited
+            else player.scale(player.track, step.row, step.start, step.end)
         )
 
     def wait_timed(self, player: Player, step: Step) -> bool:
@@ -709,7 +740,7 @@ class Replay:
         """
         ((mark, wake),) = step.waits
         if player.deadline is None:
-            player.deadline = player.time + self.scale(player.track, step.row, step.start, step.end)
+            player.deadline = player.time + player.scale(player.track, step.row, step.start, step.end)
             if not mark.state:
                 mark.waiting.append(player)
                 self.push(player, player.deadline)
@@ -732,7 +763,7 @@ class Replay:
         launched = step.row is not None and step.row.kind == "latency"
         for mark, wake in step.waits:
             if launched:
-                wake = self.scale(player.track, step.row, 0, round(wake))
+                wake = player.scale(player.track, step.row, 0, round(wake))
             if mark.state and mark.state.time > begun and mark.state.time + wake > player.time:
                 woken = mark.state.wake + (0 if launched else wake)
                 player.enter(State(mark.state.time + wake, mark.state.unknown, woken))
@@ -742,7 +773,7 @@ class Replay:
         wakes the thread that waits longest, and whoever comes before that has woken up gets the lock.
         """
         if step.kind == "release":
-            player.pass_time(None, self.scale(player.track, step.row, step.start, step.end))
+            player.pass_time(None, player.scale(player.track, step.row, step.start, step.end))
             self.holders.pop(lock, None)
             if self.queues[lock]:
                 following = self.queues[lock].popleft()

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import bisect
 import collections
+import copy
 import csv
 import fnmatch
 import functools
@@ -18,7 +19,7 @@ from typing import Iterator, NamedTuple
 from . import Failure
 from .arguments import Parser
 from .convert import command, pass_on_truncated
-from .replay import ACQUIRE, RELEASE, WAITS, Graph, Outcome, Row, Track
+from .replay import ACQUIRE, RELEASE, WAITS, Graph, Outcome, Row, Scale, Track
 
 QUERY = "SELECT * FROM LIBTRACE_WAIT_GRAPH"
 NAMES = (
@@ -171,7 +172,23 @@ class Intervals:
 NOWHERE = Intervals([])
 
 
-class Scaling:
+def fits(change: Change, kind: str, name: str, place: str | None) -> bool:
+    """Return whether a change is one of calls, operations or launches with such a name or place."""
+    what, pattern, _ = change
+    if kind == "latency":
+        return what == "launch" and matches(name, pattern)
+    if kind == "work":
+        is_kernel = name.startswith("kernel ")
+        return what == ("kernel" if is_kernel else "copy") and matches(name[7:] if is_kernel else name, pattern)
+    if what == "launch":
+        return "launch" in name.lower() and name.startswith("cu") and matches(name, pattern)
+    if what == "io":
+        return any(matches(name, known) for known in IO) and matches(name, pattern)
+    text = name if what == "call" else place if what == "at" else None
+    return text is not None and matches(text, pattern)
+
+
+class Scaling(Scale):
     """New durations by changes. Counts what the changes applied to."""
 
     def __init__(self, graph: Graph, changes: list[Change], names: Names | None = None) -> None:
@@ -194,21 +211,58 @@ class Scaling:
                     if matches(hex(lock), change.pattern) or (name and matches(name, change.pattern)):
                         found[track].append((start, end))
             self.inside.append({track: Intervals(times) for track, times in found.items()})
+        self.affected: dict[int, list[tuple[int, float]]] = {}  # by the only change: steps of a track, and time in each
+        self.fitting: list[dict[tuple[str, str, str | None], bool]] = [{} for _ in changes]  # what fits() said
         self.reach = [self.tracks_of(graph, number) for number in range(len(changes))]
+
+    def with_factor(self, factor: float) -> Scaling:
+        """Return the same changes by another factor, which share what was found out."""
+        other = copy.copy(self)
+        other.changes = [change._replace(factor=factor) for change in self.changes]
+        other.changed_ns = [0.0] * len(self.changes)
+        return other
 
     def tracks_of(self, graph: Graph, number: int) -> set[int] | None:
         """Return the tracks with something that a change may apply to; None = any."""
         what, pattern, _ = self.changes[number]
         if what in ("lock", "function"):
             return set(self.inside[number])
+        if what == "range":
+            return None
         shift = {"process": 24, "compute": 0}.get(what)
         if shift is None:
-            return None
+            return {n for n, track in graph.tracks.items() if any(self.fits(number, row) for row in track.kinds)}
         return {track for track in graph.tracks if track >= 0 and matches(str(track >> shift & 0xFFFFFF), pattern)}
+
+    def fits(self, number: int, row: Row) -> bool:
+        """fits() for a row, which repeats names: remember its answers."""
+        key = row.kind, row.name, row.place
+        known = self.fitting[number].get(key)
+        if known is None:
+            known = self.fitting[number][key] = fits(self.changes[number], *key)
+        return known
+
+    def durations(self, track: Track) -> list[float] | None:
+        number = track.row.track
+        if not any(reach is None or number in reach for reach in self.reach):
+            return None
+        delays = ((i, step) for i, step in enumerate(track.steps) if step.kind == "delay")
+        found = track.recorded.copy()
+        if len(self.changes) > 1:
+            for i, step in delays:
+                found[i] = self(track, step.row, step.start, step.end)
+            return found
+        if number not in self.affected:
+            parts = ((i, self.part(0, track, step.row, step.start, step.end)) for i, step in delays)
+            self.affected[number] = [(i, part * found[i]) for i, part in parts if part]
+        for i, ns in self.affected[number]:
+            self.changed_ns[0] += ns
+            found[i] += ns * (self.changes[0].factor - 1)
+        return found
 
     def part(self, number: int, track: Track, row: Row | None, start: int, end: int) -> float:
         """Return to which part of a delay a change applies."""
-        what, pattern, _ = self.changes[number]
+        what = self.changes[number].what
         if what in ("range", "lock", "function"):
             is_operation = row is not None and row.kind in ("work", "latency") and what == "range"
             if row and is_operation and row.other is not None and row.other_time is not None:
@@ -218,18 +272,7 @@ class Scaling:
             return 1.0  # of tracks_of()
         if row is None:
             return float(what == "compute")
-        if row.kind == "latency":
-            return float(what == "launch" and matches(row.name, pattern))
-        if row.kind == "work":
-            is_kernel = row.name.startswith("kernel ")
-            name = row.name[7:] if is_kernel else row.name
-            return float(what == ("kernel" if is_kernel else "copy") and matches(name, pattern))
-        if what == "launch":
-            return float("launch" in row.name.lower() and row.name.startswith("cu") and matches(row.name, pattern))
-        if what == "io":
-            return float(any(matches(row.name, name) for name in IO) and matches(row.name, pattern))
-        text = row.name if what == "call" else row.place if what == "at" else None
-        return float(text is not None and matches(text, pattern))
+        return float(self.fits(number, row))
 
     def __call__(self, track: Track, row: Row | None, start: int, end: int) -> float:
         ns = float(end - start)
@@ -297,7 +340,7 @@ def ranking(graph: Graph, base: Outcome, names: Names) -> list[dict[str, object]
     for change in candidates(graph, names):
         scaling = Scaling(graph, [change], names)
         faster = graph.replay(scaling)
-        gone = graph.replay(Scaling(graph, [change._replace(factor=0.0)], names))
+        gone = graph.replay(scaling.with_factor(0.0))
         saved, item = round(base.ns - gone.ns), round(scaling.changed_ns[0])
         error, per_percent = round(predict(graph, base, gone).error_ns), round((base.ns - faster.ns) / 10)
         rows.append(
