@@ -65,6 +65,8 @@ static int tables_compute(struct sql *s, const char *statement)
 	if (graph < 0 || !(wanted || path || graph))
 		return graph;
 	int error = views_make(s);
+	if (!error)
+		error = views_number_gpus(s);
 	for (size_t i = 0; !error && i < sizeof(files) / sizeof(files[0]); i++)
 		if (wanted >> i & 1)
 			error = sql_run(s, report_shared(files[i]), NULL);

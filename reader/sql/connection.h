@@ -26,6 +26,7 @@ struct sql {
 	const volatile sig_atomic_t *stop; /* a statement ends soon after it is set; NULL = none */
 	const char *arguments; /* arguments of the current report, "base:rows=10"; or NULL */
 	uint64_t numbers;      /* bit n: column n needs no `text` for SQL_REAL, so it is NULL */
+	bool gpus_differ;  /* a process has another number for a GPU: views have that of the GPU */
 	bool lacks_column; /* the last statement failed because a column is not in the database */
 	char cause[SQL_CAUSE_BYTES];
 };

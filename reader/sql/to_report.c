@@ -504,7 +504,8 @@ static void process_note(struct to_report *w, uint32_t number, const struct conv
 		       end = start + (duration > 0 ? (uint64_t)row->values[duration] : 0);
 	p->events++;
 	w->tally->events++;
-	if (w->event->number == KIND_CUDA_DEVICE || w->event->number == KIND_THREAD_NAME) {
+	if (w->event->number == KIND_CUDA_DEVICE || w->event->number == KIND_GPU_DEVICE ||
+		w->event->number == KIND_THREAD_NAME) {
 		w->tally->facts++;
 		return;
 	}

@@ -97,13 +97,38 @@ static int value_write(struct sql *s, FILE *out, const char *table, const char *
 	return has < 0 ? has : 0;
 }
 
+/* Return the number of bytes of a column's name. */
+static int name_bytes(const char *word)
+{
+	return (int)strcspn(word, "= @");
+}
+
+/* Write the number of a process's device as that of its GPU. Returns 0 or a negative errno. */
+static int device_write(struct sql *s, FILE *out, const char *table, const char *word, int bytes)
+{
+	const int by_pid = sql_has(s, table, "globalPid");
+	const int by_tid = by_pid ? by_pid : sql_has(s, table, "globalTid");
+	if (by_tid <= 0 || !s->gpus_differ)
+		return by_tid < 0 ? by_tid : value_write(s, out, table, word, bytes);
+	fprintf(out,
+		"coalesce((SELECT gpu FROM temp.PROCESS_DEVICES WHERE process = %s >> 24 AND "
+		"device = ",
+		by_pid ? "globalPid" : "globalTid");
+	int error = value_write(s, out, table, word, bytes);
+	fputs("), ", out);
+	error = error ? error : value_write(s, out, table, word, bytes);
+	fputs(")", out);
+	return error;
+}
+
 /* Write a column of the view. Returns 0 or a negative errno. */
 static int column_write(struct sql *s, FILE *out, const char *table, const char *word, int bytes)
 {
 	if (!strncmp(word, "rowid", (size_t)bytes) && bytes == 5)
 		return fputs("rowid AS id", out) < 0 ? -ENOMEM : 0;
-	int error = value_write(s, out, table, word, bytes);
-	fprintf(out, " AS \"%.*s\"", (int)strcspn(word, "= "), word);
+	int error = word[bytes - 1] == '@' ? device_write(s, out, table, word, bytes - 1)
+					   : value_write(s, out, table, word, bytes);
+	fprintf(out, " AS \"%.*s\"", name_bytes(word), word);
 	return error;
 }
 
@@ -162,8 +187,7 @@ static int view_make(struct sql *s, size_t index, const struct sql_window *windo
 			error = column_write(s, out, table, word, (int)bytes);
 		else
 			fprintf(out, "NULL AS \"%.*s\"",
-				bytes == 5 && !strncmp(word, "rowid", 5) ? 2
-									 : (int)strcspn(word, "= "),
+				bytes == 5 && !strncmp(word, "rowid", 5) ? 2 : name_bytes(word),
 				bytes == 5 && !strncmp(word, "rowid", 5) ? "id" : word);
 		word += bytes + strspn(word + bytes, " ");
 	}
@@ -205,6 +229,25 @@ int views_make(struct sql *s)
 	for (size_t i = 0; !error && i < sizeof(labels) / sizeof(labels[0]); i++)
 		error = labels_make(s, labels[i]);
 	return error ? error : sql_run(s, report_shared("common"), NULL);
+}
+
+static int differ(void *user, const struct sql_value *values, int count)
+{
+	(void)values, (void)count;
+	*(bool *)user = true;
+	return 0;
+}
+
+int views_number_gpus(struct sql *s)
+{
+	static const char query[] =
+		"SELECT 1 FROM temp.PROCESS_DEVICES WHERE gpu <> device LIMIT 1";
+	const struct sql_visitor visitor = {&s->gpus_differ, NULL, differ};
+	const struct sql_window all = {.all = true};
+	int error = sql_run(s, report_shared("devices"), NULL);
+	if (!error)
+		error = sql_run(s, query, &visitor);
+	return error || !s->gpus_differ ? error : views_window(s, &all);
 }
 
 int views_window(struct sql *s, const struct sql_window *window)

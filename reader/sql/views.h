@@ -23,6 +23,10 @@ struct sql_window {
 /* Create the views, without a window. Call once, before reports. Returns 0 or a negative errno. */
 int views_make(struct sql *s);
 
+/* Show devices by the numbers of their GPUs (reader/export/gpus.h) instead of by those that their
+ * processes have for them. Call after views_make(). Returns 0 or a negative errno. */
+int views_number_gpus(struct sql *s);
+
 /* Set the window, replacing the previous one. Returns 0 or a negative errno. */
 int views_window(struct sql *s, const struct sql_window *window);
 

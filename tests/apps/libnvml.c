@@ -11,6 +11,7 @@
  *   NVML_HANGS        nvmlInit_v2() never returns
  *   NVML_HANGS_AFTER  the utilization is never answered after so many times
  *   NVML_CRASHES      ... the process crashes instead
+ *   NVML_BACKWARDS    GPUs have the UUIDs of those of the simulated device, the last one first
  *   NVML_LIES         claims success and stores nothing, or what no GPU has; texts have no end
  *
  * Of every three samples of a GPU, one is throttled by the power limit: 1290 MHz instead of 1410.
@@ -143,6 +144,9 @@ int nvmlDeviceGetUUID(void *device, char *uuid, unsigned bytes)
 		memset(uuid, 'x', bytes);
 	else
 		snprintf(uuid, bytes, "GPU-00000000-0000-0000-0000-%012d", (int)index_of(device));
+	if (number("NVML_BACKWARDS"))
+		snprintf(uuid, bytes, "GPU-73696d75-6c61-7465-642d-6770752d3%u00",
+			number("NVML_GPUS") - 1 - (unsigned)index_of(device));
 	return 0;
 }
 

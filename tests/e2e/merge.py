@@ -177,7 +177,7 @@ def equal_pids():
     result = trace("analyze", "-r", "gpu_gaps:gap=0.0001", "-f", "json", path)
     tap.ok(result.out.count(b"210") and not result.out.count(b"650"), "a device waits between operations of one process, not of two", result)
     gpus = {(r["Name"], r["Device"]) for r in lib_merge.rows("cuda_gpu_trace", path) if r["Name"] == "k"}
-    tap.ok(gpus == {("k", "GPU 0 (0)"), ("k", "GPU 1 (0)")}, "device 0 of each process is the GPU of its machine", gpus)
+    tap.ok(gpus == {("k", "GPU 0 (0)"), ("k", "GPU 1 (1)")}, "device 0 of each process is the GPU of its machine, by its number", gpus)
     queues = [(r["PID"], r["Context"], r["Instances"], r["Utilization (%)"]) for r in lib_merge.rows("wddm_queue_sum", path)]
     tap.ok(sorted(queues) == [("77", "0", "2", "66.7"), ("77", "1", "2", "66.7")], "queues are busy for a part of the time of their process", queues)
     calls = [(r["PID"], r["Segments"]) for r in lib_merge.rows("critical_path_sum:range=work", path) if r["Cause"] == "usleep"]

@@ -14,12 +14,14 @@ import io
 import json
 import os
 import re
+import shutil
+import sqlite3
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import _page  # noqa: E402
 import libdevice as device  # noqa: E402
-from lib import app, folder, main, recorded, tap, trace  # noqa: E402
+from lib import Report, app, folder, main, recorded, tap, trace  # noqa: E402
 from libwire import fields, fixed, one, real, signed  # noqa: E402
 
 SLICES = ("osrt_call", "nvtx_range", "nvtx_start_end", "cuda_api", "cuda_kernel", "cuda_memcpy", "cuda_memset", "cuda_graph_trace", "cuda_sync",
@@ -428,32 +430,75 @@ def of_a_device():
 
 
 def of_visible_devices():
-    """Check that a GPU has one number, though each of two processes sees another GPU as its device 0, as with CUDA_VISIBLE_DEVICES."""
+    """Check that a GPU has one number in all outputs, though each of two processes sees another GPU as its device 0, as with CUDA_VISIBLE_DEVICES: in both
+    orders of the processes, where NVML numbers the GPUs the other way round, and in reports of two hosts that were merged in both orders."""
     reason = device.missing("nvtx_memory_use", "driver_api")
     if reason:
         tap.skip("processes with different visible devices", reason)
         return
-    programs = "; ".join(f"SIM_DEVICE=devices=1,memory_mib=16,first_gpu={gpu} {device.app(name)}" for gpu, name in ((1, "driver_api"), (0, "nvtx_memory_use")))
-    report = recorded(["/bin/sh", "-c", programs], environment=lambda base: device.env(base=base), LIBTRACE_TRACE="cuda")
-    if not report:
-        return
+
+    def of_gpus(*gpus, **options):
+        programs = "; ".join(f"SIM_DEVICE=devices=1,memory_mib=16,first_gpu={gpu} {device.app(('nvtx_memory_use', 'driver_api')[gpu])}" for gpu in gpus)
+        return recorded(["/bin/sh", "-c", programs], environment=lambda base: device.env(base=base), LIBTRACE_TRACE="cuda", **options)
+    one_each, merged = [of_gpus(gpu) for gpu in (0, 1)], os.path.join(folder(), "merged.rep")
+    of_order = {"GPU 1 first": (of_gpus(1, 0), [0, 1]), "GPU 0 first": (of_gpus(0, 1), [0, 1]), "numbers of NVML": (of_gpus(0, 1, LIBTRACE_MACHINE_SAMPLES="always", LIBTRACE_NVML=nvml_backwards()), [1, 0])}
+    for name, (report, numbers) in of_order.items():
+        if report:
+            one_number(name, report, numbers)
+    if all(one_each):
+        for numbers in ([0, 1], [1, 0]):
+            tap.ok(trace("merge", "-o", merged, "-f", "true", *(one_each[number].path for number in numbers)).status == 0, "two reports are merged")
+            one_number(f"merged, the report of GPU {numbers[0]} first", Report(merged), numbers)
+
+
+def nvml_backwards():
+    """Return the path of a stand-in for NVML that numbers the two simulated GPUs backwards."""
+    path = os.path.join(folder(), "libnvml.so")
+    shutil.copy(app("libnvml.so"), path)
+    with open(path + ".txt", "w", encoding="utf-8") as file:
+        file.write("NVML_GPUS=2\nNVML_BACKWARDS=1\n")
+    return path
+
+
+def one_number(name, report, numbers):
+    """Check that the GPUs 0 and 1 of the simulated device, which their processes call 0, have these numbers in all outputs."""
     events = report.events()
     uuid = {e["process"]: e["uuid"] for e in events if e["kind"] == "cuda_device"}
-    tap.ok(len(uuid) == 2 == len(set(uuid.values())) and {e["device_id"] for e in events if e["kind"] == "cuda_device"} == {0}, "two processes call different GPUs device 0", uuid)
+    pid = {e["process"]: e["pid"] for e in events if e["kind"] == "cuda_device"}
+    tap.ok(len(uuid) == 2 == len(set(uuid.values())) and {e["device_id"] for e in events if e["kind"] == "cuda_device"} == {0}, f"{name}: two processes call different GPUs device 0", uuid)
+    by_number = [u for _, u in sorted(zip(numbers, sorted(uuid.values())))]
+    number_of = {pid[process]: by_number.index(u) for process, u in uuid.items()}
     work = collections.Counter((uuid[e["process"]], e["duration_ns"]) for e in events if e["kind"] in ("cuda_kernel", "cuda_memcpy", "cuda_memset", "cuda_graph_trace"))
-    found = Perfetto(exported(report, "perfetto", "perfetto-trace")[0])
+    found = Perfetto(exported(report, "perfetto", "perfetto-trace", "-f", "true")[0])
     gpus = [one(gpu, 5).hex() for gpu in found.gpus]
     have = collections.Counter((gpus[s["gpu"]], s["duration"]) for s in found.stages)
-    tap.ok(work and have == work and sorted(gpus) == sorted(uuid.values()), "Perfetto: work is on its GPU", (have, work, gpus))
-    chrome = json.load(open(exported(report, "chrome", "trace.json")[0], encoding="utf-8"))
+    tap.ok(work and have == work and gpus == by_number, f"{name}: Perfetto: work is on its GPU", (have, work, gpus))
+    chrome = json.load(open(exported(report, "chrome", "trace.json", "-f", "true")[0], encoding="utf-8"))
     names = {e["args"]["name"].split(",")[0] for e in chrome["traceEvents"] if e["name"] == "process_name" and e["args"]["name"].startswith("GPU ")}
-    counters = {e["name"].split(",")[0] for e in chrome["traceEvents"] if e["ph"] == "C"}
+    counters = {e["name"].split(",")[0] for e in chrome["traceEvents"] if e["ph"] == "C" and "memory in use" in e["name"]}
     tap.ok(counters == {"GPU 0", "GPU 1"} and names and names <= counters and [d["id"] for d in chrome["deviceProperties"]] == [0, 1],
-           "Chrome: each GPU has its number, memory and properties", (names, counters, chrome["deviceProperties"]))
+           f"{name}: Chrome: each GPU has its number, memory and properties", (names, counters, chrome["deviceProperties"]))
     page = os.path.join(os.path.dirname(report.path), "p.html")
     (content,) = _page.write(page, report.path).content["reports"]
-    tracks = collections.Counter((t[3], t[4]) for t in content["timeline"]["tracks"] if t[3] == "memory")
-    tap.ok(tracks == {("memory", 0): 1, ("memory", 1): 1}, "the page: each GPU has its track of memory", tracks)
+    tracks = sorted((t[1] & 0xffffff, t[4]) for t in content["timeline"]["tracks"] if t[3] == "memory")
+    tap.ok(tracks == sorted(number_of.items()), f"{name}: the page: each GPU has its track of memory", (tracks, number_of))
+    database = report.path + ".sqlite"
+    tap.ok(trace("export", "-t", "sqlite", "-f", "true", "-o", database, report.path).status == 0, f"{name}: exported")
+    db = sqlite3.connect(f"file:{database}?mode=ro", uri=True)
+    rows = [(u.replace("-", ""), number) for u, number in db.execute("SELECT uuid, id FROM TARGET_INFO_GPU ORDER BY id")]
+    devices = [(u.replace("-", ""), number, own) for u, number, own in db.execute("SELECT uuid, gpuId, cudaId FROM TARGET_INFO_CUDA_DEVICE ORDER BY gpuId")]
+    tap.ok(rows == [(u, n) for n, u in enumerate(by_number)] and devices == [(*row, 0) for row in rows], f"{name}: SQLite: GPUs have their numbers, processes their own", (rows, devices))
+    for path in (report.path, database):
+        text = {which: list(csv.DictReader(io.StringIO(trace("stats", "-r", which, "-f", "csv", path).out.decode()))) for which in ("cuda_memory_sum", "cuda_memory_trace", "cuda_memory_live", "cuda_kern_exec_sum")}
+        got = {which: {(int(row["PID"]), int(row.get("Device ID") or row.get("DevId"))) for row in rows} for which, rows in text.items()}
+        tap.ok(all(found and found <= set(number_of.items()) for found in got.values()) and got["cuda_memory_sum"] == set(number_of.items()), f"{name}: trace stats", (got, number_of))
+        lines = trace("query", "-f", "csv", path, "SELECT DISTINCT globalPid >> 24 & 0xffffff AS pid, deviceId FROM CUDA_MEMORY_USE ORDER BY 2").out.decode().split()[1:]
+        tap.ok(lines == [f"{p},{n}" for p, n in sorted(number_of.items(), key=lambda of: of[1])], f"{name}: trace query", lines)
+    traced = {row["Device"][-3:] for row in csv.DictReader(io.StringIO(trace("stats", "-r", "cuda_gpu_trace", "-f", "csv", database).out.decode()))}
+    tap.ok(traced <= {"(0)", "(1)"} and traced, f"{name}: cuda_gpu_trace", traced)
+    again = Perfetto(exported(Report(database), "perfetto", "perfetto-trace", "-f", "true")[0])
+    have = collections.Counter((gpus[s["gpu"]], s["duration"]) for s in again.stages)
+    tap.ok([one(gpu, 5).hex() for gpu in again.gpus] == gpus and have, f"{name}: Perfetto of the database: the same GPUs", (have, again.gpus))
 
 
 def steps():

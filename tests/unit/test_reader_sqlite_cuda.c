@@ -373,12 +373,12 @@ static void target_rows(void)
 		"SELECT vmId, id, name, busLocation, isDiscrete, totalMemory, memoryBandwidth, "
 		"clockRate, smCount, uuid, cuDevice, computeMajor, smMinor, maxShmemPerBlockOptin "
 		"FROM TARGET_INFO_GPU",
-		"281474976710656 0 NVIDIA Test 0000:03:0a.0 1 1073741824 616000000000 1575000000 "
+		"281474976710656 1 NVIDIA Test 0000:03:0a.0 1 1073741824 616000000000 1575000000 "
 		"68 "
 		"fa2a1d7d-9a69-1627-80a1-bf74ae1e9493 1 7 5 65536");
 	same("a device has its number in the process",
 		"SELECT gpuId, cudaId, pid, uuid, numMultiprocessors FROM TARGET_INFO_CUDA_DEVICE",
-		"0 1 4321 fa2a1d7d-9a69-1627-80a1-bf74ae1e9493 68");
+		"1 1 4321 fa2a1d7d-9a69-1627-80a1-bf74ae1e9493 68");
 	same("contexts",
 		"SELECT nullStreamId, hwId, vmId, processId, deviceId, contextId "
 		"FROM TARGET_INFO_CUDA_CONTEXT_INFO",

@@ -65,6 +65,8 @@ int stats_database_open(
 	if (d->status == STATUS_FAILED)
 		return STATUS_FAILED;
 	int error = views_make(&d->sql);
+	if (!error)
+		error = views_number_gpus(&d->sql);
 	window.pid = form->filter.pid;
 	window.tid = form->filter.tid;
 	if (!error && form->nvtx_window)

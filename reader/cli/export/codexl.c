@@ -651,7 +651,7 @@ static int occupancy_write(struct writing *w, struct stats_database *d)
 static int write_recorded(FILE *out, struct cli_report *r, const struct options *o,
 	const char *format, uint64_t *events)
 {
-	static const char *const before[] = {"nvtx", "osrt", "devices", "codexl", "codexl_opencl"};
+	static const char *const before[] = {"nvtx", "osrt", "codexl", "codexl_opencl"};
 	const struct stats_form form = {.symbol_path = o->value[OPT_export_symbol_path],
 		.no_wait = o->value[OPT_export_no_wait],
 		.window = {.all = true}};

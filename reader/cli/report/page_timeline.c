@@ -362,8 +362,8 @@ static int extent_take(void *user, const struct sql_value *v, int count)
 static int timeline_prepare(struct timeline *t)
 {
 	static const char *const before[] = {"nvtx", "osrt", "graphics", "function_calls",
-		"thread_time", "thread_states", "cuda_memory_use", "gpu_clocks", "devices",
-		"timeline", "page_unknown"};
+		"thread_time", "thread_states", "cuda_memory_use", "gpu_clocks", "timeline",
+		"page_unknown"};
 	const struct sql_visitor visitor = {t, NULL, extent_take};
 	int has_gil = sql_has_rows(t->s, "LIBTRACE_GIL_WAIT");
 	int error = has_gil > 0 ? sql_run(t->s, report_shared("gil"), NULL) : has_gil;
@@ -421,11 +421,7 @@ int page_timeline(FILE *out, struct sql *s, size_t bytes_most)
 		error = names_print(&t);
 	if (!error)
 		error = list_print(&t, "tracks",
-			"SELECT l.id, l.process, l.tid, l.what, coalesce(CASE WHEN l.what IN "
-			"('gpu', "
-			"'memory') OR (l.what = 'path' AND NOT l.tid) THEN (SELECT d.number FROM "
-			"PROCESS_DEVICES AS d WHERE d.process = l.process AND d.device = "
-			"l.device) END, l.device), l.stream, " THREAD_NAME
+			"SELECT l.id, l.process, l.tid, l.what, l.device, l.stream, " THREAD_NAME
 			"FROM PAGE_TRACKS AS l ORDER BY l.id",
 			7, TRACKS_MAX);
 	if (!error)

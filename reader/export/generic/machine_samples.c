@@ -3,7 +3,6 @@
  * tables of nsys. */
 #include "reader/export/generic/machine_samples.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #ifdef HAVE_SQLITE
 #include <sqlite3.h>
@@ -29,9 +28,8 @@ static const char gpu_values_sql[] = "INSERT INTO GPU_METRICS (%s, typeId, metri
 				     "SELECT %s, " TYPE ", %u, \"%s\" FROM LIBTRACE_GPU_SAMPLE "
 				     "WHERE reported >> %u & 1 ORDER BY timestamp;";
 
-/* Hardware metrics are numbered by their names, from 0, in types of their own. A process numbers
- * its devices itself: GPUs of a report are found by their UUIDs, and numbered in the order of their
- * numbers in the processes. A value may be NULL: one that is not a number. */
+/* Hardware metrics are numbered by their names, from 0, in types of their own. A value may be NULL:
+ * one that is not a number. */
 #define METRIC_TYPE "(s.globalTid >> 48 << 48 | 256 | (coalesce(d.gpu, s.deviceId) & 0xff))"
 #define METRIC_ROWS                                                                             \
 	"FROM LIBTRACE_CUDA_METRIC_SAMPLE AS s JOIN temp.metric AS m ON m.nameId = s.metricId " \
@@ -42,13 +40,10 @@ static const char metric_names_sql[] =
 	"CREATE TEMP TABLE metric AS SELECT row_number() OVER (ORDER BY value) - 1 AS id, value, "
 	"id AS nameId FROM StringIds WHERE id IN (SELECT metricId FROM "
 	"LIBTRACE_CUDA_METRIC_SAMPLE);"
-	"CREATE TEMP TABLE metric_device AS WITH devices AS (SELECT c.globalTid >> 24 AS process, "
-	"c.deviceId AS device, coalesce(nullif(n.value, ''), c.deviceId) AS name "
-	"FROM LIBTRACE_CUDA_DEVICE AS c LEFT JOIN StringIds AS n ON n.id = c.uuidId), "
-	"gpus AS (SELECT process >> 24 AS vm, name, row_number() OVER (PARTITION BY process >> 24 "
-	"ORDER BY min(device), name) - 1 AS gpu FROM devices GROUP BY 1, 2) "
-	"SELECT d.process, d.device, min(g.gpu) AS gpu FROM devices AS d JOIN gpus AS g "
-	"ON g.vm = d.process >> 24 AND g.name = d.name GROUP BY 1, 2;"
+	"CREATE TEMP TABLE metric_device AS SELECT c.globalTid >> 24 AS process, "
+	"c.deviceId AS device, min(g.id) AS gpu FROM LIBTRACE_CUDA_DEVICE AS c "
+	"JOIN StringIds AS n ON n.id = c.uuidId "
+	"JOIN TARGET_INFO_GPU AS g ON replace(g.uuid, '-', '') = n.value GROUP BY 1, 2;"
 	"INSERT INTO TARGET_INFO_GPU_METRICS (typeId, sourceId, typeName, metricId, metricName) "
 	"SELECT DISTINCT " METRIC_TYPE ", 2, 'Hardware metrics of GPU ' || coalesce(d.gpu, "
 	"s.deviceId), m.id, m.value " METRIC_ROWS "ORDER BY 1, 4;";
@@ -105,21 +100,6 @@ static const struct nic_metric {
 	{FIELD_NIC_SAMPLE_WAITS, "Send waits", "ticks", "ticks with data to send and no credit"},
 };
 #define COUNT(list) (sizeof(list) / sizeof(*(list)))
-#define SQL_BYTES 2048u
-
-/* Run a statement, whose arguments are trusted. Returns 0 or a negative errno. */
-__attribute__((format(printf, 2, 3))) static int run(struct sqlite_export *x, const char *form, ...)
-{
-	char sql[SQL_BYTES];
-	va_list arguments;
-	va_start(arguments, form);
-	vsnprintf(sql, sizeof(sql), form, arguments);
-	va_end(arguments);
-	return sqlite3_exec(x->database.connection, sql, NULL, NULL, NULL)
-		? database_failed(&x->database)
-		: 0;
-}
-
 static int tables_create(struct sqlite_export *x, const enum nsys_table *tables, size_t count)
 {
 	int error = 0;
@@ -145,9 +125,9 @@ static int gpus_write(struct sqlite_export *x)
 		char name[48];
 		const uint32_t bit = gpu_metrics[i].field - FIELD_GPU_SAMPLE_UTILIZATION;
 		sql_name(KIND_GPU_SAMPLE, gpu_metrics[i].field, name, sizeof(name));
-		error = run(x, gpu_names_sql, i, gpu_metrics[i].name, bit);
+		error = database_run(&x->database, gpu_names_sql, i, gpu_metrics[i].name, bit);
 		if (!error)
-			error = run(x, gpu_values_sql,
+			error = database_run(&x->database, gpu_values_sql,
 				newest ? "rawTimestamp, timestamp" : "timestamp",
 				newest ? "timestamp, timestamp" : "timestamp", i, name, bit);
 	}
@@ -160,9 +140,10 @@ static int metrics_write(struct sqlite_export *x)
 	int error = database_table(&x->database, "LIBTRACE_CUDA_DEVICE",
 		"timestamp INTEGER NOT NULL, globalTid INTEGER, deviceId INTEGER, uuidId INTEGER");
 	if (!error)
-		error = run(x, metric_names_sql);
+		error = database_run(&x->database, metric_names_sql);
 	return error ? error
-		     : run(x, metric_values_sql, newest ? "rawTimestamp, timestamp" : "timestamp",
+		     : database_run(&x->database, metric_values_sql,
+			       newest ? "rawTimestamp, timestamp" : "timestamp",
 			       newest ? "s.start, s.start" : "s.start");
 }
 
@@ -173,17 +154,18 @@ static int nics_write(struct sqlite_export *x)
 	const bool newest = x->database.generation == NSYS_3_24;
 	int error = tables_create(x, tables, COUNT(tables));
 	if (!error)
-		error = run(x, nics_sql, newest ? "GUID" : "globalId");
+		error = database_run(&x->database, nics_sql, newest ? "GUID" : "globalId");
 	for (uint32_t i = 0; !error && i < COUNT(nic_metrics); i++) {
 		const struct nic_metric *m = &nic_metrics[i];
 		char name[48];
 		sql_name(KIND_NIC_SAMPLE, m->field, name, sizeof(name));
-		error = run(x, nic_names_sql, i, m->name, m->description, m->unit);
+		error = database_run(
+			&x->database, nic_names_sql, i, m->name, m->description, m->unit);
 		if (!error)
-			error = run(x, nic_values_sql, newest ? ", portId" : "",
+			error = database_run(&x->database, nic_values_sql, newest ? ", portId" : "",
 				newest ? ", i.port" : "", i, name);
 	}
-	return error ? error : run(x, "DROP TABLE temp.nic");
+	return error ? error : database_run(&x->database, "DROP TABLE temp.nic");
 }
 
 int machine_samples_write(struct sqlite_export *x)

@@ -90,10 +90,13 @@ static int graphs_collect(struct sqlite_export *x, const struct decoded_batch *b
 int cuda_values_collect(struct sqlite_export *x, const struct event_batch *batch)
 {
 	struct decoded_batch b;
+	int error = gpus_collect(&x->cuda.gpus, batch);
+	if (error)
+		return error;
 	if (batch->kind != KIND_CUDA_CONTEXT && batch->kind != KIND_CUDA_GRAPH &&
 		batch->kind != KIND_CUDA_DEVICE_ATTRIBUTE && batch->kind != KIND_CUDA_SETUP)
 		return 0;
-	int error = batch_decode(x, batch, &b);
+	error = batch_decode(x, batch, &b);
 	if (error)
 		return error == -EBADMSG ? 0 : error;
 	if (batch->kind == KIND_CUDA_SETUP && batch->count)
@@ -117,6 +120,7 @@ void cuda_values_release(struct cuda_values *c)
 {
 	cuda_values_report_end(c);
 	map_release(&c->devices);
+	gpus_release(&c->gpus);
 }
 
 /* Look up a collected value. Returns false if there is no value. */
@@ -128,41 +132,51 @@ static bool collected(const struct sqlite_export *x, uint32_t process, int64_t i
 	return found;
 }
 
-#define OF_UUID (UINT64_C(1) << 63)
-
-/* Find the number of a GPU. A device with a UUID has one number in all processes and reports,
- * even if CUDA numbers it differently there; a device without a UUID has one number in all
- * processes of the report. */
-static int gpu_find(
-	struct sqlite_export *x, const struct decoded_batch *b, uint32_t row, uint32_t *ret_gpu)
+int cuda_values_enter(struct sqlite_export *x)
 {
-	const int64_t uuid = decoded_column(b, FIELD_CUDA_DEVICE_UUID)[row],
-		      device = decoded_column(b, FIELD_CUDA_DEVICE_DEVICE_ID)[row];
-	uint64_t report = (uint64_t)(x->source - x->job->sources), key;
-	uint32_t id = 0;
-	key = (report & INT32_MAX) << 32 | (uint32_t)device;
-	if (string_table_get(&x->contents.strings, (uint32_t)uuid).bytes) {
-		int error = text_id_of_string(&x->texts, (uint32_t)uuid, &id);
-		if (error)
-			return error;
-		key = OF_UUID | id;
-	}
-	uint32_t found = map_get(&x->cuda.devices, UINT64_MAX, key);
-	*ret_gpu = found - 1;
-	if (found)
-		return 0;
-	*ret_gpu = x->cuda.gpu_count++;
-	return map_put(&x->cuda.devices, UINT64_MAX, key, x->cuda.gpu_count);
+	return gpus_enter(&x->cuda.gpus, (uint32_t)(x->source - x->job->sources), &x->contents);
+}
+
+int64_t cuda_gpu_unnumbered(uint32_t index)
+{
+	return -1 - (int64_t)index;
+}
+
+static int64_t gpu_of(const struct sqlite_export *x, const struct decoded_batch *b, uint32_t row)
+{
+	uint32_t index;
+	gpus_index(&x->cuda.gpus, b->batch->process,
+		(uint32_t)decoded_column(b, FIELD_CUDA_DEVICE_DEVICE_ID)[row], &index);
+	return cuda_gpu_unnumbered(index);
+}
+
+int cuda_values_number(struct sqlite_export *x)
+{
+	struct database *d = &x->database;
+	const bool has_gpus = x->nsys.tables[NSYS_TARGET_INFO_GPU].rows,
+		   has_devices = x->nsys.tables[NSYS_TARGET_INFO_CUDA_DEVICE].rows;
+	int error = gpus_number(&x->cuda.gpus);
+	if (error || !has_gpus)
+		return error;
+	error = database_run(d, "CREATE TEMP TABLE gpu_number (gpu INTEGER PRIMARY KEY, number)");
+	for (uint32_t i = 0; !error && i < x->cuda.gpus.count; i++)
+		error = database_run(d, "INSERT INTO temp.gpu_number VALUES (%lld, %u)",
+			(long long)cuda_gpu_unnumbered(i), x->cuda.gpus.rows[i].number);
+	if (!error)
+		error = database_run(d,
+			"UPDATE TARGET_INFO_GPU SET id = (SELECT number FROM "
+			"temp.gpu_number WHERE gpu = id)");
+	if (!error && has_devices)
+		error = database_run(d,
+			"UPDATE TARGET_INFO_CUDA_DEVICE SET gpuId = (SELECT "
+			"number FROM temp.gpu_number WHERE gpu = gpuId)");
+	return error ? error : database_run(d, "DROP TABLE temp.gpu_number");
 }
 
 bool cuda_device_is_new(
 	struct sqlite_export *x, const struct decoded_batch *b, uint32_t row, enum nsys_table table)
 {
-	uint32_t gpu = 0;
-	uint64_t whose = UINT64_MAX - 1, which;
-	if (gpu_find(x, b, row, &gpu))
-		return false;
-	which = gpu;
+	uint64_t whose = UINT64_MAX, which = (uint64_t)gpu_of(x, b, row);
 	if (table == NSYS_TARGET_INFO_CUDA_DEVICE) {
 		whose = (uint64_t)b->global_tid & ~UINT64_C(0xffffff);
 		which = (uint64_t)decoded_column(b, FIELD_CUDA_DEVICE_DEVICE_ID)[row];
@@ -342,9 +356,8 @@ int cuda_value(struct sqlite_export *x, const struct decoded_batch *b, uint32_t 
 			v, collected(x, b->batch->process, value, OF_GRAPH, &id) ? id : value);
 		return 0;
 	case HOW_GPU_ID:
-		error = gpu_find(x, b, row, &id);
-		cell_set_number(v, id);
-		return error;
+		cell_set_number(v, gpu_of(x, b, row));
+		return 0;
 	case HOW_FUNCTION_AT:
 	case HOW_MODULE_AT:
 		return instruction(x, b, row, how == HOW_MODULE_AT, value, v);

@@ -16,12 +16,13 @@
 #include "reader/export/sqlite/decoded.h"
 #include "reader/export/sqlite/nsys_rows.h"
 #include "reader/base/map.h"
+#include "reader/export/gpus.h"
 
 struct sqlite_export;
 
 struct cuda_values {
-	struct map devices; /* machine or process, device -> number + 1 */
-	uint32_t gpu_count; /* GPU numbers assigned so far */
+	struct map devices; /* GPUs, and devices of processes, that have a row -> 1 */
+	struct gpus gpus;
 
 	/* per-report state */
 	struct map ids;          /* process and CUDA id, kind of value -> value + 1 */
@@ -33,7 +34,17 @@ struct cuda_values {
 /* Collect the values that later rows refer to, in the first pass. Returns 0 or -ENOMEM. */
 int cuda_values_collect(struct sqlite_export *x, const struct event_batch *b);
 
-/* Forget the values of a report. GPU numbers are kept, because the next report may be of the same
+/* Enter the GPUs of a report, after the first pass. Returns 0 or -ENOMEM. */
+int cuda_values_enter(struct sqlite_export *x);
+
+/* Return what TARGET_INFO_GPU has as the id of a GPU, by its index in `gpus`, until GPUs are
+ * numbered. */
+int64_t cuda_gpu_unnumbered(uint32_t index);
+
+/* Number the GPUs (gpus.h) in their tables, which are complete. Returns 0 or a negative errno. */
+int cuda_values_number(struct sqlite_export *x);
+
+/* Forget the values of a report. GPUs are kept, because the next report may be of the same
  * machine. */
 void cuda_values_report_end(struct cuda_values *c);
 void cuda_values_release(struct cuda_values *c);

@@ -37,6 +37,12 @@ int database_row(struct database *d, const char *table, const char *form, ...)
 	return -ENOSYS;
 }
 
+int database_run(struct database *d, const char *format, ...)
+{
+	(void)d, (void)format;
+	return -ENOSYS;
+}
+
 int database_failed(struct database *d)
 {
 	(void)d;
@@ -101,6 +107,16 @@ static int run(struct database *d, const char *sql)
 {
 	statement_end(d);
 	return sqlite3_exec(d->connection, sql, NULL, NULL, NULL) ? database_failed(d) : 0;
+}
+
+int database_run(struct database *d, const char *format, ...)
+{
+	char sql[2048];
+	va_list arguments;
+	va_start(arguments, format);
+	vsnprintf(sql, sizeof(sql), format, arguments);
+	va_end(arguments);
+	return run(d, sql);
 }
 
 /* Open the temporary file and begin the transaction. */

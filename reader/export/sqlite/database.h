@@ -54,6 +54,10 @@ int database_columns(struct database *d, const char *table, uint32_t *ret_column
  */
 int database_row(struct database *d, const char *table, const char *form, ...);
 
+/* Run statements without rows, at most 2 KiB, of a format whose arguments are trusted. Returns 0 or
+ * a negative errno. */
+__attribute__((format(printf, 2, 3))) int database_run(struct database *d, const char *format, ...);
+
 /* Store the reason of SQLite's last failure in `cause`. Returns the closest negative errno. */
 int database_failed(struct database *d);
 

@@ -150,6 +150,8 @@ static int report_write(struct sqlite_export *x)
 		error = process_lives_find(&x->threads, &x->contents.processes);
 	}
 	if (!error)
+		error = cuda_values_enter(x);
+	if (!error)
 		error = nvtx_domains_number(x);
 	if (!error)
 		error = files_find(x);
@@ -258,6 +260,8 @@ static int export_end(struct sqlite_export *x)
 		error = chains_end(x);
 	if (!error)
 		error = results_end(&x->results);
+	if (!error)
+		error = cuda_values_number(x);
 	if (!error)
 		error = common_facts_write(x);
 	if (!error && x->job->critical_path)

@@ -662,28 +662,31 @@ static void column_put(struct cell *values, const char *column, int64_t number)
 		cell_set_number(&values[place], number);
 }
 
-static int device_put(struct sqlite_export *x, const Ncu__DeviceAttributes *device)
+static int device_put(struct sqlite_export *x, const Ncu__DeviceAttributes *device, uint32_t number)
 {
 	struct cell v[NSYS_COLUMNS], name;
 	memset(v, 0, sizeof(v));
-	int error = text_cell(&x->texts, device->name, &name);
+	uint32_t gpu = 0;
+	int error = gpus_add(&x->cuda.gpus, (uint32_t)(x->source - x->job->sources), number, &gpu);
+	if (!error)
+		error = text_cell(&x->texts, device->name, &name);
+	if (error)
+		return error;
 	column_put(v, "vmId", x->threads.vid);
-	column_put(v, "id", x->cuda.gpu_count++);
+	column_put(v, "id", cuda_gpu_unnumbered(gpu));
 	v[nsys_column(NSYS_TARGET_INFO_GPU, "name")] = name;
 	for (size_t i = 0; i < sizeof(device_columns) / sizeof(device_columns[0]); i++) {
 		const Ncu__ProfileMetricValue *a =
 			attribute_find(device, device_columns[i].attribute);
 		const uint32_t factor = device_columns[i].factor;
-		const uint64_t number = a && a->has_uint64_value ? a->uint64_value
-			: a                                      ? a->uint32_value
-								 : 0;
-		if (a && !a->string_value && number < INT64_MAX / 1000)
+		const uint64_t value = a && a->has_uint64_value ? a->uint64_value
+			: a                                     ? a->uint32_value
+								: 0;
+		if (a && !a->string_value && value < INT64_MAX / 1000)
 			column_put(v, device_columns[i].column,
-				factor ? (int64_t)number * factor : !number);
+				factor ? (int64_t)value * factor : !value);
 	}
-	if (!error)
-		error = bulk_table_row(&x->nsys.tables[NSYS_TARGET_INFO_GPU], v);
-	return error;
+	return bulk_table_row(&x->nsys.tables[NSYS_TARGET_INFO_GPU], v);
 }
 
 static int devices_put(struct sqlite_export *x)
@@ -691,7 +694,7 @@ static int devices_put(struct sqlite_export *x)
 	const Libtrace__SessionDetails *d = x->contents.details;
 	int error = 0;
 	for (size_t i = 0; !error && d && i < d->n_device_attributes; i++)
-		error = device_put(x, d->device_attributes[i]);
+		error = device_put(x, d->device_attributes[i], (uint32_t)i);
 	return error;
 }
 

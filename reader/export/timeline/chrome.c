@@ -425,11 +425,11 @@ static void print_head(struct chrome *w)
 		"{\"rank\":0,\"world_size\":1},\"deviceProperties\":[",
 		(unsigned long long)(s ? s->start_realtime_ns : 0));
 	w->comma = "";
-	const struct ncu_devices *devices = w->timeline->devices;
-	const struct gpus *gpus = w->timeline->gpus;
-	for (uint32_t i = 0; i < devices->count; i++) /* a row for each process that had the GPU */
-		if (gpus_columns(gpus, devices, gpus->numbers[i]) == devices->rows[i].columns)
-			print_device(w, devices->rows[i].columns, gpus->numbers[i]);
+	for (uint32_t number = 0; number < TIMELINE_GPUS_MAX; number++) {
+		const uint64_t *columns = timeline_gpu(w->timeline, number);
+		if (columns)
+			print_device(w, columns, number);
+	}
 	fputs_unlocked("],\"traceEvents\":[\n", w->out);
 	w->comma = "";
 }

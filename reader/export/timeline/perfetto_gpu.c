@@ -54,7 +54,6 @@ enum { API_OPENCL = 3, API_CUDA = 4, CATEGORY_OTHER = 0, CATEGORY_COMPUTE = 2 };
 enum { UNIT_BYTE = 7, GROUP_MEMORY = 5 };
 
 #define FIRST_QUEUE 1000u /* ids below it are kinds of work: numbers of events */
-#define GPUS_MAX 256u     /* numbers of GPUs are places in gpu_info */
 
 /* ---- devices ---- */
 
@@ -91,17 +90,14 @@ static void gpu_put(struct proto *p, const struct timeline *t, const uint64_t *c
 
 static void info_put(struct proto *p, const struct timeline *t)
 {
-	uint64_t count = 0;
-	for (uint32_t i = 0; i < t->devices->count; i++) {
-		const uint32_t id = t->gpus->numbers[i];
-		if (id < GPUS_MAX && id >= count)
-			count = (uint64_t)id + 1;
-	}
+	uint32_t count = TIMELINE_GPUS_MAX; /* numbers of GPUs are places in gpu_info */
+	while (count && !timeline_gpu(t, count - 1))
+		count--;
 	if (!count)
 		return;
 	size_t packet = packet_open(p, NEEDS_STATE), info = proto_open(p, PACKET_GPU_INFO);
 	for (uint32_t id = 0; id < count; id++) {
-		const uint64_t *columns = gpus_columns(t->gpus, t->devices, id);
+		const uint64_t *columns = timeline_gpu(t, id);
 		size_t gpu = proto_open(p, INFO_GPU);
 		if (columns)
 			gpu_put(p, t, columns);

@@ -150,7 +150,9 @@ int timeline_read(struct timeline *t, const struct contents_visitor *visitor)
 	t->visitor = visitor;
 	int error = contents_read(&t->contents, t->cursor.report, &first);
 	if (!error)
-		error = gpus_number(t->gpus, t->devices, &t->contents.strings);
+		error = gpus_enter(t->gpus, 0, &t->contents);
+	if (!error)
+		error = gpus_number(t->gpus);
 	if (error)
 		return error;
 	nvtx_payloads_ready(&t->payloads);
@@ -274,6 +276,17 @@ static uint64_t machine_device(const struct event_row *row)
 		: row->event->number == KIND_NIC_SAMPLE ? (uint32_t)FIELD_NIC_SAMPLE_PORT
 							: 0;
 	return field ? value_at(row, (int)schema_column_index(row->event, field)) : 0;
+}
+
+const uint64_t *timeline_gpu(const struct timeline *t, uint32_t number)
+{
+	for (uint32_t i = 0; i < t->devices->count; i++) {
+		const struct ncu_device *d = &t->devices->rows[i];
+		const uint32_t device = (uint32_t)d->columns[FIELD_CUDA_DEVICE_DEVICE_ID];
+		if (gpus_find(t->gpus, d->process, device) == number)
+			return d->columns;
+	}
+	return NULL;
 }
 
 /* Return the number of the GPU that a row is about. */

@@ -17,8 +17,8 @@
 #include "reader/export/timeline/cuda_waits.h"
 #include "reader/export/timeline/log_events.h"
 #include "reader/export/timeline/tracks.h"
+#include "reader/export/gpus.h"
 #include "reader/export/ncu/ncu.h"
-#include "reader/export/timeline/gpus.h"
 #include "reader/nvtx/payloads.h"
 #include "reader/report/cursor.h"
 #include "reader/symbols/symbols.h"
@@ -26,6 +26,8 @@
 /* Maximum number of rows with the same start that are sorted; more rows stay in the order of
  * the file. */
 #define TIMELINE_EQUALS_MAX 256u
+
+#define TIMELINE_GPUS_MAX 256u /* GPUs with greater numbers have no properties */
 
 enum timeline_shape { TIMELINE_SLICE, TIMELINE_MOMENT, TIMELINE_COUNTER };
 
@@ -177,6 +179,9 @@ struct string_ref timeline_counter_name(const struct timeline *t, const struct t
 /* Return true if the item is a push/pop range whose text matches this shell pattern, and count it:
  * call this once per item. NULL matches nothing. */
 bool timeline_is_step(struct timeline *t, const struct timeline_item *i, const char *steps);
+
+/* Return the columns of a device (cuda_device) that is the GPU of this number, or NULL. */
+const uint64_t *timeline_gpu(const struct timeline *t, uint32_t number);
 
 /* Return true if several processes called CUDA, so that correlation ids are not unique. */
 bool timeline_several(const struct timeline *t);

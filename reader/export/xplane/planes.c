@@ -125,7 +125,7 @@ static void stat_text(struct proto *p, enum xplane_stat stat, const char *text, 
 
 static void plane_device(struct xplane *x, struct proto *p, const struct xplane_plane *plane)
 {
-	const uint64_t *c = gpus_columns(x->timeline->gpus, x->timeline->devices, plane->device);
+	const uint64_t *c = timeline_gpu(x->timeline, plane->device);
 	stat_text(p, XPLANE_STAT_VENDOR, "Nvidia", strlen("Nvidia"));
 	if (!c)
 		return;

@@ -78,8 +78,7 @@ FROM CUPTI_ACTIVITY_KIND_KERNEL AS k
      LEFT JOIN StringIds AS whole ON whole.id = k.demangledName
      LEFT JOIN StringIds AS short ON short.id = k.shortName
      LEFT JOIN CODEXL_THREADS AS t ON t.process = k.globalPid >> 24 AND t.correlationId = k.correlationId
-     LEFT JOIN PROCESS_DEVICES AS d ON d.process = k.globalPid >> 24 AND d.device = k.deviceId
-     LEFT JOIN (SELECT * FROM TARGET_INFO_GPU GROUP BY id) AS g ON g.id = coalesce(d.gpu, k.deviceId)
+     LEFT JOIN (SELECT * FROM TARGET_INFO_GPU GROUP BY id) AS g ON g.id = k.deviceId
 WHERE k."end" >= k.start
 ORDER BY k.start, k."end";
 

@@ -160,9 +160,16 @@ SELECT 0 AS cuda_device, p.process, 0 AS tid, 0 AS time_ns, coalesce(c.device, g
        g.computeMajor AS compute_capability_major, g.computeMinor AS compute_capability_minor
 FROM (SELECT globalPid >> 24 AS process FROM CUPTI_ACTIVITY_KIND_KERNEL WHERE globalPid IS NOT NULL
       UNION SELECT globalPid >> 24 FROM CUPTI_ACTIVITY_KIND_MEMCPY WHERE globalPid IS NOT NULL
-      UNION SELECT globalPid >> 24 FROM CUPTI_ACTIVITY_KIND_MEMSET WHERE globalPid IS NOT NULL) AS p
+      UNION SELECT globalPid >> 24 FROM CUPTI_ACTIVITY_KIND_MEMSET WHERE globalPid IS NOT NULL
+      UNION SELECT globalPid >> 24 FROM CUDA_GPU_MEMORY_USAGE_EVENTS WHERE globalPid IS NOT NULL) AS p
      CROSS JOIN TARGET_INFO_GPU AS g
-     LEFT JOIN PROCESS_DEVICES AS c ON c.gpu = g.id AND c.process = p.process;
+     LEFT JOIN PROCESS_DEVICES AS c ON c.gpu = g.id AND c.process = p.process
+WHERE c.gpu IS NOT NULL OR p.process NOT IN (SELECT process FROM PROCESS_DEVICES);
+
+-- The numbers of GPUs, which nsys knows as NVML does.
+SELECT 0 AS gpu_device, p.process, 0 AS tid, 0 AS time_ns, g.id AS gpu, g.name, 'GPU-' || lower(g.uuid) AS uuid
+FROM (SELECT min(globalPid >> 24) AS process FROM PROCESSES) AS p CROSS JOIN TARGET_INFO_GPU AS g
+WHERE p.process IS NOT NULL AND g.id IS NOT NULL AND g.uuid IS NOT NULL;
 
 SELECT 0 AS thread_name, t.globalTid >> 24 AS process, t.globalTid & 0xffffff AS tid, 0 AS time_ns, s.value AS name
 FROM ThreadNames AS t JOIN StringIds AS s ON s.id = t.nameId
