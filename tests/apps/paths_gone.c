@@ -25,7 +25,7 @@ static void *open_fifo(void *unused)
 {
 	(void)unused;
 	__atomic_store_n(&opener, app_tid(), __ATOMIC_RELEASE);
-	check(!close(open(path, O_RDONLY)), "open() of a FIFO");
+	require(!close(open(path, O_RDONLY)), "open() of a FIFO");
 	return NULL;
 }
 
