@@ -433,6 +433,14 @@ const char *option_default(const struct option_row *row)
 	return NULL;
 }
 
+const char *option_or_variable(const struct options *o, enum option_id id)
+{
+	const char *value = o->value[id];
+	if (!value && option_rows[id].variable)
+		value = getenv(option_rows[id].variable);
+	return value && *value ? value : NULL;
+}
+
 uint64_t option_number(const struct options *o, enum option_id id, uint64_t otherwise)
 {
 	uint64_t number = otherwise;

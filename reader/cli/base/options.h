@@ -55,6 +55,9 @@ const char *option_words(const struct option_row *row);
 /* Return the value that applies if neither the option nor its variable is given; NULL = none. */
 const char *option_default(const struct option_row *row);
 
+/* Return the option's value, else that of its variable, else NULL; an empty one is none. */
+const char *option_or_variable(const struct options *o, enum option_id id);
+
 /* Return the number given for an option, or `otherwise` if the option is not given. Only for
  * options with the choices "NUMBER", which the parser has checked. */
 uint64_t option_number(const struct options *o, enum option_id id, uint64_t otherwise);

@@ -23,14 +23,6 @@
 #include "reader/cli/record/option_needs.h"
 #include "reader/cli/record/program_find.h"
 
-const char *launch_value(const struct launch *l, enum option_id id)
-{
-	const char *value = l->options->value[id];
-	if (!value && option_rows[id].variable)
-		value = getenv(option_rows[id].variable);
-	return value && *value ? value : NULL;
-}
-
 static bool is_true(const struct launch *l, enum option_id id)
 {
 	const char *value = launch_value(l, id);

@@ -35,7 +35,10 @@ struct launch {
 };
 
 /* Return the option's value, else that of its variable, else NULL. */
-const char *launch_value(const struct launch *l, enum option_id id);
+static inline const char *launch_value(const struct launch *l, enum option_id id)
+{
+	return option_or_variable(l->options, id);
+}
 
 /* Return the nanoseconds of an option given in seconds. */
 uint64_t launch_seconds_ns(const struct launch *l, enum option_id id);
