@@ -40,8 +40,8 @@ def test_all_right():
     sampled = data.get("samples", {})
     tap.ok(len(sampled.get("metrics", [])) == 12 and sampled["host"] and sampled["cost ms/s"], "a stand-in for NVML is sampled, with its cost", sampled)
     rows = data.get("metrics", {}).get("rows", [])
-    tap.ok({r["Metric"] for r in rows} == {"sim__duration.sum", "sim__threads.sum"} and all(r["Kernels"] == data["metrics"]["kernels"] == 10 for r in rows),
-           "hardware metrics of each kernel are counted", data.get("metrics"))
+    tap.ok({r["Metric"] for r in rows} == {"sim__duration.sum", "sim__threads.sum", "sim__registers.max"} and all(r["Kernels"] == data["metrics"]["kernels"] == 10 for r in rows),
+           "hardware metrics of each kernel are counted, in two runs", data.get("metrics"))
     rows = data.get("metric samples", {}).get("rows", [])
     tap.ok({row[0] for row in rows} == {"sim__duration.sum", "sim__threads.sum"} and all(abs(row[3] - 500_000) < 1000 and abs(row[4]) < 1000 for row in rows), "hardware metrics are sampled without gaps", rows)
     read = data.get("readers", {})
