@@ -122,7 +122,7 @@ static int memory_file(const struct options *o, const char *file, void *user)
 	if (m->flame)
 		error = flame_print(m, &d.sql);
 	if (m->flame && !error)
-		stats_cut_note(&d);
+		stats_cut_note(&d.sql, file);
 	status = error     ? sql_file_failed(&d.sql, file, "compute the live set", error)
 		: m->flame ? STATUS_OK
 			   : tables_print(m, &d);

@@ -13,6 +13,7 @@
 #include "reader/cli/base/select.h"
 #include "reader/cli/database/open.h"
 #include "reader/cli/database/rows.h"
+#include "reader/cli/database/stats.h"
 #include "reader/cli/base/stop.h"
 #include "reader/sql/path/compute.h"
 #include "reader/sql/reports.h"
@@ -90,6 +91,8 @@ int command_query(const struct options *o)
 	if (status == STATUS_FAILED)
 		return status;
 	int error = tables_compute(&s, o->argv[1]);
+	if (!error)
+		stats_cut_note(&s, o->argv[0]);
 	if (!error)
 		error = sql_rows_print(
 			&s, o->argv[1], table_format_named(o->value[OPT_query_format]), stdout);

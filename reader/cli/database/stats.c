@@ -147,7 +147,7 @@ static char *unsampled_cause(struct sql *s)
 	return text;
 }
 
-void stats_cut_note(struct stats_database *d)
+bool stats_cut_note(struct sql *s, const char *file)
 {
 	static const char query[] =
 		"SELECT 'the last ' || cut || ' of ' || n || ' launches of graphs' FROM "
@@ -155,20 +155,20 @@ void stats_cut_note(struct stats_database *d)
 		"WHERE cut";
 	char *text = NULL;
 	const struct sql_visitor visitor = {&text, NULL, text_keep};
-	if (!d->cut_noted && !sql_run(&d->sql, query, &visitor) && text) {
+	const bool is_cut = !sql_run(s, query, &visitor) && text;
+	if (is_cut)
 		cli_note("'%s': %s are not counted: together they allocate and free too often",
-			d->file, text);
-		d->cut_noted = true;
-	}
+			file, text);
 	free(text);
+	return is_cut;
 }
 
 /* Print what is missing in a report, by its header "before:". */
 static void cut_note(struct stats_database *d, const struct sql_report *report)
 {
 	char *before = report_header(report, "before");
-	if (before && strstr(before, "cuda_memory_use"))
-		stats_cut_note(d);
+	if (before && strstr(before, "cuda_memory_use") && !d->cut_noted)
+		d->cut_noted = stats_cut_note(&d->sql, d->file);
 	free(before);
 }
 

@@ -47,9 +47,9 @@ void stats_database_close(struct stats_database *d);
  * known. */
 char *stats_missing_cause(struct sql *s, const struct sql_report *report);
 
-/* Print a note, once per database, if the tables of cuda_memory_use.sql, which was run, lack
- * launches of graphs. */
-void stats_cut_note(struct stats_database *d);
+/* Print a note if the tables of cuda_memory_use.sql lack launches of graphs. Returns false if they
+ * lack none, or were not computed. */
+bool stats_cut_note(struct sql *s, const char *file);
 
 /* Return what data a report is about, for a message: only of a database that libtrace wrote with
  * the options that record it. The caller frees the text; NULL = the report does not say. Overwrites

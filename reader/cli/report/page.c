@@ -310,6 +310,8 @@ int page_report(FILE *out, const struct overview *o, struct stats_database *d,
 	if (!error)
 		error = page_timeline(out, &d->sql, timeline_bytes);
 	if (!error)
+		stats_cut_note(&d->sql, d->file);
+	if (!error)
 		error = page_flame(out, &d->sql);
 	fputs("}", out);
 	return error;
