@@ -20,7 +20,10 @@
 #include "tracer/osrt/hooks.h"
 
 #define PATH_USUAL_BYTES 256u /* of most paths */
-#define PATH_USUAL_SLOTS (1 + (PATH_USUAL_BYTES + TEXT_WORD_BYTES) / RECORD_BYTES)
+#define PATH_USUAL_SLOTS \
+	(1 + (PATH_USUAL_BYTES + TEXT_WORD_BYTES + RECORD_BYTES - 1) / RECORD_BYTES)
+_Static_assert((PATH_USUAL_SLOTS - 1) * RECORD_BYTES >= PATH_USUAL_BYTES + TEXT_WORD_BYTES,
+	"text_copy_most() stores whole words");
 
 static void path_publish(struct thread *t, struct record *r, struct record head, uint64_t bytes)
 {
