@@ -212,6 +212,14 @@ def timed_waits():
     tap.ok(abs(base.ns - graph.wall_ns()) < 10_000, "waits that timed out: the replay takes as long as the run", (base, graph.wall_ns()))
     # up to 4.5 ms: a wait, 1 ms of work, and a part of the next wait; then 1.9 ms of work that it might not have done
     tap.ok(abs(half.ns - 7_500_000) < 200_000 and 1_800_000 < half.unknown_ns < 2_000_000, "waits that timed out: work after an early signal is in the error bound", half)
+    three = one + 2
+    late = Graph([row("track", 0, one, 0, 6_000_000), row("track", 0, two, 0, 20_000_000), row("track", 0, three, 0, 9_000_000, value=1),
+                  row("condition", 1, one, 0, 1_000_000, "pthread_cond_timedwait", object=7, value=110), row("lock", 2, one, 1_000_100, 1_000_200, "pthread_mutex_lock", object=8, value=0),
+                  row("call", 3, one, 5_000_000, 5_000_100, "pthread_mutex_unlock", object=8, value=0), row("call", 4, two, 0, 15_000_000, "usleep"),
+                  row("signal", 5, two, 15_000_000, 15_000_100, "pthread_cond_signal", object=7, value=0),
+                  row("lock", 6, three, 3_000_000, 5_000_100, "pthread_mutex_lock", object=8, value=0, other=one, other_time=5_000_000, sure="exact"),
+                  row("call", 7, three, 8_000_000, 8_000_100, "pthread_mutex_unlock", object=8, value=0)])
+    tap.ok(late.timeouts and abs(late.replay().ns - late.wall_ns()) < 10_000, "waits that timed out: who timed out gets a lock before those that come later, also if the signal is known", late.replay())
     several = Graph([*rows, row("track", 0, one + 2, 0, 5_000_000), row("condition", 20, one + 2, 0, 1_000_000, "pthread_cond_timedwait", object=7, value=110)])
     tap.ok(not several.timeouts, "waits that timed out: of several threads, nobody knows which one a signal wakes")
 

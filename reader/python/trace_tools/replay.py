@@ -688,7 +688,7 @@ class Replay:
     def pass_mark(self, mark: Mark, state: State) -> None:
         mark.state = state
         for player in mark.waiting:
-            self.push(player, state.time)
+            self.push(player, state.time if player.deadline is None else min(state.time, player.deadline))
         mark.waiting = []
         for group in mark.groups:
             group.missing -= 1
