@@ -81,10 +81,12 @@ static int chain_read(struct path_graph *g, enum chain_kind kind, int64_t id)
 	struct path_holds *h = g->holds;
 	const uint32_t at = h->count;
 	sqlite3_stmt **find = &h->find[kind];
-	int code =
-		*find ? SQLITE_OK : sqlite3_prepare_v2(g->connection, texts[kind], -1, find, NULL);
+	int code = name_append(h, 0);
+	if (code)
+		return code;
+	if (!*find)
+		code = sqlite3_prepare_v2(g->connection, texts[kind], -1, find, NULL);
 	code = code ? code : sqlite3_bind_int64(*find, 1, id);
-	code = code ? code : name_append(h, 0);
 	while (!code && (code = sqlite3_step(*find)) == SQLITE_ROW) {
 		const char *text = (const char *)sqlite3_column_text(*find, 0);
 		const bool is_known = text && !is_wrapper(text);
