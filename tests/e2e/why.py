@@ -362,6 +362,8 @@ def alike_names():
             ("kernels", ["kernel gemm_128x64", "usleep"], ["kernel gemm_256x64", "usleep"], {"kernel gemm_128x64": 1, "kernel gemm_256x64": 1, "usleep": 1})):
         found = {name.cause: len(names) for name, names in groups([Name(cause, "") for cause in one], [Name(cause, "") for cause in two]).items()}
         tap.ok(found == wanted, f"names: {what}", found)
+    long_name = "read (" + " in ()" * 100_000  # a name of a report is as long as its writer likes
+    tap.ok(groups([Name(long_name + "1)", "")], [Name(long_name + "2)", ""), Name(long_name, "")]).keys() >= {Name(long_name, "")}, "names: long ones, with what could begin a function all over")
     paths = []
     for run_name, thread, pid in (("before", "worker-12", 1001), ("after", "worker-17", 1002)):
         calls = [(10, 20, pid, "pthread_mutex_lock", 0, 7), (100, 5000, 1000, "pthread_mutex_lock", 0, 7), (4990, 4995, pid, "pthread_mutex_unlock", 0, 7)]

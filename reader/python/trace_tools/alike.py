@@ -14,7 +14,8 @@ KERNEL = "kernel "  # before its name, in a cause
 MARK = "*"  # what stands for a masked part
 ADDRESS = re.compile(r"\b0x[0-9a-fA-F]+")
 NUMBER = re.compile(r"\b[0-9a-f]{12,}\b|[0-9]+")  # an address without 0x, too
-THING = re.compile(r" \((?P<used>.*?)(?P<function> in [^ ]*\(.*\))?\)( \(timeout\))?$")
+END = re.compile(r"\)( \(timeout\))?$")
+FUNCTION = re.compile(r" in [^ (]*\(")  # in which a lock was held
 PYTHON_FILE = re.compile(r"\btmp[a-z0-9_]{8}\b")  # of its module tempfile
 RANDOM = re.compile(r"(?<=[A-Za-z.\-_])[A-Za-z0-9]{6}(?=\.|$)")  # what mkstemp() puts for XXXXXX
 
@@ -42,11 +43,17 @@ def used_masked(text: str) -> str:
     return NUMBER.sub(MARK, text)
 
 
-def thing_masked(match: re.Match[str]) -> str:
-    """Mask what a call used, but not the function in which a lock was held."""
-    start, end = match.span("used")
-    whole, begin = match[0], match.start()
-    return whole[: start - begin] + used_masked(match["used"]) + whole[end - begin :]
+def thing_masked(cause: str) -> str:
+    """Mask what a call used, but not the function in which a lock was held. Takes time linear in the length: names of a
+    report may be long.
+    """
+    start, end = cause.find(" (") + 2, END.search(cause)
+    if start < 2 or not end or end.start() < start:
+        return cause
+    used = cause[start : end.start()]
+    function = FUNCTION.search(used) if used.endswith(")") else None
+    stop = start + function.start() if function else end.start()
+    return cause[:start] + used_masked(cause[start:stop]) + cause[stop:]
 
 
 @functools.lru_cache(maxsize=65536)
@@ -54,7 +61,7 @@ def masked(name: Name) -> Name:
     """Return a name without what differs from run to run. Numbers of kernels and functions are parts of their names."""
     cause = name.cause
     if KERNEL not in cause:
-        cause = THING.sub(thing_masked, ADDRESS.sub(MARK, cause))
+        cause = thing_masked(ADDRESS.sub(MARK, cause))
     return Name(cause, ADDRESS.sub(MARK, name.place))
 
 
