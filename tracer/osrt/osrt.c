@@ -90,16 +90,6 @@ void osrt_put_path(
 	thread_give(t);
 }
 
-uint64_t osrt_followed[FOLLOWED_BITS / 64];
-
-void osrt_follow(int descriptor)
-{
-	if (descriptor >= 0 && (unsigned)descriptor < FOLLOWED_BITS &&
-		!osrt_is_followed((uint64_t)descriptor))
-		__atomic_fetch_or(&osrt_followed[descriptor / 64], UINT64_C(1) << (descriptor % 64),
-			__ATOMIC_RELAXED);
-}
-
 void osrt_end_long(const struct call *call, unsigned fn, uint64_t a, uint64_t object, int error)
 {
 	osrt_end_over(

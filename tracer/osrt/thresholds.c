@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * thresholds.c - durations that a call of each function must reach to be recorded.
+ * thresholds.c - which calls are recorded: the duration that a call of each function must reach, and
+ * the descriptors whose close() always is.
  */
 #include "tracer/osrt/osrt.h"
 
@@ -39,6 +40,16 @@ uint64_t osrt_quick_ticks, osrt_alone_ticks;
 
 #define QUICK_NS 3000u   /* two switches of threads take longer */
 #define ALONE_NS 100000u /* the check of a longer call is cheap: it takes 2 us */
+
+uint64_t osrt_followed[FOLLOWED_BITS / 64];
+
+void osrt_follow(int descriptor)
+{
+	if (descriptor >= 0 && (unsigned)descriptor < FOLLOWED_BITS &&
+		!osrt_is_followed((uint64_t)descriptor))
+		__atomic_fetch_or(&osrt_followed[descriptor / 64], UINT64_C(1) << (descriptor % 64),
+			__ATOMIC_RELAXED);
+}
 
 uint64_t osrt_threshold_of(unsigned fn, uint64_t object, bool failed)
 {
