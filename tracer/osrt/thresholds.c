@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * thresholds.c - which calls are recorded: the duration that a call of each function must reach, and
- * the descriptors whose close() always is.
+ * thresholds.c - which calls are recorded: the duration that a call of each function must reach,
+ * and the descriptors whose close() always is.
  */
 #include "tracer/osrt/osrt.h"
 
