@@ -422,6 +422,8 @@ def programs():
     shell = {s["Program"] for s in segments if s["Cause"] in ("fork", "vfork", "execve", "pipe") or s["Cause"].startswith("waking up from wait")}
     tap.ok(len(slept) == 2 and {s["Program"] for s in slept} == {"sleep"} and shell == {"sh"} and slept[-1]["PID"] in {s["PID"] for s in segments if s["Program"] == "sh"},
            "programs: a process that executes another program is that from then on", segments)
+    execs = [n for n, s in enumerate(segments) if s["Cause"] == "execve"]  # the shell tries each folder of PATH
+    tap.ok(execs and {s["Program"] for s in segments[execs[-1] + 1:]} == {"sleep"}, "programs: loading a program is a part of it", segments)
     rows = json.loads(trace("query", "-f", "json", report.path, "SELECT program FROM LIBTRACE_CRITICAL_PATH ORDER BY start").out)
     tap.ok([r["program"] for r in rows] == [s["Program"] for s in segments] and b" Program " in trace("why", "--path", report.path).out,
            "programs: in LIBTRACE_CRITICAL_PATH, and in the table", rows)

@@ -206,10 +206,12 @@ ORDER BY parent IS NULL AND globalTid IN (SELECT globalPid + (globalPid >> 24 & 
                                           WHERE parentPid NOT IN (SELECT pid FROM LIBTRACE_PROCESS)) DESC,
          globalTid >> 24 & 0xffffff = globalTid & 0xffffff DESC, "end" DESC LIMIT 1;
 
--- Programs of processes: an exec begins another one.
+-- Programs of processes: an exec begins another one, whose loading is a part of it.
 DROP VIEW IF EXISTS temp.PATH_PROGRAM_STARTS;
 CREATE TEMP VIEW PATH_PROGRAM_STARTS AS
-SELECT globalPid >> 24 AS process, start, name FROM LIBTRACE_PROCESS WHERE typeof(globalPid) = 'integer' AND name IS NOT NULL
+SELECT globalPid >> 24 AS process, coalesce(min(start, execEnd), start) AS start, name
+FROM (SELECT globalPid, start, name, lag(CASE endHow WHEN 'exec' THEN "end" END) OVER (PARTITION BY globalPid ORDER BY start) AS execEnd FROM LIBTRACE_PROCESS)
+WHERE typeof(globalPid) = 'integer' AND name IS NOT NULL
 UNION ALL
 SELECT globalPid >> 24, 0, min(name) FROM PROCESSES
 WHERE typeof(globalPid) = 'integer' AND globalPid NOT IN (SELECT globalPid FROM LIBTRACE_PROCESS WHERE globalPid IS NOT NULL AND name IS NOT NULL) GROUP BY 1;
