@@ -122,6 +122,15 @@ def says_why_there_are_no_samples():
         tap.ok(not block or re.search(rb"SKIPPED: .* does not contain CPU samples data: " + cause, skipped), "and stats", skipped)
 
 
+def says_nothing_of_an_unknown_time():
+    """Check that the processor time of processes, which is not known if one was killed, is not printed as 0."""
+    report = os.path.join(PLACE, "killed-sampled.rep")
+    code = "import os, time\npid = os.fork()\nwhile not pid: pass\ntime.sleep(0.3); os.kill(pid, 9); os.wait()"
+    trace("run", "-o", report, "--sample=process-tree", "--", sys.executable, "-c", code)
+    text = trace("analyze", "-r", "hot_function", report).out
+    tap.ok(b"; CPU samples were requested and cover " in text and b"of processor time" not in text, "an unknown processor time is left out", text)
+
+
 def by_the_counters():
     """Check the rule about more threads than CPUs, by the kernel's counters: a thread that wants no CPU does not count, although it is in no recorded call."""
     report = traced("crowd", "crowd-counted", LIBTRACE_THREAD_TIME="process-tree")
@@ -397,4 +406,4 @@ def nsys_itself():
         tap.ok(ours == theirs and theirs, f"{rule} of nsys itself: {len(theirs)} rows", (ours[:3], theirs[:3], done.err))
 
 
-main(on_programs, on_samples, says_why_nothing_is_found, says_why_there_are_no_samples, by_the_counters, convoy_told, sleepers_do_not_run, time_after_the_last_call_counts, no_word_of_cuda, short_processes, convoy_of_nsys, exit_status, times_of_nsight_compute, text, texts_are_folded, later_rows_are_folded, rows_are_counted, on_databases, on_fixtures, nsys_itself)
+main(on_programs, on_samples, says_why_nothing_is_found, says_why_there_are_no_samples, says_nothing_of_an_unknown_time, by_the_counters, convoy_told, sleepers_do_not_run, time_after_the_last_call_counts, no_word_of_cuda, short_processes, convoy_of_nsys, exit_status, times_of_nsight_compute, text, texts_are_folded, later_rows_are_folded, rows_are_counted, on_databases, on_fixtures, nsys_itself)

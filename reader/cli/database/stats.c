@@ -131,7 +131,8 @@ static char *unsampled_cause(struct sql *s)
 	static const char query[] =
 		"SELECT 'CPU samples were requested and cover ' || "
 		"printf('%.3f', sampled / 1e9) || ' s' || "
-		"coalesce(' of ' || printf('%.3f', whole / 1e9) || ' s of processor time', '') || "
+		"CASE WHEN whole IS NULL THEN '' "
+		"ELSE printf(' of %.3f s of processor time', whole / 1e9) END || "
 		"CASE WHEN blocked THEN '; threads blocked SIGURG, the signal that takes them, ' "
 		"|| CASE blocked WHEN 1 THEN 'once' ELSE blocked || ' times' END ELSE '' END || "
 		"CASE WHEN refused THEN '; threads without a timer: ' || refused ELSE '' END || "
