@@ -12,6 +12,7 @@
 #include "reader/file/schema.h"
 
 #define UUID_DIGITS 32u
+#define NUMBERS_MAX (1u << 31) /* greater ones that processes use are no numbers of GPUs */
 
 int gpus_collect(struct gpus *g, const struct event_batch *b)
 {
@@ -149,7 +150,7 @@ int gpus_number(struct gpus *g)
 		qsort_r(order, g->count, sizeof(*order), gpu_order, g);
 	for (uint32_t i = 0; !error && i < g->count; i++) {
 		struct gpu *gpu = &g->rows[order[i]];
-		const bool is_first = !map_get(&taken, gpu->wanted, 0);
+		const bool is_first = gpu->wanted < NUMBERS_MAX && !map_get(&taken, gpu->wanted, 0);
 		gpu->number = is_first ? gpu->wanted : UINT32_MAX;
 		if (is_first && gpu->wanted >= next)
 			next = gpu->wanted + 1;

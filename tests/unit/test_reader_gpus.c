@@ -116,6 +116,8 @@ int main(void)
 		{2, 0, B, false}, {2, 1, C, false});
 	CHECK("without a UUID", NUMBERS(4, 4, 5), {1, 4, 0, false}, {2, 4, 0, false},
 		{3, 4, A, false});
+	CHECK("beyond all numbers", NUMBERS(2, 0, 1), {1, UINT32_MAX, A, false}, {2, 0, B, false},
+		{3, 0, C, false});
 	CHECK("two hosts", NUMBERS(0, 1, 2, 3), {1, 0, C, false}, {1, 1, D, false},
 		{4, 0, A, false}, {4, 1, B, false});
 	CHECK("two hosts, sampled", NUMBERS(0, 1, 2, 3), {1, 0, C, false}, {2, 0, D, false},
