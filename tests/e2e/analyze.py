@@ -131,6 +131,14 @@ def says_nothing_of_an_unknown_time():
     tap.ok(b"; CPU samples were requested and cover " in text and b"of processor time" not in text, "an unknown processor time is left out", text)
 
 
+def waits_of_a_replaced_program():
+    """Check that a wait has the name of the program that waited, though its process executed another one later."""
+    report = os.path.join(PLACE, "replaced.rep")
+    trace("run", "-o", report, "--", "sh", "-c", "sleep 0.3; exec sleep 0.01")
+    rows = findings(report, "-r", "thread_waits")["thread_waits"]
+    tap.ok(sorted(row["Thread Name"] for row in rows) == ["sh", "sleep"], "a wait has the name of the program that waited", rows)
+
+
 def by_the_counters():
     """Check the rule about more threads than CPUs, by the kernel's counters: a thread that wants no CPU does not count, although it is in no recorded call."""
     report = traced("crowd", "crowd-counted", LIBTRACE_THREAD_TIME="process-tree")
@@ -406,4 +414,4 @@ def nsys_itself():
         tap.ok(ours == theirs and theirs, f"{rule} of nsys itself: {len(theirs)} rows", (ours[:3], theirs[:3], done.err))
 
 
-main(on_programs, on_samples, says_why_nothing_is_found, says_why_there_are_no_samples, says_nothing_of_an_unknown_time, by_the_counters, convoy_told, sleepers_do_not_run, time_after_the_last_call_counts, no_word_of_cuda, short_processes, convoy_of_nsys, exit_status, times_of_nsight_compute, text, texts_are_folded, later_rows_are_folded, rows_are_counted, on_databases, on_fixtures, nsys_itself)
+main(on_programs, on_samples, says_why_nothing_is_found, says_why_there_are_no_samples, says_nothing_of_an_unknown_time, waits_of_a_replaced_program, by_the_counters, convoy_told, sleepers_do_not_run, time_after_the_last_call_counts, no_word_of_cuda, short_processes, convoy_of_nsys, exit_status, times_of_nsight_compute, text, texts_are_folded, later_rows_are_folded, rows_are_counted, on_databases, on_fixtures, nsys_itself)

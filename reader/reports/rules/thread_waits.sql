@@ -12,12 +12,15 @@
 WITH lives AS MATERIALIZED (SELECT globalTid, "end" - start AS ns FROM THREAD_LIFETIMES),
 -- columns without an aggregate have the values of the longest call
 functions AS MATERIALIZED (
-  SELECT globalTid, pid, tid, name, sum(ns) AS ns, max(ns) AS longest, chain FROM OSRT_CALLS WHERE ns >= 100000 GROUP BY globalTid, name),
+  SELECT globalTid, pid, tid, name, sum(ns) AS ns, max(ns) AS longest, start, chain FROM OSRT_CALLS WHERE ns >= 100000 GROUP BY globalTid, name),
+-- A thread has the name that it had last: before an exec, that of the program counts.
+programs AS MATERIALIZED (SELECT globalPid >> 24 AS process, start, CASE endHow WHEN 'exec' THEN name END AS name FROM LIBTRACE_PROCESS),
 waiting AS (
   SELECT f.*, sum(f.ns) OVER thread AS waited, row_number() OVER (PARTITION BY f.globalTid ORDER BY f.ns DESC, f.name) AS place
   FROM functions AS f WINDOW thread AS (PARTITION BY f.globalTid))
 SELECT w.waited, min(100.0, 100.0 * w.waited / l.ns), w.pid, w.tid,
-       (SELECT n.name FROM THREAD_NAMES AS n WHERE n.globalTid = w.globalTid LIMIT 1),
+       coalesce((SELECT r.name FROM programs AS r WHERE r.process = w.globalTid >> 24 AND r.start <= w.start ORDER BY r.start DESC LIMIT 1),
+                (SELECT n.name FROM THREAD_NAMES AS n WHERE n.globalTid = w.globalTid LIMIT 1)),
        w.name || coalesce(' at ' || p.place, ''), w.ns,
        (SELECT group_concat(text, ' < ') FROM (
          SELECT text FROM FRAMES WHERE id = w.chain ORDER BY stackDepth LIMIT 8))
