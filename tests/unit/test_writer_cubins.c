@@ -17,7 +17,8 @@
 #define PIECE 4096u
 #define PIECES 10000u /* size of a cubin that is kept; 40 MB */
 
-static struct writer w;
+static struct tree_control control;
+static struct writer w = {.control = &control};
 static struct spool spool;
 static struct lane_view lanes[2];
 
