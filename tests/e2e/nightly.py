@@ -307,6 +307,12 @@ def each_run_counts_another_group_of_metrics():
     with open(told, encoding="utf-8") as file:
         found = file.read().split()
     tap.ok(found == ["1", "2", "3"], "the runs of a night count groups of hardware metrics in turn", found)
+    run("run", "--name=groups", f"--folder={folder}", "--host=a", "--runs=3", "--", "/bin/true")
+    verdicts = []
+    for name in sorted(glob.glob(os.path.join(folder, "groups/a/*/verdict.txt"))):
+        with open(name, encoding="utf-8") as file:
+            verdicts.append(file.read())
+    tap.ok(verdicts and "differs: " in verdicts[-1] and "gpu_metrics_pass" not in verdicts[-1], "which is not reported as a difference", verdicts)
 
 
 def nights_with_reports_are_counted():

@@ -57,9 +57,9 @@ REFUSING = {
 REFUSING_EACH = re.compile(
     r"(cpu_power_limit_(long|short)|nvidia_gpu)_\d+|gpu_\d+_(name|power_limit|max_clocks|application_clocks|ecc|mig)"
 )
-# Facts that always differ: kept in the store, not reported as differences.
+# Facts that always differ, or differ from run to run of a night: kept in the store, not reported as differences.
 BEGAN = "began"  # ns since 1970: which runs were recorded in turn
-RESTLESS = {"load", BEGAN}
+RESTLESS = {"load", BEGAN, "option gpu_metrics_pass"}
 # Options of nsys that are compared, and their facts.
 NSYS_OPTIONS = {
     "OS_RUNTIME_OPTIONS:DURATION_THRESHOLD_NS": "option osrt_threshold",
