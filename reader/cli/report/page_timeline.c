@@ -214,12 +214,18 @@ static int rows_read(struct timeline *t)
 		&visitor);
 }
 
+/* Return a sum of durations, at most INT64_MAX: invalid ones may overlap as often as they like. */
+static int64_t sum_of(int64_t a, int64_t b)
+{
+	return a > INT64_MAX - b ? INT64_MAX : a + b;
+}
+
 /* Add a row to another one. */
 static void row_combine(struct row *to, const struct row *r)
 {
 	to->end = r->end > to->end ? r->end : to->end;
-	to->taken += r->taken;
-	to->busy += r->busy;
+	to->taken = sum_of(to->taken, r->taken);
+	to->busy = sum_of(to->busy, r->busy);
 	to->count += r->count;
 	to->longest = r->longest > to->longest ? r->longest : to->longest;
 }
