@@ -140,9 +140,9 @@ def others():
     tap.ok(result.status == 2 and b"at least two" in result.err, "one report is not enough", result.err)
 
 
-def again(*words, argv=None, base=None, **more):
+def again(*words, argv=None, base=None, work=None, **more):
     """Run a program by `trace run` in a folder of its own. Return the result and the path of the report."""
-    work = folder()
+    work = work or folder()
     out = os.path.join(work, "r.rep")
     env = device.env(base=base, **more)
     return lib.run([lib.TRACE, "run", "-t", "cuda", "-o", out, *words, "--", *(argv or [device.app("driver_api")])], env=env, cwd=work, limit=200), out
@@ -166,6 +166,13 @@ def run_all():
     result, out = again("--gpu-metrics", WANTED, "--gpu-metrics-pass", "all", argv=ending)
     got = values(out)
     tap.ok(result.status == 1 and b"run 2" in result.err and all(set(row) == {DURATION} for row in got.values()), "a run that fails ends it, with its status; the report has the runs before", (result.status, result.err, got))
+    work = folder()
+    with open(os.path.join(work, "r.rep.group-2.rep"), "w", encoding="utf-8") as file:
+        file.write("of the user")
+    result, out = again("--gpu-metrics", WANTED, "--gpu-metrics-pass", "all", work=work)
+    with open(os.path.join(work, "r.rep.group-2.rep"), encoding="utf-8") as file:
+        text = file.read()
+    tap.ok(result.status == 2 and b"group-2.rep" in result.err and text == "of the user" and values(out), "a file with the name of the report of a group stays as it is", (result.status, result.err, text))
     for words, cause in ((("--gpu-metrics-pass", "all"), b"needs --gpu-metrics"), (("--gpu-metrics", WANTED, "--gpu-metrics-frequency", "1000", "--gpu-metrics-pass", "all"), b"--gpu-metrics-frequency"),
                          (("--gpu-metrics", WANTED, "--gpu-metrics-pass", "all", "-o", "r-%p"), b"%p"), (("--gpu-metrics", WANTED, "--gpu-metrics-pass", "some"), b"an unsigned integer, or all")):
         result, out = again(*words)

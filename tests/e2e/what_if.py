@@ -398,4 +398,41 @@ def python_lock():
     tap.ok(found and found["wall_ns"] - found["predicted_ns"] > 40_000_000, "Python's locks: what is done under a lock saves its half", found)
 
 
-main(timed_waits, sizes, shortened, circle, missed, random_programs, rankings, short_holds, functions, refusals, comparisons, replayed, python_lock)
+POLLS = """
+import os, select, sys, time
+ours, theirs = os.pipe()
+if not os.fork():
+    time.sleep(float(sys.argv[1]))
+    os.write(theirs, b"x")
+    os._exit(0)
+polls = select.poll()
+polls.register(ours, select.POLLIN)
+while not polls.poll(50):
+    pass
+os.read(ours, 1)
+os.wait()
+"""
+
+
+def timed_polls():
+    """A poll in steps, as of a server, that timed out might have ended earlier: what changes take away is in the error bound."""
+    long, short = (recorded([sys.executable, "-c", POLLS, seconds], threshold="0") for seconds in ("0.4", "0"))
+    if not long or not short:
+        return
+    alike, found = (predicted(long.path, f"call *nanosleep x{factor}") for factor in (1, 0))
+    wall, real = alike.get("wall_ns", 0), predicted(short.path, "compute x1").get("wall_ns", 0)
+    tap.ok(found["error_ns"] + wall / 10 > abs(found["predicted_ns"] - real), "polls that timed out: the run without the sleep is within the error bound", (found, real))
+    tap.ok(0 < alike["error_ns"] < wall / 4, "polls that timed out: without a change they are sleeps", alike)
+    one, two = 1 << 24 | 1, 1 << 24 | 2
+    rows = [row("track", 0, one, 0, 9_000_000, value=1), row("track", 0, two, 0, 9_000_000), row("call", 1, two, 0, 6_000_000, "usleep"),
+            *(row("poll", 2 + n, one, 2_000_000 * n + 100, 2_000_000 * (n + 1), "poll", value=0) for n in range(4))]
+    ended = row("poll", 9, one, 8_000_100, 8_500_000, "poll", value=1)
+    for end, wanted in ((ended, 3_000_000), (ended._replace(value=0), 0)):
+        graph = Graph([*rows, end])
+        change = Scaling(graph, [parse("call usleep x0.5")])
+        base, half = graph.replay(), graph.replay(change)
+        error = what_if.predict(graph, base, half, change).error_ns - what_if.predict(graph, base, base, Scaling(graph, [])).error_ns
+        tap.ok(error == wanted, f"polls that timed out: {wanted} ns of the bound are theirs if the last one {'was' if wanted else 'was not'} ended by others", error)
+
+
+main(timed_waits, timed_polls, sizes, shortened, circle, missed, random_programs, rankings, short_holds, functions, refusals, comparisons, replayed, python_lock)

@@ -512,12 +512,16 @@ static int group_record(const struct run *first, uint32_t group, uint32_t groups
 	snprintf(number, sizeof(number), "%u", group);
 	o.value[OPT_run_gpu_metrics_pass] = number;
 	o.value[OPT_run_output] = pattern;
-	o.value[OPT_run_force_overwrite] = "true";
 	cli_note("run %u of %u, for the next group of hardware metrics", group, groups);
 	int status = run_record(&r);
 	free(pattern);
-	if (status || (r.status == first->status && r.writer_ended && !r.untraced))
+	if (status) { /* there is no report, or a file that is not ours */
+		free(*ret_name);
+		*ret_name = NULL;
 		return status;
+	}
+	if (r.status == first->status && r.writer_ended && !r.untraced)
+		return 0;
 	cli_error("run %u did not end as the first one: its hardware metrics are missing in '%s'",
 		group, first->launch.output);
 	return r.status == first->status ? STATUS_FAILED : end_status(r.status);

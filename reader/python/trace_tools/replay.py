@@ -35,6 +35,7 @@ CREATE = (
 )
 GIL = "wait for the GIL"
 TIMED_OUT = 110  # what pthread_cond_timedwait() returns then
+POLL_TIMED_OUT = "timeout"  # kind of a poll that timed out, in a thread with polls that others ended
 WAITS = (
     "join",
     "process",
@@ -102,11 +103,18 @@ class Group(Mark):
 
 
 class State(NamedTuple):
-    """A time of a replay, and what of the path to there is not known, or the time to wake up."""
+    """A time of a replay, and what of the path to there is not known, is the time to wake up, or are polls that timed
+    out but could have ended earlier.
+    """
 
     time: float
     unknown: float
     wake: float
+    polls: float
+
+    def woken(self, ns: float, wake: float) -> State:
+        """Return the state `ns` later, `wake` of which is the time to wake up."""
+        return State(self.time + ns, self.unknown, self.wake + wake, self.polls)
 
 
 class Step(NamedTuple):
@@ -145,6 +153,7 @@ class Player:
         "entry",
         "is_woken",
         "next",
+        "polls",
         "scale",
         "time",
         "track",
@@ -163,13 +172,13 @@ class Player:
         self.is_woken = False  # after a wait for the lock that it acquires next
         self.deadline: float | None = None  # of the wait that it is in
         self.unsure_until = track.start  # up to this time of the run it did what it might not do now
-        self.enter(State(track.start, 0, 0))
+        self.enter(State(track.start, 0, 0, 0))
 
     def enter(self, state: State) -> None:
-        self.time, self.unknown, self.wake = state
+        self.time, self.unknown, self.wake, self.polls = state
 
     def state(self) -> State:
-        return State(self.time, self.unknown, self.wake)
+        return State(self.time, self.unknown, self.wake, self.polls)
 
     def pass_delay(self, step: Step, ns: float) -> None:
         self.pass_time(step.row, ns)
@@ -180,12 +189,15 @@ class Player:
         self.time += ns
         if row is not None and row.sure is not None:
             self.unknown += ns * row.unknown_part()
+        if row is not None and row.kind == POLL_TIMED_OUT:
+            self.polls += ns
 
 
 class Outcome(NamedTuple):
     ns: float
     unknown_ns: float
     wake_ns: float
+    polls_ns: float
     broken: int  # waits that the replay gave up, since they would never end
 
 
@@ -536,6 +548,7 @@ class Graph:
         at, next_mark = track.row.start, 0
         held: list[tuple[int, int]] = []
         steps = track.steps
+        others_end_polls = any(call.kind == "poll" and call.value for call in track.calls)
 
         def wait(call: Row) -> None:
             """Add a wait for what ended it, or could have; a delay if that is not known."""
@@ -543,6 +556,8 @@ class Graph:
                 steps.append(Step("wait", call, call.start, call.end, waits=tuple(self.waits[call.id])))
             elif call.id in self.timeouts:
                 steps.append(Step("timed", call, call.start, call.end, waits=(self.timeouts[call.id],)))
+            elif others_end_polls and call.kind == "poll" and call.value == 0:
+                delay(call._replace(kind=POLL_TIMED_OUT), call.start, call.end)
             else:
                 delay(call, call.start, call.end)
 
@@ -656,8 +671,8 @@ class Replay:
             if entry == player.entry:
                 self.run(player)
         goal = self.graph.goal
-        end = self.players[goal.row.track].state() if goal else State(0, 0, 0)
-        return Outcome(end.time - (goal.row.start if goal else 0), end.unknown, end.wake, self.broken)
+        end = self.players[goal.row.track].state() if goal else State(0, 0, 0, 0)
+        return Outcome(end.time - (goal.row.start if goal else 0), end.unknown, end.wake, end.polls, self.broken)
 
     def give_up(self) -> None:
         """Let the player go on whose wait ended first in the run: all that it waits for had happened by then, and what
@@ -700,7 +715,7 @@ class Replay:
         track, steps = player.track, player.track.steps
         if player.next < 0 and track.begin:
             begun = track.begin[0].state or player.state()
-            player.enter(State(begun.time + track.begin[1], begun.unknown, begun.wake + track.begin[1]))
+            player.enter(begun.woken(track.begin[1], track.begin[1]))
             player.next = 0
         while player.next < len(steps):
             step = steps[player.next]
@@ -748,8 +763,7 @@ class Replay:
         if mark.state and mark.state.time < player.deadline:
             player.unsure_until = mark.at
             if mark.state.time > player.time:
-                end = min(mark.state.time + wake, player.deadline)
-                player.enter(State(end, mark.state.unknown, mark.state.wake + wake))
+                player.enter(mark.state.woken(min(wake, player.deadline - mark.state.time), wake))
         else:
             player.time = player.deadline
         if player in mark.waiting:
@@ -765,8 +779,7 @@ class Replay:
             if launched:
                 wake = player.scale(player.track, step.row, 0, round(wake))
             if mark.state and mark.state.time > begun and mark.state.time + wake > player.time:
-                woken = mark.state.wake + (0 if launched else wake)
-                player.enter(State(mark.state.time + wake, mark.state.unknown, woken))
+                player.enter(mark.state.woken(wake, 0 if launched else wake))
 
     def use_lock(self, player: Player, step: Step, lock: tuple[int, int]) -> bool:
         """Acquire or release a lock. Returns whether the player goes on. As with mutexes of the C library, a release
@@ -778,7 +791,7 @@ class Replay:
             if self.queues[lock]:
                 following = self.queues[lock].popleft()
                 wake = self.wake_ns(following)
-                following.enter(State(player.time + wake, player.unknown, player.wake + wake))
+                following.enter(player.state().woken(wake, wake))
                 following.is_woken = True
                 self.push(following, following.time)
             return True

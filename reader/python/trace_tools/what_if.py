@@ -222,6 +222,10 @@ class Scaling(Scale):
         other.changed_ns = [0.0] * len(self.changes)
         return other
 
+    def difference_ns(self) -> float:
+        """Return by how much what the changes applied to became shorter or longer, in sum."""
+        return sum(abs(1 - change.factor) * ns for change, ns in zip(self.changes, self.changed_ns))
+
     def tracks_of(self, graph: Graph, number: int) -> set[int] | None:
         """Return the tracks with something that a change may apply to; None = any."""
         what, pattern, _ = self.changes[number]
@@ -298,11 +302,14 @@ class Prediction(NamedTuple):
         return self.error_ns + SCATTER_NS + SCATTER_PART * self.ns
 
 
-def predict(graph: Graph, base: Outcome, changed: Outcome) -> Prediction:
-    """The replay without changes misses the run by something; the prediction is moved by that."""
+def predict(graph: Graph, base: Outcome, changed: Outcome, scaling: Scaling) -> Prediction:
+    """The replay without changes misses the run by something; the prediction is moved by that. A poll that timed out
+    would have ended earlier if what others changed had come earlier, by no more than the changes take away.
+    """
     wall = graph.wall_ns()
     miss = wall - base.ns
     error = abs(miss) + max(base.unknown_ns, changed.unknown_ns) + max(base.wake_ns, changed.wake_ns)
+    error += min(changed.polls_ns, scaling.difference_ns())
     return Prediction(wall, max(changed.ns + miss, 0), error, base.unknown_ns / wall if wall else 0)
 
 
@@ -340,9 +347,10 @@ def ranking(graph: Graph, base: Outcome, names: Names) -> list[dict[str, object]
     for change in candidates(graph, names):
         scaling = Scaling(graph, [change], names)
         faster = graph.replay(scaling)
-        gone = graph.replay(scaling.with_factor(0.0))
+        removed = scaling.with_factor(0.0)
+        gone = graph.replay(removed)
         saved, item = round(base.ns - gone.ns), round(scaling.changed_ns[0])
-        error, per_percent = round(predict(graph, base, gone).error_ns), round((base.ns - faster.ns) / 10)
+        error, per_percent = round(predict(graph, base, gone, removed).error_ns), round((base.ns - faster.ns) / 10)
         rows.append(
             {
                 "change": change._replace(factor=0.99).text(),
@@ -433,7 +441,7 @@ def main(arguments: list[str]) -> int:
     has_names = given.rank or any(change.what == "lock" and change.pattern != "*" for change in changes)
     names = names_of(given.file) if has_names else {}
     scaling = Scaling(graph, changes, names)
-    found = predict(graph, base, graph.replay(scaling) if changes else base)
+    found = predict(graph, base, graph.replay(scaling) if changes else base, scaling)
     if 100 * found.unknown > given.allow_unknown:
         raise Failure(
             f"'{name}': {100 * found.unknown:.1f} % of the run are waits on the path that nobody is known to "
