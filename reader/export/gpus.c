@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "common/array.h"
+#include "reader/base/order.h"
 #include "reader/file/schema.h"
 
 #define UUID_DIGITS 32u
@@ -122,21 +123,16 @@ int gpus_add(struct gpus *g, uint32_t report, uint32_t device, uint32_t *ret_ind
 	return 0;
 }
 
-static int order_of(uint64_t a, uint64_t b)
-{
-	return (a > b) - (a < b);
-}
-
 static int gpu_order(const void *one, const void *two, void *user)
 {
 	const struct gpus *g = user;
 	const struct gpu *a = &g->rows[*(const uint32_t *)one],
 			 *b = &g->rows[*(const uint32_t *)two];
 	int order = b->is_sampled - a->is_sampled;
-	order = order ? order : order_of(a->report, b->report);
-	order = order ? order : order_of(a->wanted, b->wanted);
-	order = order ? order : order_of(a->uuid[0], b->uuid[0]);
-	return order ? order : order_of(a->uuid[1], b->uuid[1]);
+	order = order ? order : compare_u64(a->report, b->report);
+	order = order ? order : compare_u64(a->wanted, b->wanted);
+	order = order ? order : compare_u64(a->uuid[0], b->uuid[0]);
+	return order ? order : compare_u64(a->uuid[1], b->uuid[1]);
 }
 
 int gpus_number(struct gpus *g)

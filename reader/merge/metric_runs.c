@@ -10,6 +10,7 @@
 
 #include "common/array.h"
 #include "common/schema/fnv.h"
+#include "reader/base/order.h"
 
 /* ---- processes ---- */
 
@@ -25,17 +26,15 @@ struct keys {
 static int compare_starts(const void *left, const void *right)
 {
 	const struct key *a = left, *b = right;
-	if (a->label != b->label)
-		return a->label < b->label ? -1 : 1;
-	if (a->start_ns != b->start_ns)
-		return a->start_ns < b->start_ns ? -1 : 1;
-	return (a->id > b->id) - (a->id < b->id);
+	int order = compare_u64(a->label, b->label);
+	order = order ? order : compare_u64(a->start_ns, b->start_ns);
+	return order ? order : compare_u64(a->id, b->id);
 }
 
 static int compare_ids(const void *left, const void *right)
 {
 	const struct key *a = left, *b = right;
-	return (a->id > b->id) - (a->id < b->id);
+	return compare_u64(a->id, b->id);
 }
 
 static int keys_make(struct keys *k, struct process_list *l)
@@ -222,22 +221,18 @@ static int take_batch(void *user, struct walk *walk, const struct event_batch *b
 static int compare_workloads(const void *left, const void *right)
 {
 	const struct metric_workload *a = left, *b = right;
-	if (a->process != b->process)
-		return a->process < b->process ? -1 : 1;
-	if (a->thread != b->thread)
-		return a->thread < b->thread ? -1 : 1;
-	return (a->id > b->id) - (a->id < b->id);
+	int order = compare_u64(a->process, b->process);
+	order = order ? order : compare_u64(a->thread, b->thread);
+	return order ? order : compare_u64(a->id, b->id);
 }
 
 /* Compare what workloads are, then the order in which they began. */
 static int compare_what(const void *left, const void *right)
 {
 	const struct metric_workload *a = left, *b = right;
-	if (a->what != b->what)
-		return a->what < b->what ? -1 : 1;
-	if (a->id != b->id)
-		return a->id < b->id ? -1 : 1;
-	return compare_workloads(a, b);
+	int order = compare_u64(a->what, b->what);
+	order = order ? order : compare_u64(a->id, b->id);
+	return order ? order : compare_workloads(a, b);
 }
 
 static void workloads_sort(
@@ -411,12 +406,11 @@ int metric_runs_add(struct metric_runs *j, const struct report *r, struct conten
 static int compare_rows(const void *left, const void *right)
 {
 	const struct metric_row *a = left, *b = right;
-	if (a->process != b->process)
-		return a->process < b->process ? -1 : 1;
-	if (a->kind != b->kind)
-		return a->kind < b->kind ? -1 : 1;
-	if (a->tid != b->tid)
-		return a->tid < b->tid ? -1 : 1;
+	int order = compare_u64(a->process, b->process);
+	order = order ? order : compare_u64(a->kind, b->kind);
+	order = order ? order : compare_u64(a->tid, b->tid);
+	if (order)
+		return order;
 	return (a->values[0] > b->values[0]) - (a->values[0] < b->values[0]);
 }
 

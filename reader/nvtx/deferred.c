@@ -11,6 +11,7 @@
 
 #include "common/array.h"
 #include "common/spool.h"
+#include "reader/base/order.h"
 #include "reader/base/pool.h"
 #include "reader/file/append.h"
 #include "reader/nvtx/clocks.h"
@@ -182,24 +183,19 @@ static int rows_read(struct deferred_reader *z)
 
 /* ---- order ---- */
 
-static int compare_numbers(uint64_t a, uint64_t b)
-{
-	return a < b ? -1 : a > b;
-}
-
 static int compare_events(const void *p, const void *q)
 {
 	const struct deferred_event *a = p, *b = q;
-	int order = compare_numbers(a->kind, b->kind);
+	int order = compare_u64(a->kind, b->kind);
 	if (!order)
-		order = compare_numbers(a->process, b->process);
+		order = compare_u64(a->process, b->process);
 	if (!order)
-		order = compare_numbers(a->tid, b->tid);
+		order = compare_u64(a->tid, b->tid);
 	if (!order)
-		order = compare_numbers(a->domain, b->domain);
+		order = compare_u64(a->domain, b->domain);
 	if (!order)
-		order = compare_numbers((uint64_t)a->start_ns, (uint64_t)b->start_ns);
-	return order ? order : -compare_numbers((uint64_t)a->end_ns, (uint64_t)b->end_ns);
+		order = compare_u64((uint64_t)a->start_ns, (uint64_t)b->start_ns);
+	return order ? order : -compare_u64((uint64_t)a->end_ns, (uint64_t)b->end_ns);
 }
 
 static bool is_same_stack(const struct deferred_event *a, const struct deferred_event *b)

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "common/array.h"
+#include "reader/base/order.h"
 
 #define COLUMNS_MAX 8u
 #define OWN_ROWS_MAX 65536u /* greater than the rows of any payload or layout */
@@ -326,18 +327,13 @@ int nvtx_payloads_take(struct nvtx_payloads *p, const struct event_batch *b)
 
 /* ---- order ---- */
 
-static int compare_numbers(uint64_t a, uint64_t b)
-{
-	return a < b ? -1 : a > b;
-}
-
 /* Compare keys except for index and time. */
 static int compare_owners(const struct nvtx_key *a, const struct nvtx_key *b)
 {
-	int order = compare_numbers(a->process, b->process);
+	int order = compare_u64(a->process, b->process);
 	if (!order)
-		order = compare_numbers(a->domain, b->domain);
-	return order ? order : compare_numbers(a->id, b->id);
+		order = compare_u64(a->domain, b->domain);
+	return order ? order : compare_u64(a->id, b->id);
 }
 
 /* Compare rows by their keys, which are the first member of all rows. */
@@ -346,16 +342,16 @@ static int compare_keys(const void *x, const void *y)
 	const struct nvtx_key *a = x, *b = y;
 	int order = compare_owners(a, b);
 	if (!order)
-		order = compare_numbers(a->time_ns, b->time_ns);
-	return order ? order : compare_numbers(a->index, b->index);
+		order = compare_u64(a->time_ns, b->time_ns);
+	return order ? order : compare_u64(a->index, b->index);
 }
 
 /* Compare rows of one registration. */
 static int compare_places(const void *x, const void *y)
 {
 	const struct nvtx_key *a = x, *b = y;
-	int order = compare_numbers(a->index, b->index);
-	return order ? order : compare_numbers(a->time_ns, b->time_ns);
+	int order = compare_u64(a->index, b->index);
+	return order ? order : compare_u64(a->time_ns, b->time_ns);
 }
 
 static int compare_pieces(const void *x, const void *y)
@@ -363,15 +359,15 @@ static int compare_pieces(const void *x, const void *y)
 	const struct nvtx_piece *a = x, *b = y;
 	int order = compare_owners(&a->key, &b->key);
 	if (!order)
-		order = compare_numbers(a->key.index, b->key.index);
-	return order ? order : compare_numbers(a->offset, b->offset);
+		order = compare_u64(a->key.index, b->key.index);
+	return order ? order : compare_u64(a->offset, b->offset);
 }
 
 static int compare_texts(const void *x, const void *y)
 {
 	const struct nvtx_far_text *a = x, *b = y;
 	int order = compare_owners(&a->key, &b->key);
-	return order ? order : compare_numbers(a->address, b->address);
+	return order ? order : compare_u64(a->address, b->address);
 }
 
 static void rows_sort(struct nvtx_rows *r, size_t bytes, int (*compare)(const void *, const void *))

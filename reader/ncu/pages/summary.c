@@ -14,12 +14,9 @@
 
 #include "reader/ncu/pages/summary.h"
 
-/* ---- groups ---- */
+#include "reader/base/order.h"
 
-static int compare_u64(uint64_t a, uint64_t b)
-{
-	return a < b ? -1 : a > b;
-}
+/* ---- groups ---- */
 
 static int by_kernel(const void *a, const void *b)
 {
