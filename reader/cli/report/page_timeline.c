@@ -60,7 +60,6 @@ struct level {
 	struct base64 digits;
 	const struct row *previous;
 	int64_t start; /* of the previous row, in the page */
-	uint64_t rows;
 	size_t name_bytes, bytes_most;
 	bool too_big;
 };
@@ -72,7 +71,7 @@ struct timeline {
 	struct rows rows;
 	int64_t start_ns, end_ns, events;
 	size_t bytes_left;
-	uint64_t rows_kept; /* rows of the last level that was kept; 0 = none */
+	uint32_t rows_kept; /* rows of the last level that was kept; 0 = none */
 };
 
 /* ---- numbers ---- */
@@ -143,9 +142,6 @@ static void row_put(struct level *l, const struct row *r)
 	l->name_bytes += name_use(l->names, name);
 	l->start = start;
 	l->previous = r;
-	l->rows++;
-	if (l->rows % 1024 == 0)
-		l->too_big = (size_t)ftell(l->out) + l->name_bytes > l->bytes_most;
 }
 
 /* Write a level if it fits and has few enough rows. */
@@ -163,22 +159,24 @@ static int level_print(struct timeline *t, int64_t cell_ns)
 	for (uint32_t i = 0; !error && !l.too_big && i < t->rows.count; i++) {
 		row_put(&l, &t->rows.list[i]);
 		spill_use(&t->rows.spill, 1);
+		if ((i + 1) % 1024 == 0)
+			l.too_big = (size_t)ftell(l.out) + l.name_bytes > l.bytes_most;
 	}
 	if (l.out) {
 		base64_end(&l.digits, l.out);
-		fputs(l.rows ? "\"]" : "", l.out);
+		fputs(l.previous ? "\"]" : "", l.out);
 		if (fclose(l.out) && !error)
 			error = -ENOMEM;
 	}
 	const bool fits = !error && !l.too_big && bytes + l.name_bytes <= l.bytes_most,
-		   worth = !t->rows_kept || l.rows <= t->rows_kept / 2;
+		   worth = !t->rows_kept || t->rows.count <= t->rows_kept / 2;
 	if (fits && worth) {
 		fprintf(t->out,
-			"%s{\"cell_ns\": %" PRId64 ", \"rows\": %" PRIu64 ", \"track_rows\": [",
-			t->rows_kept ? ",\n" : "", cell_ns, l.rows);
+			"%s{\"cell_ns\": %" PRId64 ", \"rows\": %" PRIu32 ", \"track_rows\": [",
+			t->rows_kept ? ",\n" : "", cell_ns, t->rows.count);
 		fwrite(text, 1, bytes, t->out);
 		fputs("]}", t->out);
-		t->rows_kept = l.rows;
+		t->rows_kept = t->rows.count;
 		t->bytes_left -= bytes + l.name_bytes;
 	} else if (used_before) {
 		memcpy(t->names.used, used_before, t->names.count);
